@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Everything configured: read once (config/load_settings.hpp), immutable afterwards. The name of each variable stands
+/// beside its member; the TOML key is the same name in lower case.
+struct settings {
+    // server
+    std::string host = "127.0.0.1";                         // MCP_HOST
+    std::uint16_t port = 8000;                              // MCP_PORT (0: any free port)
+    bool debug = false;                                     // DEBUG
+    std::string log_level = "INFO";                         // LOG_LEVEL DEBUG|INFO|WARNING|ERROR
+    std::string log_format = "text";                        // LOG_FORMAT text|json
+    std::filesystem::path log_file;                         // LOG_FILE, empty: stderr
+    std::filesystem::path sandbox_root;                     // SANDBOX_ROOT, default $XDG_DATA_HOME/container-mcp
+    std::vector<std::string> allowed_hosts;                 // MCP_ALLOWED_HOSTS: Host values beside the loopback names and MCP_HOST
+    std::vector<std::string> allowed_origins;               // MCP_ALLOWED_ORIGINS: Origin values beside the loopback ones; also CORS
+    std::vector<std::pair<std::string, std::string>> auth_tokens;  // MCP_AUTH_TOKENS name=token,… (bearer); empty: no authentication; secret
+
+    // limits of the HTTP side
+    std::size_t max_header_bytes = 16 * 1024;               // HTTP_MAX_HEADER_BYTES
+    std::size_t max_body_bytes = 16 * 1024 * 1024;          // HTTP_MAX_BODY_MB (MiB)
+    std::chrono::milliseconds header_timeout{10'000};       // HTTP_HEADER_TIMEOUT (s)
+    std::chrono::milliseconds body_timeout{30'000};         // HTTP_BODY_TIMEOUT (s)
+    std::chrono::milliseconds idle_timeout{120'000};        // HTTP_IDLE_TIMEOUT (s): keep-alive connection without a request
+    std::chrono::milliseconds write_timeout{30'000};        // HTTP_WRITE_TIMEOUT (s): a client that stops reading
+    std::chrono::milliseconds keep_alive{15'000};           // SSE_KEEP_ALIVE (s): comment on a silent stream
+    std::size_t max_connections = 65'536;                   // MCP_MAX_CONNECTIONS
+    std::size_t max_sessions = 100'000;                     // MCP_MAX_SESSIONS
+    std::size_t max_sessions_per_address = 50'000;          // MCP_MAX_SESSIONS_PER_ADDRESS
+    std::size_t max_requests_in_flight = 4'096;             // MCP_MAX_REQUESTS (whole server)
+    std::size_t max_requests_per_session = 64;              // MCP_MAX_REQUESTS_PER_SESSION
+    std::chrono::milliseconds session_timeout{24 * 3'600'000};  // MCP_SESSION_TIMEOUT (s), idle
+    std::size_t event_log_bytes = 1024 * 1024;              // MCP_EVENT_LOG_KB (KiB) per session, for Last-Event-ID
+    std::size_t json_depth = 64;                            // JSON_MAX_DEPTH
+    std::size_t json_batch = 64;                            // JSON_MAX_BATCH
+    std::chrono::milliseconds drain_timeout{10'000};        // MCP_DRAIN_TIMEOUT (s)
+
+    // sandbox
+    std::string sandbox_backend = "native";                 // SANDBOX_BACKEND native|firejail
+    std::vector<std::string> sandbox_require{"namespaces", "seccomp", "no_network", "limits"};  // SANDBOX_REQUIRE
+    std::size_t max_runs = 0;                               // SANDBOX_MAX_RUNS at once; 0: 4 × cores
+    std::size_t max_runs_per_caller = 0;                    // SANDBOX_MAX_RUNS_PER_CALLER; 0: all but one
+    std::uint64_t process_limit = 64;                       // SANDBOX_PROCESS_LIMIT per run
+    std::uint64_t memory_limit = 512ull << 20;              // SANDBOX_MEMORY_LIMIT (MiB) of commands
+    std::uint64_t file_size_limit = 256ull << 20;           // SANDBOX_FILE_SIZE_LIMIT (MiB)
+    std::uint64_t tmp_size = 64ull << 20;                   // SANDBOX_TMP_SIZE (MiB)
+    std::uint64_t output_hard_limit = 64ull << 20;          // SANDBOX_OUTPUT_LIMIT (MiB) kept of each stream
+    std::filesystem::path launcher_path;                    // SANDBOX_LAUNCHER, default beside the executable
+    bool workspace_per_session = false;                     // WORKSPACE_PER_SESSION
+
+    // bash
+    std::vector<std::string> bash_allowed_commands;         // BASH_ALLOWED_COMMANDS (default in load_settings.cpp); {"*"}: all
+    std::chrono::milliseconds bash_timeout_default{30'000}; // BASH_TIMEOUT_DEFAULT (s)
+    std::chrono::milliseconds bash_timeout_max{120'000};    // BASH_TIMEOUT_MAX (s)
+
+    // python
+    std::string python_interpreter = "/usr/bin/python3";    // PYTHON_INTERPRETER
+    std::uint64_t python_memory_limit = 256ull << 20;       // PYTHON_MEMORY_LIMIT (MiB)
+    std::chrono::milliseconds python_timeout_default{30'000};  // PYTHON_TIMEOUT_DEFAULT (s)
+    std::chrono::milliseconds python_timeout_max{120'000};  // PYTHON_TIMEOUT_MAX (s)
+
+    // files
+    std::uint64_t file_max_size = 10ull << 20;              // FILE_MAX_SIZE_MB (MiB)
+    std::vector<std::string> file_allowed_extensions{"txt", "md", "csv", "json", "py"};  // FILE_ALLOWED_EXTENSIONS; "" allows none, {"*"} all
+
+    // tools on offer
+    bool enable_system = true;                              // TOOLS_ENABLE_SYSTEM
+    bool enable_file = true;                                // TOOLS_ENABLE_FILE
+    bool enable_web = true;                                 // TOOLS_ENABLE_WEB
+    bool enable_sandbox = true;                             // TOOLS_ENABLE_SANDBOX
+};
+
+}  // namespace cmcp

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "mcp/server_core.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace cmcp {
+
+/// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages and /healthz.
+class http_server {
+public:
+    /// Binds and listens at once; throws std::runtime_error with a sentence (address in use: by what setting it moves).
+    /// `layers` fills the verbose part of /healthz.
+    http_server(asio::io_context& io, const settings& chosen, server_core& core, std::function<json::value()> layers);
+    ~http_server();
+
+    asio::ip::tcp::endpoint local_endpoint() const;
+
+    void start();                   ///< accepts from now on
+
+    /// Stops accepting, refuses new requests, lets running ones end for at most drain_timeout, ends the streams properly.
+    awaitable<> stop();
+
+private:
+    struct implementation;
+    std::unique_ptr<implementation> self_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "jsonrpc/rpc_error.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace cmcp::jsonrpc {
+
+struct request {
+    json::value id;  ///< string or integer
+    std::string method;
+    json::object params;
+};
+
+struct notification {
+    std::string method;
+    json::object params;
+};
+
+/// The peer's answer to a request of ours.
+struct response {
+    json::value id;
+    json::value result;              ///< null when it is an error
+    std::optional<json::object> error;
+};
+
+using message = std::variant<request, notification, response>;
+
+/// What one HTTP body or one stdio line holds.
+struct payload {
+    bool batch = false;
+    std::vector<message> messages;
+};
+
+struct decode_limits {
+    std::size_t depth = 64;
+    std::size_t batch = 64;
+};
+
+/// Decodes text into messages.
+/// Throws rpc_error: parse_error (not JSON, too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the
+/// sentence names the offending member).
+payload decode(std::string_view text, const decode_limits& limits);
+
+std::string encode_result(const json::value& id, const json::value& result);
+std::string encode_error(const json::value& id, const rpc_error& error);  ///< id null when it could not be read
+std::string encode_request(const json::value& id, std::string_view method, const json::object& params);
+std::string encode_notification(std::string_view method, const json::object& params);
+
+}  // namespace cmcp::jsonrpc

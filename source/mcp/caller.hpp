@@ -1,0 +1,19 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "mcp/revision.hpp"
+
+#include <string>
+
+namespace cmcp {
+
+/// Who asks. The same for all requests of one session; made anew for each request of the stateless era.
+struct caller {
+    revision protocol = revision::v2025_11_25;
+    std::string principal;          ///< authenticated name; empty: the default caller (no authentication)
+    std::string session;            ///< session id of the older revisions; empty in the stateless era
+    json::object client_info;
+    json::object client_capabilities;
+};
+
+}  // namespace cmcp

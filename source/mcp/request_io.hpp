@@ -1,0 +1,43 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// What a running request may send to its caller before its result, the same for every transport and revision.
+class request_io {
+public:
+    virtual ~request_io() = default;
+
+    /// True when the caller gave a progress token; progress() does nothing otherwise.
+    virtual bool wants_progress() const = 0;
+
+    /// notifications/progress. `message` carries new text; `total` only where it is known. The value sent is made
+    /// strictly increasing where `progress` is not. Waits while the caller's stream is full.
+    virtual awaitable<> progress(double progress, std::optional<double> total, std::string message) = 0;
+
+    /// notifications/message, if the caller's log level lets it through.
+    virtual awaitable<> log(log_severity level, std::string logger, json::value data) = 0;
+
+    /// Any other notification on the request's own stream.
+    virtual awaitable<> notify(std::string method, json::object params) = 0;
+
+    /// Asks the client: "elicitation/create", "sampling/createMessage" or "roots/list"; returns its result.
+    /// `key` names the question within the request. In older revisions this is a request to the client that is awaited;
+    /// in 2026-07-28 the answer is looked up in `inputResponses` and, when it is not there yet, input_required is
+    /// thrown, which ends this call with an input-required result.
+    /// Throws rpc_error when the client lacks the capability or answers with an error.
+    virtual awaitable<json::object> ask(std::string key, std::string method, json::object params) = 0;
+
+    /// Lets the client poll: ends the stream of this request, which the client resumes (2025-11-25).
+    virtual void close_stream_for_polling() = 0;
+};
+
+}  // namespace cmcp

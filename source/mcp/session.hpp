@@ -1,0 +1,44 @@
+#pragma once
+
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+#include "transport/message_sink.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace cmcp {
+
+/// What the server keeps between the requests of one client of the older revisions (up to 2025-11-25): made by the
+/// transport when a client connects or initializes, dropped by it at the end. Not used by 2026-07-28.
+struct session {
+    caller who;
+    bool initialized = false;                               ///< initialize has been answered
+    log_severity log_threshold = log_severity::info;
+    std::set<std::string, std::less<>> subscribed;          ///< resource URIs
+
+    /// Where messages go that belong to no request: the GET stream, the SSE stream, standard output.
+    std::shared_ptr<message_sink> general;
+
+    /// Requests that run, by the serialized id.
+    std::unordered_map<std::string, std::shared_ptr<asio::cancellation_signal>> in_flight;
+
+    /// Our questions to the client that wait for their answer, by our id: called once with the whole response.
+    std::unordered_map<std::int64_t, std::function<void(const json::object* result, const json::object* error)>> asked;
+    std::int64_t next_question = 1;
+
+    std::chrono::steady_clock::time_point last_used = std::chrono::steady_clock::now();
+
+    /// Emits terminal cancellation to every request in flight.
+    void cancel_all();
+};
+
+}  // namespace cmcp

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "jsonrpc/json.hpp"
+#include "mcp/tool_context.hpp"
+
+#include <string>
+
+namespace cmcp {
+
+/// True statements about a tool (MCP `ToolAnnotations`).
+struct tool_annotations {
+    bool read_only = false;
+    bool destructive = true;
+    bool idempotent = false;
+    bool open_world = true;
+};
+
+/// What tools/list says of a tool.
+struct tool_definition {
+    std::string name;               ///< [a-z0-9_]{1,40}
+    std::string title;
+    std::string description;
+    json::object input_schema;      ///< JSON Schema 2020-12, root object; kept verbatim
+    json::object output_schema;     ///< empty: none is published
+    tool_annotations annotations;
+    json::object meta;              ///< `_meta`; empty: none
+};
+
+/// How a call ended. `structured` is sent as structuredContent and, when `content` is empty, also as JSON text.
+struct tool_result {
+    json::object structured;
+    json::array content;            ///< MCP content blocks
+    bool is_error = false;
+    json::object meta;
+};
+
+/// One MCP tool. The arguments given to call() have been validated against input_schema.
+/// A failure that the model can correct is a result with is_error; cancellation passes through as operation_aborted.
+class tool {
+public:
+    virtual ~tool() = default;
+
+    virtual const tool_definition& definition() const = 0;
+    virtual awaitable<tool_result> call(tool_context& context, json::object arguments) = 0;
+};
+
+/// {success: false, error: sentence} with is_error set.
+tool_result tool_failure(std::string sentence);
+
+}  // namespace cmcp

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+
+#include <string>
+
+namespace cmcp {
+
+/// What a tool is given beside its arguments. Lives as long as the call.
+struct tool_context {
+    const caller& who;
+    request_io& io;
+    std::string request_id;             ///< for the log: unique in this server
+    json::object input_responses;       ///< 2026-07-28: answers to an earlier input_required, by key
+    std::string request_state;          ///< 2026-07-28: verified state of an earlier input_required; empty: none
+};
+
+}  // namespace cmcp

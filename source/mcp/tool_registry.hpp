@@ -1,0 +1,38 @@
+#pragma once
+
+#include "mcp/tool.hpp"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// The tools on offer, in the order in which they were added.
+class tool_registry {
+public:
+    /// Compiles the schema; throws std::invalid_argument when the name is taken or the schema is bad.
+    void add(std::unique_ptr<tool> item);
+    void remove(std::string_view name);
+
+    tool* find(std::string_view name) const;
+    const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
+
+    /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field.
+    std::string validate(std::string_view name, const json::object& arguments) const;
+
+    /// Called after add or remove once the server runs (notifications/tools/list_changed).
+    void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
+
+    tool_registry();
+    ~tool_registry();
+
+private:
+    struct compiled_schemas;
+    std::vector<std::unique_ptr<tool>> tools_;
+    std::unique_ptr<compiled_schemas> schemas_;
+    std::function<void()> listener_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "sandbox/layer.hpp"
+#include "sandbox/output_receiver.hpp"
+#include "sandbox/run_request.hpp"
+#include "sandbox/run_result.hpp"
+
+namespace cmcp::sandbox {
+
+/// Runs programs in isolation. Nothing ever runs unconfined: what cannot be confined ends as setup_failed.
+class backend {
+public:
+    virtual ~backend() = default;
+
+    /// Runs to the end and reports how it ended. All output has been received when it returns. Terminal cancellation of
+    /// the coroutine kills the whole process tree and then throws operation_aborted.
+    virtual awaitable<run_result> run(run_request request, output_receiver& output) = 0;
+
+    /// The layers, probed once by a run of its own and remembered.
+    virtual awaitable<layers> probe() = 0;
+
+    virtual std::string_view name() const = 0;
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// One layer of the isolation, as found by its effect in a probe run.
+struct layer {
+    enum class state { on, degraded, off, not_asked };
+
+    std::string name;       ///< user_namespace, pid_namespace, mount_namespace, network_namespace, ipc_namespace,
+                            ///< uts_namespace, cgroup_namespace, time_namespace, seccomp, landlock, capabilities, no_new_privs,
+                            ///< rlimits, cgroup, watchdog, own_uid, private_proc, apparmor, firejail
+    state is = state::off;
+    std::string detail;     ///< how far, or why not; for example "ABI 7", "cgroup v2 has no memory controller here"
+};
+
+using layers = std::vector<layer>;
+
+std::string_view to_string(layer::state s);
+
+/// The names in `required` (namespaces, seccomp, no_network, limits, landlock, cgroup, own_uid, apparmor or a layer's name)
+/// that are not on (degraded counts for limits). Empty: all are there.
+std::vector<std::string> missing(const layers& found, const std::vector<std::string>& required);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "async/asio.hpp"
+
+#include <string_view>
+
+namespace cmcp::sandbox {
+
+enum class stream { out, err };
+
+/// Takes what a run prints, as it appears. While receive() is suspended the pipe is not read: the run is slowed.
+class output_receiver {
+public:
+    virtual ~output_receiver() = default;
+
+    /// `bytes` is valid until the returned awaitable has completed.
+    virtual awaitable<> receive(stream from, std::string_view bytes) = 0;
+};
+
+}  // namespace cmcp::sandbox
