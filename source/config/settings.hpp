@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -44,7 +45,7 @@ struct settings {
     std::chrono::milliseconds drain_timeout{10'000};        // MCP_DRAIN_TIMEOUT (s)
 
     // sandbox
-    std::string sandbox_backend = "native";                 // SANDBOX_BACKEND native|firejail
+    std::string sandbox_backend = "native";                 // SANDBOX_BACKEND native
     std::vector<std::string> sandbox_require{"namespaces", "seccomp", "no_network", "limits"};  // SANDBOX_REQUIRE
     std::size_t max_runs = 0;                               // SANDBOX_MAX_RUNS at once; 0: 4 × cores
     std::size_t max_runs_per_caller = 0;                    // SANDBOX_MAX_RUNS_PER_CALLER; 0: all but one
@@ -70,6 +71,14 @@ struct settings {
     // files
     std::uint64_t file_max_size = 10ull << 20;              // FILE_MAX_SIZE_MB (MiB)
     std::vector<std::string> file_allowed_extensions{"txt", "md", "csv", "json", "py"};  // FILE_ALLOWED_EXTENSIONS; "" allows none, {"*"} all
+
+    // what the web tools and lasting sandboxes will go by; read and checked, not used yet
+    std::chrono::milliseconds web_timeout_default{30'000};  // WEB_TIMEOUT_DEFAULT (s)
+    std::vector<std::string> web_allowed_domains{"*"};      // WEB_ALLOWED_DOMAINS; {"*"}: all public addresses
+    std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: the programs of this machine
+    bool sandbox_open_mount = false;                        // SANDBOX_OPEN_MOUNT_DIRECTORY
+    std::string sandbox_work_dir = "/app/results";          // SANDBOX_WORK_DIR: working folder inside a lasting sandbox
+    std::string pypi_index_url = "https://pypi.org/simple"; // PYPI_INDEX_URL: where packages come from
 
     // tools on offer
     bool enable_system = true;                              // TOOLS_ENABLE_SYSTEM

@@ -28,7 +28,7 @@ public:
 
 private:
     struct implementation;
-    std::unique_ptr<implementation> self_;
+    std::shared_ptr<implementation> self_;   // open connections keep it alive as well
 };
 
 }  // namespace cmcp

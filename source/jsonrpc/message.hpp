@@ -4,6 +4,7 @@
 #include "jsonrpc/rpc_error.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>

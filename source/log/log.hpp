@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 /// Structured log: events with fields, to stderr (never stdout: the stdio transport owns it) or to a file.
@@ -12,7 +13,25 @@ namespace cmcp::log {
 
 enum class level { debug, info, warning, error };
 
-using fields = std::initializer_list<std::pair<std::string_view, json::value>>;
+/// Name and value; text of any kind (literal, std::string, string_view) is taken as it is.
+struct field : std::pair<std::string_view, json::value> {
+    template <class T>
+    field(std::string_view name, const T& value) : pair(name, convert(value)) {}
+
+private:
+    template <class T>
+    static json::value convert(const T& value)
+    {
+        if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+            std::string_view text = value;
+            return json::string(text.data(), text.size());
+        } else {
+            return json::value(value);
+        }
+    }
+};
+
+using fields = std::initializer_list<field>;
 
 struct options {
     level threshold = level::info;

@@ -72,7 +72,7 @@ public:
 
 private:
     struct implementation;
-    std::unique_ptr<implementation> self_;
+    std::shared_ptr<implementation> self_;     ///< shared with the requests that run
 };
 
 }  // namespace cmcp

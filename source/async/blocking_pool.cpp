@@ -1,0 +1,43 @@
+#include "async/blocking_pool.hpp"
+
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace cmcp {
+
+blocking_pool::blocking_pool(std::size_t threads) : threads_(threads) {}
+
+blocking_pool::~blocking_pool() { threads_.join(); }
+
+void blocking_pool::start(std::shared_ptr<job> item)
+{
+    asio::post(threads_, [item] {
+        if (item->abandoned) return;
+        try {
+            item->call();
+        } catch (...) {
+            item->failure = std::current_exception();
+        }
+        asio::post(item->ready.get_executor(), [item] {
+            item->finished = true;
+            item->ready.cancel();
+        });
+    });
+}
+
+awaitable<> blocking_pool::wait(std::shared_ptr<job> item)
+{
+    // Also when the coroutine's frame is destroyed: work that has not begun is then not called.
+    struct abandon_at_end {
+        job& watched;
+        ~abandon_at_end() { watched.abandoned = true; }
+    } guard{*item};
+    while (!item->finished) {
+        co_await item->ready.async_wait(as_tuple);
+        auto state = co_await asio::this_coro::cancellation_state;
+        if (item->finished || state.cancelled() == asio::cancellation_type::none) continue;
+        throw boost::system::system_error(asio::error::operation_aborted);
+    }
+}
+
+}  // namespace cmcp

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "async/asio.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace cmcp {
+
+/// Threads for system calls that may block on a disk. Must be destroyed before the io_context whose coroutines use it;
+/// the destructor waits for the work that has begun.
+class blocking_pool {
+public:
+    explicit blocking_pool(std::size_t threads = 2);
+    blocking_pool(const blocking_pool&) = delete;
+    blocking_pool& operator=(const blocking_pool&) = delete;
+    ~blocking_pool();
+
+    /// Calls `work` on a thread of the pool and returns its value, or rethrows what it threw, on the caller's executor.
+    /// When the coroutine is cancelled it goes on at once with operation_aborted: work that has begun runs to its end
+    /// and its value is dropped, work that has not begun is not called.
+    /// `work` must own what it uses; its value must not be void.
+    template <class F>
+    awaitable<std::invoke_result_t<F&>> run(F work);
+
+private:
+    class job;
+    template <class F>
+    class job_of;
+
+    static awaitable<> wait(std::shared_ptr<job> item);
+    void start(std::shared_ptr<job> item);
+
+    asio::thread_pool threads_;
+};
+
+/// What the io thread and a pool thread share. The pool thread writes the outcome before it posts finish() to the io
+/// thread, which alone touches `finished` and the timer: nothing else needs a lock.
+class blocking_pool::job {
+public:
+    explicit job(asio::any_io_executor executor) : ready(executor, asio::steady_timer::time_point::max()) {}
+    virtual ~job() = default;
+    virtual void call() = 0;
+
+    asio::steady_timer ready;
+    std::atomic<bool> abandoned = false;
+    bool finished = false;
+    std::exception_ptr failure;
+};
+
+template <class F>
+class blocking_pool::job_of final : public job {
+public:
+    job_of(asio::any_io_executor executor, F work) : job(executor), work_(std::move(work)) {}
+    void call() override { value.emplace(work_()); }
+
+    std::optional<std::invoke_result_t<F&>> value;
+
+private:
+    F work_;
+};
+
+template <class F>
+awaitable<std::invoke_result_t<F&>> blocking_pool::run(F work)
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto item = std::make_shared<job_of<F>>(executor, std::move(work));
+    start(item);
+    co_await wait(item);
+    if (item->failure) std::rethrow_exception(item->failure);
+    co_return std::move(*item->value);
+}
+
+}  // namespace cmcp

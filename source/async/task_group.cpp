@@ -1,0 +1,103 @@
+#include "async/task_group.hpp"
+
+#include "log/log.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+void report(const std::string& name, const std::exception_ptr& failure)
+{
+    try {
+        std::rethrow_exception(failure);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) return;
+        log::error("task_failed", {{"task", name}, {"error", e.what()}});
+    } catch (const std::exception& e) {
+        log::error("task_failed", {{"task", name}, {"error", e.what()}});
+    } catch (...) {
+        log::error("task_failed", {{"task", name}, {"error", "unknown exception"}});
+    }
+}
+
+}  // namespace
+
+struct task_group::state {
+    using signal = std::shared_ptr<asio::cancellation_signal>;
+
+    explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
+
+    asio::any_io_executor executor;
+    std::unordered_map<std::uint64_t, signal> children;
+    std::set<asio::steady_timer*> waiting;
+    std::uint64_t next = 0;
+
+    void ended(std::uint64_t id)
+    {
+        children.erase(id);
+        if (!children.empty()) return;
+        for (auto* timer : waiting) timer->cancel();
+    }
+
+    // A copy: a child that ends while it is being told removes itself from the map.
+    void cancel_all()
+    {
+        std::vector<signal> told;
+        for (const auto& child : children) told.push_back(child.second);
+        for (const auto& each : told) each->emit(asio::cancellation_type::terminal);
+    }
+};
+
+task_group::task_group(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
+
+task_group::~task_group() { state_->cancel_all(); }
+
+void task_group::spawn(std::string name, awaitable<> child)
+{
+    auto id = state_->next++;
+    auto signal = std::make_shared<asio::cancellation_signal>();
+    state_->children.emplace(id, signal);
+    auto done = [kept = state_, signal, id, called = std::move(name)](std::exception_ptr failure) {
+        if (failure) report(called, failure);
+        kept->ended(id);
+    };
+    asio::co_spawn(state_->executor, std::move(child), asio::bind_cancellation_slot(signal->slot(), std::move(done)));
+}
+
+void task_group::cancel_all() { state_->cancel_all(); }
+
+std::size_t task_group::size() const { return state_->children.size(); }
+
+awaitable<bool> task_group::wait_idle(std::chrono::milliseconds limit)
+{
+    auto kept = state_;
+    if (kept->children.empty()) co_return true;
+    asio::steady_timer timer(kept->executor, limit);
+    struct registration {
+        state& in;
+        asio::steady_timer* timer;
+        ~registration() { in.waiting.erase(timer); }
+    } registered{*kept, &timer};
+    kept->waiting.insert(&timer);
+    // Woken when the last child ends; a new child may have been spawned meanwhile, then the wait goes on.
+    while (!kept->children.empty()) {
+        auto [error] = co_await timer.async_wait(as_tuple);
+        if (!error) break;
+    }
+    co_return kept->children.empty();
+}
+
+}  // namespace cmcp

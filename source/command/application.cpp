@@ -1,0 +1,58 @@
+#include "command/application.hpp"
+
+#include "log/log.hpp"
+#include "tools/register_tools.hpp"
+
+namespace cmcp::command {
+
+namespace {
+
+server_identity identity()
+{
+    server_identity who;
+    who.version = CMCP_VERSION;
+    who.instructions =
+        "Runs bash commands (system_run_command) and Python (system_run_python) in a sandbox without network, and works on "
+        "files (file_*). All of them share one workspace: a relative path means the same file everywhere. Results say in "
+        "`cause` why a run ended; system_info tells the limits.";
+    return who;
+}
+
+json::string names(const sandbox::layers& found, sandbox::layer::state wanted)
+{
+    json::string text;
+    for (const auto& layer : found) {
+        if (layer.is == wanted) text.append(text.empty() ? "" : ",").append(layer.name);
+    }
+    return text;
+}
+
+void log_layers(const sandbox::layers& found, std::string_view backend)
+{
+    using state = sandbox::layer::state;
+    log::info("sandbox_ready", {{"backend", json::string(backend)},
+                                {"on", names(found, state::on)},
+                                {"degraded", names(found, state::degraded)},
+                                {"off", names(found, state::off)}});
+}
+
+}  // namespace
+
+application::application(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
+    : chosen_(chosen),
+      backend_(executor, std::move(started.launcher), std::move(started.chosen)),
+      managers_(make_managers(chosen, backend_, executor)),
+      core_(executor, identity(), {chosen.max_requests_in_flight, chosen.max_requests_per_session})
+{
+}
+
+awaitable<> application::prepare()
+{
+    layers_ = co_await backend_.probe();
+    refuse_missing_layers(layers_, chosen_);
+    log_layers(layers_, backend_.name());
+    register_tools(core_.tools(), *managers_, chosen_);
+    register_resources(core_, *managers_);
+}
+
+}  // namespace cmcp::command

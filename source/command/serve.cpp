@@ -1,0 +1,69 @@
+#include "command/application.hpp"
+#include "command/commands.hpp"
+#include "command/run_loop.hpp"
+#include "http/http_server.hpp"
+#include "log/log.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+namespace cmcp::command {
+
+namespace {
+
+std::string url_of(const asio::ip::tcp::endpoint& bound)
+{
+    const auto address = bound.address();
+    const bool any = address.is_unspecified();
+    const std::string name = any ? (address.is_v6() ? "::1" : "127.0.0.1") : address.to_string();
+    return "http://" + (address.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(bound.port());
+}
+
+void log_address(const asio::ip::tcp::endpoint& bound, const settings& chosen)
+{
+    const std::string url = url_of(bound);
+    log::info("listening", {{"address", json::string(bound.address().to_string())},
+                            {"port", bound.port()},
+                            {"streamable_http", json::string(url + "/mcp")},
+                            {"sse", json::string(url + "/sse")}});
+    if (!bound.address().is_loopback() && chosen.auth_tokens.empty()) {
+        log::warning("open_to_the_network", {{"advice", "anyone who reaches this address can run code: set MCP_AUTH_TOKENS"}});
+    }
+}
+
+awaitable<> until_stopped(stop_signals& signals)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer asked(executor, asio::steady_timer::time_point::max());
+    signals.on_first([&asked] { asked.expires_at(asio::steady_timer::time_point::min()); });
+    co_await asked.async_wait(as_tuple);
+    signals.on_first({});
+}
+
+awaitable<> serve_http(asio::io_context& io, const settings& chosen, started_sandbox started)
+{
+    stop_signals signals(io.get_executor());
+    application app(io.get_executor(), chosen, std::move(started));
+    co_await app.prepare();
+    http_server server(io, chosen, app.core(), [&app]() -> json::value { return layers_json(app.layers()); });
+    server.start();
+    log_address(server.local_endpoint(), chosen);
+    co_await until_stopped(signals);
+    app.core().refuse_new_requests();
+    co_await server.stop();
+    log::info("stopped");
+}
+
+}  // namespace
+
+int serve(const loaded_settings& loaded)
+{
+    start_log(loaded);
+    prepare_sandbox_root(loaded.values);
+    started_sandbox started = start_sandbox(loaded.values);
+    ignore_signals();
+    asio::io_context io(1);
+    run_loop(io, serve_http(io, loaded.values, std::move(started)));
+    return 0;
+}
+
+}  // namespace cmcp::command

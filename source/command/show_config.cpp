@@ -1,0 +1,57 @@
+#include "command/commands.hpp"
+#include "config/setting.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+namespace cmcp::command {
+
+namespace {
+
+std::string origin_of(const loaded_settings& loaded, std::string_view name)
+{
+    const auto found = loaded.origins.find(name);
+    return found == loaded.origins.end() ? "default" : found->second;
+}
+
+std::string shown_value(const loaded_settings& loaded, const setting& entry)
+{
+    const std::string value = entry.print(loaded.values);
+    return entry.secret && !value.empty() ? "***" : value;
+}
+
+void print_json(const loaded_settings& loaded)
+{
+    json::object all;
+    for (const auto& entry : setting_table()) {
+        json::object row;
+        row["value"] = shown_value(loaded, entry);
+        row["origin"] = origin_of(loaded, entry.name);
+        row["description"] = entry.description;
+        all[entry.name] = std::move(row);
+    }
+    std::cout << json::serialize(all) << '\n';
+}
+
+void print_table(const loaded_settings& loaded)
+{
+    std::size_t width = 0;
+    for (const auto& entry : setting_table()) width = std::max(width, entry.name.size());
+    for (const auto& entry : setting_table()) {
+        std::cout << std::left << std::setw(static_cast<int>(width)) << entry.name << "  " << shown_value(loaded, entry) << "  ("
+                  << origin_of(loaded, entry.name) << ")\n";
+    }
+}
+
+}  // namespace
+
+int show_config(const loaded_settings& loaded, bool json)
+{
+    if (json) print_json(loaded);
+    else print_table(loaded);
+    return 0;
+}
+
+}  // namespace cmcp::command

@@ -1,0 +1,44 @@
+#include "transport/stdio.hpp"
+
+#include "async/task_group.hpp"
+#include "command/application.hpp"
+#include "command/commands.hpp"
+#include "command/run_loop.hpp"
+#include "log/log.hpp"
+
+#include <unistd.h>
+
+namespace cmcp::command {
+
+namespace {
+
+constexpr auto one_day = std::chrono::hours(24);
+
+awaitable<> serve_one(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
+{
+    stop_signals signals(executor);
+    application app(executor, chosen, std::move(started));
+    co_await app.prepare();
+    task_group serving(executor);
+    serving.spawn("stdio", serve_stdio(app.core(), chosen, STDIN_FILENO, STDOUT_FILENO));
+    signals.on_first([&serving] { serving.cancel_all(); });
+    bool idle = false;
+    while (!idle) idle = co_await serving.wait_idle(one_day);
+    signals.on_first({});
+    log::info("stopped");
+}
+
+}  // namespace
+
+int stdio(const loaded_settings& loaded)
+{
+    start_log(loaded);
+    prepare_sandbox_root(loaded.values);
+    started_sandbox started = start_sandbox(loaded.values);
+    ignore_signals();
+    asio::io_context io(1);
+    run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started)));
+    return 0;
+}
+
+}  // namespace cmcp::command

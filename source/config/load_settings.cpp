@@ -1,0 +1,183 @@
+#include "config/load_settings.hpp"
+
+#include "config/default_commands.hpp"
+#include "config/env_file.hpp"
+#include "config/setting.hpp"
+#include "config/toml_file.hpp"
+#include "config/unknown_variables.hpp"
+#include "config/value_parsers.hpp"
+
+#include <fstream>
+#include <sstream>
+
+extern char** environ;
+
+namespace cmcp {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const environment& variables, std::string_view name)
+{
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+}
+
+// The folder of the user's own kind of files: $XDG_… or below HOME; empty when neither is known.
+fs::path user_folder(const environment& variables, std::string_view xdg, std::string_view below_home)
+{
+    const std::string chosen = variable(variables, xdg);
+    if (chosen.starts_with('/')) return fs::path(chosen) / "container-mcp";
+    const std::string home = variable(variables, "HOME");
+    return home.starts_with('/') ? fs::path(home) / below_home / "container-mcp" : fs::path();
+}
+
+std::string read_file(const fs::path& name)
+{
+    std::ifstream in(name, std::ios::binary);
+    std::ostringstream text;
+    if (!fs::is_regular_file(name) || !in || !(text << in.rdbuf())) {
+        // An empty file sets failbit too.
+        if (fs::is_regular_file(name) && fs::is_empty(name)) return {};
+        throw config_error("the configuration file " + name.string() + " cannot be read: name a readable file");
+    }
+    return text.str();
+}
+
+void set(loaded_settings& into, const setting& entry, const assignment& item)
+{
+    try {
+        entry.parse(into.values, item.value);
+    } catch (const bad_value& e) {
+        throw config_error(std::string(entry.name) + "=" + (entry.secret ? "***" : item.value) + " (" + item.origin +
+                           ") is not allowed: it must be " + e.what());
+    }
+    into.origins.insert_or_assign(std::string(entry.name), item.origin);
+}
+
+using finder = const setting* (*)(std::string_view);
+
+void apply(loaded_settings& into, const assignments& items, finder find)
+{
+    for (const auto& item : items) {
+        const auto* entry = find(item.key);
+        if (!entry) {
+            throw config_error(item.key + " (" + item.origin + ") is no known setting; the nearest is " +
+                               std::string(nearest_setting(item.key)));
+        }
+        set(into, *entry, item);
+    }
+}
+
+void apply_environment(loaded_settings& into, const environment& variables)
+{
+    for (const auto& entry : setting_table()) {
+        const auto found = variables.find(entry.name);
+        if (found != variables.end()) set(into, entry, {found->first, found->second, "environment"});
+    }
+    for (auto& sentence : warn_of_unknown(variables)) into.warnings.push_back(std::move(sentence));
+}
+
+struct file_choice {
+    const std::optional<fs::path>& named;
+    std::string_view named_by;      // environment variable
+    std::string_view in_working_folder;
+    std::string_view in_user_folder;
+};
+
+// Empty: there is none.
+fs::path choose_file(const settings_sources& from, const file_choice& choice)
+{
+    if (choice.named) return *choice.named;
+    if (const auto name = variable(from.variables, choice.named_by); !name.empty()) return name;
+    const fs::path usual = from.trust_working_folder
+                               ? fs::path(choice.in_working_folder)
+                               : user_folder(from.variables, "XDG_CONFIG_HOME", ".config") / choice.in_user_folder;
+    std::error_code ignored;
+    return fs::exists(usual, ignored) ? usual : fs::path();
+}
+
+void apply_files(loaded_settings& into, const settings_sources& from)
+{
+    const auto toml = choose_file(from, {from.toml_file, "CONTAINER_MCP_CONFIG", "config.toml", "config.toml"});
+    if (!toml.empty()) apply(into, parse_toml_file(read_file(toml), toml.string()), find_toml_setting);
+    const auto env = choose_file(from, {from.env_file, "CONTAINER_MCP_ENV", "volume/config/custom.env", "custom.env"});
+    if (!env.empty()) apply(into, parse_env_file(read_file(env), env.string()), find_setting);
+}
+
+// A default that was chosen must fit; the built-in one follows a lower maximum.
+void check_timeouts(loaded_settings& into, const char* name, std::chrono::milliseconds settings::*standard,
+                    std::chrono::milliseconds settings::*most)
+{
+    const std::string default_name = std::string(name) + "_TIMEOUT_DEFAULT";
+    const std::string max_name = std::string(name) + "_TIMEOUT_MAX";
+    auto& value = into.values.*standard;
+    const auto limit = into.values.*most;
+    if (value <= limit) return;
+    const auto origin = into.origins.find(default_name);
+    if (origin == into.origins.end()) {
+        value = limit;
+        return;
+    }
+    throw config_error(default_name + "=" + values::print_seconds(value) + " (" + origin->second +
+                       ") is not allowed: it must not exceed " + max_name + "=" + values::print_seconds(limit));
+}
+
+void apply_rules(loaded_settings& into)
+{
+    auto& chosen = into.values;
+    check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
+    check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
+    if (chosen.debug && into.origins.emplace("LOG_LEVEL", "DEBUG=true").second) chosen.log_level = "DEBUG";
+}
+
+void choose_sandbox_root(loaded_settings& into, const environment& variables)
+{
+    if (!into.values.sandbox_root.empty()) return;
+    into.values.sandbox_root = user_folder(variables, "XDG_DATA_HOME", ".local/share");
+    if (into.values.sandbox_root.empty()) {
+        throw config_error("there is no folder for the workspaces because HOME is not set: set SANDBOX_ROOT to an absolute path");
+    }
+}
+
+}  // namespace
+
+loaded_settings load_settings(const settings_sources& from)
+{
+    loaded_settings loaded;
+    loaded.values.bash_allowed_commands = default_commands();
+    apply_files(loaded, from);
+    apply_environment(loaded, from.variables);
+    apply(loaded, from.command_line, find_setting);
+    choose_sandbox_root(loaded, from.variables);
+    apply_rules(loaded);
+    return loaded;
+}
+
+environment current_environment()
+{
+    environment variables;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view pair(*entry);
+        const auto equals = pair.find('=');
+        if (equals != std::string_view::npos) variables.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    return variables;
+}
+
+void prepare_sandbox_root(const settings& chosen)
+{
+    const auto& root = chosen.sandbox_root;
+    std::error_code failure;
+    if (!fs::is_directory(root, failure)) {
+        fs::create_directories(root, failure);
+        if (!failure) fs::permissions(root, fs::perms::owner_all, failure);
+    }
+    if (failure || !fs::is_directory(root)) {
+        throw config_error("SANDBOX_ROOT=" + root.string() + " cannot be created (" + failure.message() +
+                           "): set it to a folder that this user may write to");
+    }
+}
+
+}  // namespace cmcp

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "config/settings.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// A value that its setting does not allow; what() says what is allowed.
+struct bad_value : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+/// One row of the table of settings: everything that the program and its documents know of a variable.
+struct setting {
+    std::string_view name;              ///< the variable, for example BASH_TIMEOUT_MAX
+    std::string_view description;       ///< one line
+    std::function<void(settings&, std::string_view)> parse;     ///< throws bad_value
+    std::function<std::string(const settings&)> print;          ///< in a form that parse accepts
+    bool secret = false;                ///< never printed
+    std::string_view toml = {};         ///< a further key in config.toml, for example "server.port"
+};
+
+/// All of them, in the order of the documents.
+const std::vector<setting>& setting_table();
+
+/// nullptr when there is none. Upper or lower case.
+const setting* find_setting(std::string_view name);
+
+/// The row whose name (or further TOML key) is `path` ("server.port", "bash.timeout_max", "bash_timeout_max").
+const setting* find_toml_setting(std::string_view path);
+
+/// The known name that is least typing away from `name`.
+std::string_view nearest_setting(std::string_view name);
+
+}  // namespace cmcp

@@ -1,0 +1,166 @@
+#include "config/setting.hpp"
+#include "config/setting_makers.hpp"
+#include "config/value_parsers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cmcp {
+
+namespace {
+
+using namespace makers;
+using namespace std::chrono_literals;
+using s = settings;
+
+constexpr std::uint64_t many = 10'000'000;
+constexpr std::uint64_t mib = 1ull << 20;
+constexpr std::uint64_t terabyte = 1ull << 20;      // in MiB
+constexpr auto day = std::chrono::milliseconds(24h);
+
+setting row(std::string_view name, conversion how, std::string_view description, std::string_view toml = {}, bool secret = false)
+{
+    return {name, description, std::move(how.first), std::move(how.second), secret, toml};
+}
+
+std::vector<setting> server_rows()
+{
+    return {
+        row("MCP_HOST", host(&s::host), "address to listen on", "server.host"),
+        row("MCP_PORT", port(&s::port), "port to listen on; 0 takes any free one", "server.port"),
+        row("MCP_ALLOWED_HOSTS", list(&s::allowed_hosts), "Host header values that are accepted beside the loopback names and MCP_HOST"),
+        row("MCP_ALLOWED_ORIGINS", list(&s::allowed_origins), "Origin header values that are accepted beside the loopback ones"),
+        row("MCP_AUTH_TOKENS", tokens(), "bearer tokens as name=token,…; empty: no authentication", {}, true),
+        row("DEBUG", flag(&s::debug), "log everything, as LOG_LEVEL=DEBUG does"),
+        row("LOG_LEVEL", log_level(), "DEBUG, INFO, WARNING or ERROR", "logging.level"),
+        row("LOG_FORMAT", log_format(), "text or json (JSON lines)", "logging.use_structured_format"),
+        row("LOG_FILE", path(&s::log_file, false), "file for the log, rotated at 10 MiB; empty: stderr", "logging.log_file"),
+        row("SANDBOX_ROOT", path(&s::sandbox_root, true), "folder that holds the workspaces"),
+    };
+}
+
+std::vector<setting> limit_rows()
+{
+    return {
+        row("HTTP_MAX_HEADER_BYTES", number(&s::max_header_bytes, 1024, 1024 * 1024), "largest request header, bytes"),
+        row("HTTP_MAX_BODY_MB", number(&s::max_body_bytes, 1, 4096, mib), "largest request body, MiB"),
+        row("HTTP_HEADER_TIMEOUT", seconds(&s::header_timeout, 100ms, day), "time for a request's header, seconds"),
+        row("HTTP_BODY_TIMEOUT", seconds(&s::body_timeout, 100ms, day), "time for a request's body, seconds"),
+        row("HTTP_IDLE_TIMEOUT", seconds(&s::idle_timeout, 100ms, day), "a connection without a request is closed after so many seconds"),
+        row("HTTP_WRITE_TIMEOUT", seconds(&s::write_timeout, 100ms, day), "a client that stops reading is cut after so many seconds"),
+        row("SSE_KEEP_ALIVE", seconds(&s::keep_alive, 100ms, day), "comment on a silent stream every so many seconds"),
+        row("MCP_MAX_CONNECTIONS", number(&s::max_connections, 1, many), "connections at once"),
+        row("MCP_MAX_SESSIONS", number(&s::max_sessions, 1, many), "sessions at once"),
+        row("MCP_MAX_SESSIONS_PER_ADDRESS", number(&s::max_sessions_per_address, 1, many), "sessions of one client address"),
+        row("MCP_MAX_REQUESTS", number(&s::max_requests_in_flight, 1, many), "requests in flight in the whole server"),
+        row("MCP_MAX_REQUESTS_PER_SESSION", number(&s::max_requests_per_session, 1, many), "requests in flight in one session"),
+        row("MCP_SESSION_TIMEOUT", seconds(&s::session_timeout, 1s, 365 * day), "an idle session ends after so many seconds"),
+        row("MCP_EVENT_LOG_KB", number(&s::event_log_bytes, 1, 1024 * 1024, 1024), "messages kept for Last-Event-ID, KiB a session"),
+        row("MCP_DRAIN_TIMEOUT", seconds(&s::drain_timeout, 0ms, day), "running calls get so many seconds when the server stops"),
+        row("JSON_MAX_DEPTH", number(&s::json_depth, 8, 1024), "nesting of a JSON message"),
+        row("JSON_MAX_BATCH", number(&s::json_batch, 1, 10'000), "messages in one JSON-RPC batch (revision 2025-03-26)"),
+    };
+}
+
+std::vector<setting> sandbox_rows()
+{
+    return {
+        row("SANDBOX_BACKEND", choice(&s::sandbox_backend, {"native"}), "how programs are confined"),
+        row("SANDBOX_REQUIRE", list(&s::sandbox_require), "layers without which the server does not start"),
+        row("SANDBOX_LAUNCHER", path(&s::launcher_path, false), "the launcher program; empty: beside container-mcp"),
+        row("SANDBOX_MAX_RUNS", number(&s::max_runs, 0, 100'000), "runs at once; 0: four times the cores"),
+        row("SANDBOX_MAX_RUNS_PER_CALLER", number(&s::max_runs_per_caller, 0, 100'000), "runs of one caller at once; 0: all but one"),
+        row("SANDBOX_PROCESS_LIMIT", number(&s::process_limit, 1, 100'000), "processes and threads of a run"),
+        row("SANDBOX_MEMORY_LIMIT", number(&s::memory_limit, 16, terabyte, mib), "memory of a command, MiB"),
+        row("SANDBOX_FILE_SIZE_LIMIT", number(&s::file_size_limit, 1, terabyte, mib), "largest file that a run may write, MiB"),
+        row("SANDBOX_TMP_SIZE", number(&s::tmp_size, 1, terabyte, mib), "size of a run's /tmp and /dev/shm, MiB each"),
+        row("SANDBOX_OUTPUT_LIMIT", number(&s::output_hard_limit, 1, terabyte, mib), "output that ends a run, MiB a stream"),
+        row("WORKSPACE_PER_SESSION", flag(&s::workspace_per_session), "a workspace for each session instead of one for each caller"),
+        row("BASH_ALLOWED_COMMANDS", commands(&s::bash_allowed_commands), "programs that exist inside the sandbox; * for all"),
+        row("BASH_TIMEOUT_DEFAULT", seconds(&s::bash_timeout_default, 100ms, day), "time of a command that asks for none, seconds"),
+        row("BASH_TIMEOUT_MAX", seconds(&s::bash_timeout_max, 100ms, day), "most time that a command can ask for, seconds"),
+        row("PYTHON_INTERPRETER", absolute(&s::python_interpreter), "the interpreter, as seen inside the sandbox"),
+        row("PYTHON_MEMORY_LIMIT", number(&s::python_memory_limit, 16, terabyte, mib), "memory of a Python run, MiB"),
+        row("PYTHON_TIMEOUT_DEFAULT", seconds(&s::python_timeout_default, 100ms, day), "time of a Python run that asks for none, seconds"),
+        row("PYTHON_TIMEOUT_MAX", seconds(&s::python_timeout_max, 100ms, day), "most time that a Python run can ask for, seconds"),
+    };
+}
+
+std::vector<setting> tool_rows()
+{
+    return {
+        row("FILE_MAX_SIZE_MB", number(&s::file_max_size, 1, 4096, mib), "largest file that the file tools read or write, MiB"),
+        row("FILE_ALLOWED_EXTENSIONS", extensions(&s::file_allowed_extensions), "extensions that the file tools accept; * for all"),
+        row("TOOLS_ENABLE_SYSTEM", flag(&s::enable_system), "offer the system_* tools"),
+        row("TOOLS_ENABLE_FILE", flag(&s::enable_file), "offer the file_* tools"),
+        row("TOOLS_ENABLE_WEB", flag(&s::enable_web), "reserved for web tools"),
+        row("TOOLS_ENABLE_SANDBOX", flag(&s::enable_sandbox), "reserved for tools that keep sandboxes"),
+        row("WEB_TIMEOUT_DEFAULT", seconds(&s::web_timeout_default, 100ms, day), "reserved for web tools, seconds"),
+        row("WEB_ALLOWED_DOMAINS", list(&s::web_allowed_domains), "reserved for web tools"),
+        row("SANDBOX_DEFAULT_IMAGE", text(&s::sandbox_default_image), "reserved for sandboxes that are kept", "docker.default_image"),
+        row("SANDBOX_OPEN_MOUNT_DIRECTORY", flag(&s::sandbox_open_mount), "reserved for sandboxes that are kept", "docker.open_mount_directory"),
+        row("SANDBOX_WORK_DIR", absolute(&s::sandbox_work_dir), "reserved for sandboxes that are kept", "docker.container_work_dir"),
+        row("PYPI_INDEX_URL", url(&s::pypi_index_url), "reserved for installing packages", "mirror.pypi_index_url"),
+    };
+}
+
+std::size_t distance(std::string_view a, std::string_view b)
+{
+    std::vector<std::size_t> previous(b.size() + 1), next(b.size() + 1);
+    std::iota(previous.begin(), previous.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        next[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            next[j + 1] = std::min({previous[j] + (a[i] != b[j]), previous[j + 1] + 1, next[j] + 1});
+        }
+        std::swap(previous, next);
+    }
+    return previous[b.size()];
+}
+
+}  // namespace
+
+const std::vector<setting>& setting_table()
+{
+    static const std::vector<setting> table = [] {
+        std::vector<setting> all = server_rows();
+        for (auto* part : {&limit_rows, &sandbox_rows, &tool_rows}) {
+            for (auto& entry : part()) all.push_back(std::move(entry));
+        }
+        return all;
+    }();
+    return table;
+}
+
+const setting* find_setting(std::string_view name)
+{
+    const std::string wanted = values::upper(name);
+    for (const auto& entry : setting_table()) {
+        if (entry.name == wanted) return &entry;
+    }
+    return nullptr;
+}
+
+const setting* find_toml_setting(std::string_view path)
+{
+    for (const auto& entry : setting_table()) {
+        if (!entry.toml.empty() && entry.toml == path) return &entry;
+    }
+    std::string joined(path);
+    std::replace(joined.begin(), joined.end(), '.', '_');
+    if (const auto* found = find_setting(joined)) return found;
+    return find_setting(path.substr(path.rfind('.') + 1));
+}
+
+std::string_view nearest_setting(std::string_view name)
+{
+    const std::string wanted = values::upper(name.substr(0, 64));
+    const auto away = [&](const setting& entry) {
+        const auto by_name = distance(wanted, entry.name);
+        return entry.toml.empty() ? by_name : std::min(by_name, distance(wanted, values::upper(entry.toml)));
+    };
+    const auto& table = setting_table();
+    return std::min_element(table.begin(), table.end(), [&](const setting& a, const setting& b) { return away(a) < away(b); })->name;
+}
+
+}  // namespace cmcp

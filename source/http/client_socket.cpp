@@ -1,0 +1,179 @@
+#include "http/client_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace cmcp {
+
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t watch_read_size = 8 * 1024;
+constexpr std::size_t most_kept_while_watching = 64 * 1024;
+constexpr std::size_t most_drained = 16 * 1024 * 1024;
+
+}  // namespace
+
+client_socket::client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout)
+    : socket_(std::move(socket)), timer_(socket_.get_executor()), write_timeout_(write_timeout)
+{
+    error_code ignored;
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.non_blocking(true, ignored);
+    ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
+    auto peer = socket_.remote_endpoint(ignored);
+    if (!ignored) address_ = peer.address().to_string();
+}
+
+std::string_view client_socket::buffered() const
+{
+    return {static_cast<const char*>(buffer_.cdata().data()), buffer_.size()};
+}
+
+void client_socket::release_buffer()
+{
+    if (buffer_.size() == 0) buffer_.shrink_to_fit();
+}
+
+void client_socket::set_deadline(milliseconds limit)
+{
+    timed_out_ = false;
+    timer_.expires_after(limit);
+    timer_.async_wait([weak = weak_from_this(), generation = ++deadline_](error_code ec) {
+        if (auto self = weak.lock(); self && !ec) self->expire(generation);
+    });
+}
+
+void client_socket::clear_deadline()
+{
+    ++deadline_;
+    timer_.cancel();
+}
+
+// The wait may already have been queued as expired when the deadline was moved: the generation tells.
+void client_socket::expire(unsigned generation)
+{
+    if (generation != deadline_) return;
+    timed_out_ = true;
+    abort();
+}
+
+void client_socket::abort()
+{
+    error_code ignored;
+    socket_.cancel(ignored);
+}
+
+awaitable<bool> client_socket::wait_readable()
+{
+    auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple);
+    co_return !error;
+}
+
+// Reads what is there without waiting. `end`: nothing will come any more.
+bool client_socket::take_available(std::size_t most, bool& end)
+{
+    error_code error;
+    auto size = socket_.read_some(buffer_.prepare(most), error);
+    buffer_.commit(error ? 0 : size);
+    end = error && error != asio::error::would_block;
+    return !error;
+}
+
+awaitable<bool> client_socket::read_some(std::size_t most)
+{
+    bool end = false;
+    if (take_available(most, end)) co_return true;
+    if (end) co_return false;
+    auto [error, size] = co_await socket_.async_read_some(buffer_.prepare(most), as_tuple);
+    buffer_.commit(error ? 0 : size);
+    co_return !error;
+}
+
+awaitable<bool> client_socket::write(std::string_view first, std::string_view second)
+{
+    while (!first.empty() || !second.empty()) {
+        std::array<asio::const_buffer, 2> parts{asio::buffer(first), asio::buffer(second)};
+        error_code error;
+        auto written = socket_.write_some(parts, error);
+        if (error == asio::error::would_block) {
+            set_deadline(write_timeout_);
+            auto [late_error, late_written] = co_await socket_.async_write_some(parts, as_tuple);
+            clear_deadline();
+            error = late_error;
+            written = late_written;
+        }
+        if (error) {
+            gone_ = true;
+            co_return false;
+        }
+        auto of_first = std::min(written, first.size());
+        first.remove_prefix(of_first);
+        second.remove_prefix(written - of_first);
+    }
+    co_return true;
+}
+
+void client_socket::watch(std::function<void()> on_gone)
+{
+    on_gone_ = std::move(on_gone);
+    ++watch_;
+    watching_ = true;
+    await_input();
+}
+
+void client_socket::unwatch()
+{
+    on_gone_ = nullptr;
+    ++watch_;
+    if (std::exchange(watching_, false)) abort();
+}
+
+void client_socket::await_input()
+{
+    socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                       [weak = weak_from_this(), generation = watch_](error_code error) {
+                           auto self = weak.lock();
+                           if (self && !error && generation == self->watch_) self->look_at_input();
+                       });
+}
+
+// Readable means the next requests of a pipeline, kept for later, or the end of the peer's side.
+void client_socket::look_at_input()
+{
+    bool end = false;
+    while (buffer_.size() < most_kept_while_watching && take_available(watch_read_size, end)) {}
+    if (end) return lost();
+    if (buffer_.size() < most_kept_while_watching) return await_input();
+    watching_ = false;
+}
+
+void client_socket::lost()
+{
+    gone_ = true;
+    watching_ = false;
+    auto tell = std::exchange(on_gone_, nullptr);
+    if (tell) tell();
+}
+
+awaitable<> client_socket::close_gently(milliseconds limit)
+{
+    error_code ignored;
+    unwatch();
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    set_deadline(limit);
+    for (std::size_t drained = 0; !ignored && !timed_out_ && drained < most_drained;) {
+        buffer_.consume(buffer_.size());
+        auto more = co_await read_some();
+        if (!more) break;
+        drained += buffer_.size();
+    }
+    clear_deadline();
+    socket_.close(ignored);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,90 @@
+#include "http/connection.hpp"
+
+#include "http/request_reader.hpp"
+#include "log/log.hpp"
+
+#include <chrono>
+
+namespace cmcp {
+
+namespace {
+
+// How long a peer has to read the last answer.
+constexpr std::chrono::milliseconds last_words(2000);
+constexpr std::chrono::milliseconds last_words_at_stop(200);
+
+// While it lives, the server may end the connection if nothing of a request has arrived.
+struct reading_mark {
+    reading_mark(connection_context& context, request_reader& reader) : context_(context), reader_(&reader)
+    {
+        context_.readers.insert(reader_);
+    }
+    ~reading_mark() { context_.readers.erase(reader_); }
+    reading_mark(const reading_mark&) = delete;
+    reading_mark& operator=(const reading_mark&) = delete;
+
+private:
+    connection_context& context_;
+    request_reader* reader_;
+};
+
+void log_access(const http_request& asked, int status, std::uint64_t number,
+                std::chrono::steady_clock::time_point began)
+{
+    if (!log::enabled(log::level::debug)) return;
+    auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    log::debug("http_request", {{"method", asked.method},
+                                {"path", asked.path},
+                                {"status", status},
+                                {"ms", took.count()},
+                                {"http_request", number}});
+}
+
+exchange::fields shared_fields(const request_guard& guard, const http_request& asked)
+{
+    http_reply carrier;
+    guard.share_with_origin(asked, carrier);
+    return std::move(carrier.fields);
+}
+
+}  // namespace
+
+void connection_context::close_idle()
+{
+    for (auto* reader : readers) reader->interrupt_if_idle();
+}
+
+awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
+{
+    auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout);
+    auto admit = [&shared = *context](http_request& asked) {
+        auto refused = shared.guard.check(asked);
+        return refused ? refused : shared.routes.refuse(asked);
+    };
+    request_reader reader(*peer, context->chosen, admit);
+    for (bool go_on = true; go_on;) {
+        http_request asked;
+        http_reply refusal;
+        auto outcome = request_reader::outcome::closed;
+        {
+            reading_mark waiting(*context, reader);
+            outcome = co_await reader.next(asked, refusal);
+        }
+        if (outcome == request_reader::outcome::closed) co_return;
+        auto began = std::chrono::steady_clock::now();
+        auto number = context->next_request++;
+        exchange x(*peer, asked, shared_fields(context->guard, asked));
+        if (context->stopping) x.close_after();
+        if (outcome == request_reader::outcome::refused)
+            co_await x.reply(std::move(refusal));
+        else
+            co_await context->routes.serve(x);
+        peer->unwatch();
+        log_access(asked, x.status(), number, began);
+        go_on = x.can_go_on() && !context->stopping;
+    }
+    auto limit = context->stopping ? last_words_at_stop : last_words;
+    if (!peer->gone()) co_await peer->close_gently(limit);
+}
+
+}  // namespace cmcp

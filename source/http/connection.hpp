@@ -1,0 +1,33 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "http/request_guard.hpp"
+#include "http/router.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+
+namespace cmcp {
+
+class request_reader;
+
+/// What the connections of one server share.
+struct connection_context {
+    const settings& chosen;
+    const request_guard& guard;
+    const router& routes;
+    bool stopping = false;
+    std::uint64_t next_request = 1;
+    std::set<request_reader*> readers = {};  ///< of connections that read a request or wait for one
+
+    void close_idle();                  ///< ends the connections of which no request has begun to arrive
+};
+
+/// Serves the requests of one connection, one after another, until either side ends it.
+awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context);
+
+}  // namespace cmcp

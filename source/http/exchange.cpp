@@ -1,0 +1,75 @@
+#include "http/exchange.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace cmcp {
+
+exchange::exchange(client_socket& peer, http_request& asked, fields shared)
+    : peer_(peer), request_(asked), shared_(std::move(shared)), close_(!asked.keep_alive)
+{
+}
+
+awaitable<bool> exchange::reply(http_reply answer)
+{
+    status_ = answer.status;
+    close_ = close_ || answer.close;
+    answer.fields.insert(answer.fields.end(), shared_.begin(), shared_.end());
+    // RFC 9110 section 8.6: no Content-Length with 204.
+    auto length = answer.status == 204 ? std::string() : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+    auto type = answer.body.empty() ? std::string_view() : std::string_view(answer.content_type);
+    auto head = reply_head(answer.status, answer.fields, type, length, !close_);
+    auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
+    auto sent = co_await peer_.write(head, body);
+    co_return sent;
+}
+
+awaitable<bool> exchange::begin_stream(std::string_view content_type, fields extra, std::string first)
+{
+    status_ = 200;
+    streaming_ = true;
+    close_ = close_ || !chunked();
+    extra.insert(extra.end(), shared_.begin(), shared_.end());
+    auto framing = chunked() ? std::string_view("Transfer-Encoding: chunked\r\n") : std::string_view();
+    auto head = reply_head(200, extra, content_type, framing, !close_);
+    auto chunk = framed(first);
+    auto sent = co_await peer_.write(head, chunk);
+    co_return sent;
+}
+
+awaitable<bool> exchange::write_chunk(std::string_view data)
+{
+    auto chunk = framed(data);
+    auto sent = co_await peer_.write(chunk);
+    co_return sent;
+}
+
+awaitable<bool> exchange::end_stream()
+{
+    streaming_ = false;
+    if (!chunked()) co_return true;
+    auto sent = co_await peer_.write("0\r\n\r\n");
+    co_return sent;
+}
+
+std::string exchange::framed(std::string_view data) const
+{
+    if (!chunked()) return std::string(data);
+    if (data.empty()) return {};
+    std::array<char, 24> size{};
+    auto length = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
+    std::string out;
+    out.reserve(data.size() + static_cast<std::size_t>(length) + 2);
+    out.append(size.data(), static_cast<std::size_t>(length)).append(data).append("\r\n");
+    return out;
+}
+
+void exchange::settle_as_stream()
+{
+    request_.fields = {};
+    request_.body = {};
+    request_.query = {};
+    peer_.release_buffer();
+}
+
+}  // namespace cmcp

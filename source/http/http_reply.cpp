@@ -1,0 +1,102 @@
+#include "http/http_reply.hpp"
+
+#include "jsonrpc/json.hpp"
+
+#include <array>
+#include <ctime>
+
+namespace cmcp {
+
+namespace {
+
+// RFC 9110 section 6.6.1: an origin server with a clock sends Date; formatted once a second.
+const std::string& date_line()
+{
+    static std::time_t made = 0;
+    static std::string line;
+    auto now = std::time(nullptr);
+    if (now == made) return line;
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    std::array<char, 64> text{};
+    auto size = std::strftime(text.data(), text.size(), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+    line.assign(text.data(), size);
+    made = now;
+    return line;
+}
+
+// Values may come from a peer's input: whatever would end the line or the field is dropped.
+void append_field(std::string& out, std::string_view name, std::string_view value)
+{
+    out.append(name).append(": ");
+    for (char c : value)
+        if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) out += c;
+    out += "\r\n";
+}
+
+}  // namespace
+
+http_reply& http_reply::with(std::string name, std::string value)
+{
+    fields.emplace_back(std::move(name), std::move(value));
+    return *this;
+}
+
+http_reply error_reply(int status, std::string_view sentence)
+{
+    http_reply reply;
+    reply.status = status;
+    json::object body;
+    body["error"] = json::string(sentence.data(), sentence.size());
+    reply.body = json::serialize(body);
+    return reply;
+}
+
+http_reply method_not_allowed(std::string_view allowed)
+{
+    auto reply = error_reply(405, "This path takes the methods " + std::string(allowed) + " only.");
+    reply.with("Allow", std::string(allowed));
+    return reply;
+}
+
+std::string_view reason_phrase(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Status";
+    }
+}
+
+std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
+                       std::string_view content_type, std::string_view framing, bool keep_alive)
+{
+    std::string out = "HTTP/1.1 " + std::to_string(status) + ' ';
+    out.append(reason_phrase(status)).append("\r\n").append(date_line());
+    if (!content_type.empty()) append_field(out, "Content-Type", content_type);
+    for (const auto& field : fields) append_field(out, field.first, field.second);
+    out.append(framing);
+    if (!keep_alive) out.append("Connection: close\r\n");
+    out.append("\r\n");
+    return out;
+}
+
+}  // namespace cmcp

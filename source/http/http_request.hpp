@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+/// One request as the routes see it: parsed, within the limits, admitted by the guard.
+struct http_request {
+    std::string method;                 ///< as sent: methods are case-sensitive
+    std::string path;                   ///< before the '?', not decoded
+    std::string query;                  ///< after it
+    int version = 11;                   ///< 10 or 11
+    bool keep_alive = true;
+    std::vector<std::pair<std::string, std::string>> fields;  ///< names in lower case, in the order of arrival
+    std::string body;
+    std::string principal;              ///< who authenticated; empty: no authentication is configured
+    std::string address;                ///< of the peer, without the port
+
+    /// The first field of this (lower case) name.
+    std::optional<std::string> header(std::string_view name) const;
+    std::size_t count(std::string_view name) const;
+
+    /// A parameter of the query, percent-decoded.
+    std::optional<std::string> parameter(std::string_view name) const;
+};
+
+std::string lower_case(std::string_view text);
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+}  // namespace cmcp

@@ -1,0 +1,140 @@
+#include "http/http_server.hpp"
+
+#include "async/task_group.hpp"
+#include "http/connection.hpp"
+#include "http/health.hpp"
+#include "http/listener.hpp"
+#include "log/log.hpp"
+#include "transport/http_sse.hpp"
+#include "transport/session_store.hpp"
+#include "transport/streamable_http.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+
+namespace cmcp {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// After the requests have been cancelled, their streams and connections end within this.
+constexpr milliseconds ending_limit(3000);
+
+void turn_away(asio::ip::tcp::socket socket)
+{
+    auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
+    reply.with("Retry-After", "5");
+    auto length = "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
+    auto text = reply_head(reply.status, reply.fields, reply.content_type, length, false) + reply.body;
+    boost::system::error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(text), ignored);
+    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+awaitable<> sweep_sessions(session_store& sessions, milliseconds every)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(every);
+        co_await timer.async_wait(asio::use_awaitable);
+        sessions.sweep(session_store::clock::now());
+    }
+}
+
+}  // namespace
+
+struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
+    implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told)
+        : chosen(given), core(served), layers(std::move(told)), guard(chosen), listens(io, chosen.host, chosen.port),
+          sessions(io.get_executor(), chosen), housekeeping(io.get_executor()), requests(io.get_executor()),
+          connections(io.get_executor()), streamable(core, chosen, sessions, requests),
+          sse(core, chosen, sessions, requests),
+          context{chosen, guard, routes}
+    {
+        streamable.add_routes(routes);
+        sse.add_routes(routes);
+        add_health_route(routes, [this] { return details(); });
+    }
+
+    json::object details() const
+    {
+        json::object found;
+        if (layers) found["layers"] = layers();
+        found["sessions"] = sessions.size();
+        found["requests_in_flight"] = core.requests_in_flight();
+        found["connections"] = connections.size();
+        return found;
+    }
+
+    void take(asio::ip::tcp::socket socket)
+    {
+        if (connections.size() >= chosen.max_connections) return turn_away(std::move(socket));
+        std::shared_ptr<connection_context> shared(shared_from_this(), &context);
+        connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
+    }
+
+    const settings& chosen;
+    server_core& core;
+    std::function<json::value()> layers;
+    request_guard guard;
+    router routes;
+    listener listens;
+    session_store sessions;
+    task_group housekeeping;
+    task_group requests;
+    task_group connections;
+    streamable_http streamable;
+    http_sse sse;
+    connection_context context;
+};
+
+http_server::http_server(asio::io_context& io, const settings& chosen, server_core& core,
+                         std::function<json::value()> layers)
+    : self_(std::make_shared<implementation>(io, chosen, core, std::move(layers)))
+{
+}
+
+http_server::~http_server() = default;
+
+asio::ip::tcp::endpoint http_server::local_endpoint() const { return self_->listens.local_endpoint(); }
+
+void http_server::start()
+{
+    auto* self = self_.get();
+    self->listens.start(self->housekeeping, [self](asio::ip::tcp::socket socket) { self->take(std::move(socket)); });
+    auto every = std::clamp(self->chosen.session_timeout / 4, milliseconds(20), milliseconds(30'000));
+    self->housekeeping.spawn("session sweep", sweep_sessions(self->sessions, every));
+}
+
+awaitable<> http_server::stop()
+{
+    auto& self = *self_;
+    self.listens.close();
+    self.context.stopping = true;
+    self.housekeeping.cancel_all();
+    self.context.close_idle();
+    self.core.refuse_new_requests();
+    auto until = std::chrono::steady_clock::now() + self.chosen.drain_timeout;
+    auto drained = co_await self.requests.wait_idle(self.chosen.drain_timeout);
+    // What is left of connections now are streams that wait for news, and requests of the stateless revision.
+    self.sessions.end_streams();
+    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+    drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
+    if (!drained || self.requests.size() != 0) {
+        if (self.core.requests_in_flight() != 0)
+            log::warning("drain_timeout", {{"requests_in_flight", self.core.requests_in_flight()}});
+        self.core.cancel_all();
+        drained = co_await self.connections.wait_idle(ending_limit);
+    }
+    self.connections.cancel_all();
+    self.requests.cancel_all();
+    drained = co_await self.requests.wait_idle(ending_limit);
+    drained = co_await self.connections.wait_idle(ending_limit);
+    drained = co_await self.housekeeping.wait_idle(ending_limit);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "async/task_group.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Listens on every address that a name stands for.
+class listener {
+public:
+    /// Throws std::runtime_error with a sentence when no address can be had.
+    listener(asio::io_context& io, const std::string& host, std::uint16_t port);
+
+    asio::ip::tcp::endpoint local_endpoint() const;
+
+    using accepted = std::function<void(asio::ip::tcp::socket)>;
+    void start(task_group& tasks, accepted take);
+    void close();
+
+private:
+    void open(asio::io_context& io, const asio::ip::tcp::endpoint& where);
+    static awaitable<> accept_all(asio::ip::tcp::acceptor& from, accepted take);
+
+    std::vector<asio::ip::tcp::acceptor> acceptors_;
+};
+
+}  // namespace cmcp

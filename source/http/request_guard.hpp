@@ -1,0 +1,38 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/http_reply.hpp"
+#include "http/http_request.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// Decides before anything runs whether a request is let in: framing fields that smuggle, Host and Origin (DNS
+/// rebinding, cross-site requests), CORS preflights, bearer tokens, media types. Looks at the header only.
+class request_guard {
+public:
+    explicit request_guard(const settings& chosen);
+
+    /// The answer that ends the request, or nothing when it may go on; fills `principal` then.
+    std::optional<http_reply> check(http_request& asked) const;
+
+    /// Adds the CORS fields to an answer when the request came from an allowed origin.
+    void share_with_origin(const http_request& asked, http_reply& reply) const;
+
+    bool host_allowed(std::string_view host) const;
+    bool origin_allowed(std::string_view origin) const;
+
+private:
+    std::optional<http_reply> check_framing(const http_request& asked) const;
+    std::optional<http_reply> check_source(const http_request& asked) const;
+    std::optional<http_reply> check_media(const http_request& asked) const;
+    std::optional<http_reply> authenticate(http_request& asked) const;
+    http_reply preflight(const http_request& asked) const;
+
+    const settings& chosen_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,133 @@
+#include "http/request_reader.hpp"
+
+#include "http/raw_header.hpp"
+
+namespace cmcp {
+
+using state = request_parser::state;
+
+namespace {
+
+// A refused request's body is read over when it is this small, so that the connection stays of use.
+constexpr std::uint64_t most_read_over = 64 * 1024;
+
+constexpr std::size_t body_read_size = 64 * 1024;
+
+}  // namespace
+
+request_reader::request_reader(client_socket& peer, const settings& limits, admission admit)
+    : peer_(peer), limits_(limits), admit_(std::move(admit))
+{
+}
+
+awaitable<request_reader::outcome> request_reader::next(http_request& into, http_reply& refusal)
+{
+    auto arrived = co_await wait_for_first_byte();
+    if (!arrived) co_return outcome::closed;
+    std::size_t header_size = 0;
+    auto result = co_await read_header(header_size, refusal);
+    if (result != outcome::request) co_return result;
+
+    request_parser parser(limits_.max_header_bytes, limits_.max_body_bytes);
+    auto found = parser.put_header(peer_.buffered().substr(0, header_size), into);
+    peer_.buffer().consume(header_size);
+    if (found != state::more && found != state::done) co_return refuse(refusal, found, parser);
+    into.address = peer_.address();
+
+    auto refused = admit_(into);
+    bool expects = found == state::more && into.header("expect");
+    if (refused) {
+        refusal = std::move(*refused);
+        refusal.close = refusal.close || !into.keep_alive || expects || parser.announced() > most_read_over;
+        if (refusal.close || found == state::done) co_return outcome::refused;
+    } else if (expects) {
+        auto told = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
+        if (!told) co_return outcome::closed;
+    }
+    http_reply broken;
+    if (found == state::more) result = co_await read_body(parser, !refused, broken);
+    peer_.clear_deadline();
+    if (result == outcome::refused) refusal = std::move(broken);
+    if (result == outcome::request && refused) result = outcome::refused;
+    if (result == outcome::request) into.body = parser.take_body();
+    co_return result;
+}
+
+awaitable<bool> request_reader::wait_for_first_byte()
+{
+    if (peer_.buffer().size() != 0) co_return true;
+    peer_.release_buffer();
+    peer_.set_deadline(first_ ? limits_.header_timeout : limits_.idle_timeout);
+    first_ = false;
+    idle_ = true;
+    auto readable = co_await peer_.wait_readable();
+    idle_ = false;
+    peer_.clear_deadline();
+    co_return readable;
+}
+
+void request_reader::interrupt_if_idle()
+{
+    if (idle_) peer_.abort();
+}
+
+// One deadline for the whole header: a byte now and then does not move it (slow loris).
+awaitable<request_reader::outcome> request_reader::read_header(std::size_t& header_size, http_reply& refusal)
+{
+    raw_header header(limits_.max_header_bytes);
+    for (bool waiting = false;; waiting = true) {
+        auto verdict = header.look(peer_.buffered());
+        if (verdict == raw_header::verdict::refused) {
+            peer_.clear_deadline();
+            co_return refuse(refusal, header.status(), header.sentence());
+        }
+        if (verdict == raw_header::verdict::complete) break;
+        if (!waiting) peer_.set_deadline(limits_.header_timeout);
+        auto more = co_await peer_.read_some();
+        if (more) continue;
+        peer_.clear_deadline();
+        if (peer_.timed_out() && peer_.buffer().size() != 0)
+            co_return refuse(refusal, 408, "The header took longer than HTTP_HEADER_TIMEOUT.");
+        co_return outcome::closed;
+    }
+    peer_.clear_deadline();
+    peer_.buffer().consume(header.begin());
+    header_size = header.size() - header.begin();
+    co_return outcome::request;
+}
+
+// One deadline for the whole body as well.
+awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, bool keep, http_reply& refusal)
+{
+    for (bool waiting = false;;) {
+        std::size_t used = 0;
+        auto found = peer_.buffer().size() == 0 ? state::more : parser.put_body(peer_.buffered(), used);
+        peer_.buffer().consume(used);
+        if (found == state::done) co_return outcome::request;
+        if (found == state::more && !keep && parser.body_size() > most_read_over) found = state::too_large;
+        if (found != state::more) co_return refuse(refusal, found, parser);
+        // What the parser leaves is the beginning of a chunk header; one that never ends would grow the buffer.
+        if (peer_.buffer().size() > most_read_over) co_return refuse(refusal, 400, "A chunk header is too long.");
+        if (!waiting) peer_.set_deadline(limits_.body_timeout);
+        waiting = true;
+        auto more = co_await peer_.read_some(body_read_size);
+        if (more) continue;
+        if (peer_.timed_out()) co_return refuse(refusal, 408, "The body took longer than HTTP_BODY_TIMEOUT.");
+        co_return refuse(refusal, 400, "The body ended before its announced length.");
+    }
+}
+
+request_reader::outcome request_reader::refuse(http_reply& refusal, state found, const request_parser& parser) const
+{
+    if (found == state::too_large) return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
+    return refuse(refusal, 400, "The request is not valid HTTP/1.1: " + parser.why() + ".");
+}
+
+request_reader::outcome request_reader::refuse(http_reply& refusal, int status, std::string_view sentence) const
+{
+    refusal = error_reply(status, sentence);
+    refusal.close = true;
+    return outcome::refused;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/client_socket.hpp"
+#include "http/http_reply.hpp"
+#include "http/http_request.hpp"
+#include "http/request_parser.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace cmcp {
+
+/// Reads the next request of a connection within the limits of size and time.
+class request_reader {
+public:
+    /// Decides by the header alone; what it returns is the answer, and the body is not kept.
+    using admission = std::function<std::optional<http_reply>(http_request&)>;
+
+    enum class outcome {
+        request,    ///< `into` is to be answered
+        refused,    ///< `refusal` is the answer; refusal.close tells whether the connection can go on
+        closed      ///< the peer is gone or silent
+    };
+
+    request_reader(client_socket& peer, const settings& limits, admission admit);
+
+    awaitable<outcome> next(http_request& into, http_reply& refusal);
+
+    void interrupt_if_idle();               ///< next() ends as closed when nothing of a request has arrived
+
+private:
+    awaitable<bool> wait_for_first_byte();
+    awaitable<outcome> read_header(std::size_t& header_size, http_reply& refusal);
+    awaitable<outcome> read_body(request_parser& parser, bool keep, http_reply& refusal);
+    outcome refuse(http_reply& refusal, int status, std::string_view sentence) const;
+    outcome refuse(http_reply& refusal, request_parser::state found, const request_parser& parser) const;
+
+    client_socket& peer_;
+    const settings& limits_;
+    admission admit_;
+    bool first_ = true;
+    bool idle_ = false;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,63 @@
+#include "http/router.hpp"
+
+#include "log/log.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace cmcp {
+
+namespace {
+
+// A slash at the end names the same thing.
+std::string_view trimmed(std::string_view path)
+{
+    return path.size() > 1 && path.back() == '/' ? path.substr(0, path.size() - 1) : path;
+}
+
+}  // namespace
+
+void router::add(std::string method, std::string path, handler serve)
+{
+    routes_.push_back(route{std::move(method), std::move(path), std::move(serve)});
+}
+
+const router::route* router::find(std::string_view method, std::string_view path) const
+{
+    for (const auto& each : routes_)
+        if (each.method == method && each.path == trimmed(path)) return &each;
+    return nullptr;
+}
+
+std::optional<http_reply> router::refuse(const http_request& asked) const
+{
+    if (find(asked.method, asked.path) != nullptr) return std::nullopt;
+    std::string allowed;
+    for (const auto& each : routes_)
+        if (each.path == trimmed(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
+    if (!allowed.empty()) return method_not_allowed(allowed);
+    return error_reply(404, "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE).");
+}
+
+awaitable<> router::serve(exchange& x) const
+{
+    const auto* found = find(x.request().method, x.request().path);
+    if (found == nullptr) co_return;
+    std::string failure;
+    try {
+        co_await found->serve(x);
+        co_return;
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) throw;
+        failure = e.what();
+    } catch (const std::exception& e) {
+        failure = e.what();
+    }
+    log::error("route_failed", {{"path", found->path}, {"error", failure}});
+    x.close_after();
+    if (x.status() != 0) co_return;
+    auto answer = error_reply(500, "The server failed to answer this request; its log says why.");
+    co_await x.reply(std::move(answer));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,107 @@
+#include "jsonrpc/sanitize.hpp"
+
+#include <cmath>
+#include <cstring>
+
+namespace cmcp::jsonrpc {
+
+namespace {
+
+bool in_range(unsigned char byte, unsigned char low, unsigned char high) { return byte >= low && byte <= high; }
+
+// Length of the well-formed sequence at the start of `rest` (Unicode 15, table 3-7), 0 when there is none.
+std::size_t sequence_length(const unsigned char* rest, std::size_t left)
+{
+    const unsigned char lead = rest[0];
+    if (lead < 0x80) return 1;
+    std::size_t length = 0;
+    unsigned char low = 0x80;
+    unsigned char high = 0xBF;
+    if (in_range(lead, 0xC2, 0xDF)) length = 2;
+    else if (in_range(lead, 0xE0, 0xEF)) length = 3;
+    else if (in_range(lead, 0xF0, 0xF4)) length = 4;
+    if (lead == 0xE0) low = 0xA0;
+    if (lead == 0xED) high = 0x9F;
+    if (lead == 0xF0) low = 0x90;
+    if (lead == 0xF4) high = 0x8F;
+    if (length == 0 || length > left || !in_range(rest[1], low, high)) return 0;
+    for (std::size_t i = 2; i < length; ++i)
+        if (!in_range(rest[i], 0x80, 0xBF)) return 0;
+    return length;
+}
+
+// Length of the longest well-formed prefix.
+std::size_t valid_prefix(std::string_view text)
+{
+    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+    std::size_t at = 0;
+    while (at < text.size()) {
+        std::uint64_t block = 0;
+        if (at + sizeof block <= text.size()) {
+            std::memcpy(&block, bytes + at, sizeof block);
+            if ((block & 0x8080808080808080u) == 0) {
+                at += sizeof block;
+                continue;
+            }
+        }
+        const auto length = sequence_length(bytes + at, text.size() - at);
+        if (length == 0) return at;
+        at += length;
+    }
+    return at;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) { return valid_prefix(text) == text.size(); }
+
+std::string to_utf8(std::string_view text)
+{
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto good = valid_prefix(text);
+        out.append(text.substr(0, good));
+        text.remove_prefix(good);
+        if (text.empty()) break;
+        out.append("\xEF\xBF\xBD");
+        text.remove_prefix(1);
+    }
+    return out;
+}
+
+bool is_clean(const json::value& value)
+{
+    if (const auto* number = value.if_double()) return std::isfinite(*number);
+    if (const auto* text = value.if_string()) return is_utf8({text->data(), text->size()});
+    if (const auto* array = value.if_array()) {
+        for (const auto& item : *array)
+            if (!is_clean(item)) return false;
+    } else if (const auto* object = value.if_object()) {
+        for (const auto& member : *object)
+            if (!is_utf8({member.key().data(), member.key().size()}) || !is_clean(member.value())) return false;
+    }
+    return true;
+}
+
+json::value cleaned(const json::value& value)
+{
+    if (const auto* text = value.if_string()) return json::value(json::string(to_utf8({text->data(), text->size()})));
+    if (const auto* array = value.if_array()) {
+        json::array copy;
+        copy.reserve(array->size());
+        for (const auto& item : *array) copy.push_back(cleaned(item));
+        return copy;
+    }
+    if (const auto* object = value.if_object()) {
+        json::object copy;
+        copy.reserve(object->size());
+        for (const auto& member : *object)
+            copy.insert_or_assign(to_utf8({member.key().data(), member.key().size()}), cleaned(member.value()));
+        return copy;
+    }
+    if (!is_clean(value)) return nullptr;
+    return value;
+}
+
+}  // namespace cmcp::jsonrpc

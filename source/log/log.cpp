@@ -1,0 +1,110 @@
+#include "log/log.hpp"
+
+#include "log/format.hpp"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp::log {
+
+namespace {
+
+constexpr std::size_t largest_file = 10u << 20;
+constexpr std::size_t old_files = 3;
+
+std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink)
+{
+    auto made = std::make_shared<spdlog::logger>("container-mcp", std::move(sink));
+    made->set_pattern("%v");
+    made->set_level(spdlog::level::trace);
+    made->flush_on(spdlog::level::trace);
+    return made;
+}
+
+struct state {
+    std::shared_ptr<spdlog::logger> logger = make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    std::atomic<level> threshold{level::info};
+    std::atomic<bool> json_lines{false};
+};
+
+state& current()
+{
+    static state instance;
+    return instance;
+}
+
+// Only the server's user may read the log, and no child process inherits it.
+void close_to_others(const spdlog::filename_t&, std::FILE* stream)
+{
+    const int descriptor = fileno(stream);
+    struct stat status{};
+    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(descriptor, S_IRUSR | S_IWUSR);
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+// A device or a pipe must not be renamed away by the rotation.
+spdlog::sink_ptr file_sink(const std::string& name)
+{
+    spdlog::file_event_handlers handlers;
+    handlers.after_open = close_to_others;
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(name, ignored);
+    if (std::filesystem::exists(kind) && !std::filesystem::is_regular_file(kind)) {
+        return std::make_shared<spdlog::sinks::basic_file_sink_mt>(name, false, handlers);
+    }
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(name, largest_file, old_files, false, handlers);
+}
+
+std::shared_ptr<spdlog::logger> file_logger(const std::string& name)
+{
+    try {
+        return make_logger(file_sink(name));
+    } catch (const spdlog::spdlog_ex& e) {
+        throw std::runtime_error("LOG_FILE=" + name + " cannot be written (" + e.what() + "): name a file in a writable folder");
+    }
+}
+
+spdlog::level::level_enum spdlog_level(level l)
+{
+    switch (l) {
+    case level::debug: return spdlog::level::debug;
+    case level::info: return spdlog::level::info;
+    case level::warning: return spdlog::level::warn;
+    case level::error: return spdlog::level::err;
+    }
+    return spdlog::level::info;
+}
+
+}  // namespace
+
+void configure(const options& chosen)
+{
+    state& now = current();
+    if (!chosen.file.empty()) now.logger = file_logger(std::string(chosen.file));
+    now.threshold = chosen.threshold;
+    now.json_lines = chosen.json_lines;
+}
+
+bool enabled(level l) { return l >= current().threshold.load(std::memory_order_relaxed); }
+
+void write(level l, std::string_view event, fields with)
+{
+    if (!enabled(l)) return;
+    state& now = current();
+    const auto when = std::chrono::system_clock::now();
+    now.logger->log(spdlog_level(l), spdlog::string_view_t(now.json_lines ? format_json(when, l, event, with)
+                                                                        : format_text(when, l, event, with)));
+}
+
+}  // namespace cmcp::log

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+struct settings;
+
+/// What FILE_MAX_SIZE_MB and FILE_ALLOWED_EXTENSIONS say.
+class file_policy {
+public:
+    file_policy(std::uint64_t max_size, std::vector<std::string> extensions);
+    static file_policy from_settings(const settings& from);
+
+    std::uint64_t max_size() const { return max_size_; }  ///< bytes
+
+    /// Throws file_error when the name's last extension (any case) is not allowed; `field` is the argument to name.
+    /// A name without an extension (also ".profile") is allowed only when the empty extension is.
+    void check_extension(std::string_view field, std::string_view path) const;
+
+    /// Throws file_error when `size` bytes are more than allowed; `advice` is added to the sentence.
+    void check_size(std::string_view path, std::uint64_t size, std::string_view advice) const;
+
+    static std::string extension_of(std::string_view path);  ///< lower case, without the dot
+
+private:
+    std::string allowed_list() const;
+
+    std::uint64_t max_size_;
+    std::vector<std::string> extensions_;
+    bool any_extension_ = false;
+};
+
+}  // namespace cmcp

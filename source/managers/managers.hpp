@@ -1,0 +1,44 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "sandbox/backend.hpp"
+
+#include <memory>
+
+namespace cmcp {
+
+class blocking_pool;
+class workspaces;
+class file_manager;
+class run_admission;
+class output_store;
+class bash_manager;
+class python_manager;
+class server_core;
+
+/// The policies of all domains: one object each, made once, used on the io thread.
+struct managers {
+    explicit managers(sandbox::backend& chosen);
+    managers(const managers&) = delete;
+    managers& operator=(const managers&) = delete;
+    ~managers();
+
+    sandbox::backend& backend;                      ///< outlives this
+    std::unique_ptr<blocking_pool> pool;            ///< first, so that it goes last: threads still use the others
+    std::unique_ptr<workspaces> places;             ///< one workspace a caller
+    std::unique_ptr<file_manager> files;
+    std::unique_ptr<output_store> outputs;          ///< long output of runs, as files of the workspace
+    std::unique_ptr<run_admission> admission;       ///< how many runs at once
+    std::unique_ptr<bash_manager> bash;
+    std::unique_ptr<python_manager> python;
+};
+
+/// `chosen` and `backend` must outlive what is returned.
+std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
+                                        asio::any_io_executor executor);
+
+/// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.
+void register_resources(server_core& core, managers& all);
+
+}  // namespace cmcp

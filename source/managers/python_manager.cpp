@@ -1,0 +1,65 @@
+#include "managers/python_manager.hpp"
+
+#include "managers/bash_manager.hpp"
+#include "managers/python_bootstrap.hpp"
+
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t longest_code = 8 * 1024 * 1024;
+
+std::string check(const std::string& code)
+{
+    if (code.size() <= longest_code) return {};
+    return "code: " + std::to_string(code.size()) + " bytes are too long, at most " + std::to_string(longest_code) +
+           " are taken; put data in a file with file_write and open it from the code";
+}
+
+}  // namespace
+
+python_manager::python_manager(const settings& chosen, runner runs)
+    : interpreter_(chosen.python_interpreter),
+      programs_(allowed_programs(chosen)),
+      limits_(common_limits(chosen)),
+      timeout_default_(chosen.python_timeout_default),
+      timeout_max_(chosen.python_timeout_max),
+      runs_(std::move(runs))
+{
+    limits_.memory = chosen.python_memory_limit;
+}
+
+std::vector<std::pair<std::string, std::string>> python_manager::environment()
+{
+    // One thread for numerical libraries: each of their threads would count against the limits of the run.
+    return {{"MPLBACKEND", "Agg"},
+            {"MPLCONFIGDIR", "/tmp/matplotlib"},
+            {"OPENBLAS_NUM_THREADS", "1"},
+            {"PYTHONDONTWRITEBYTECODE", "1"}};
+}
+
+sandbox::run_request python_manager::request(std::string code, const run_options& options) const
+{
+    sandbox::run_request made;
+    made.argv = {interpreter_, "-I", "-B", "-X", "utf8", "-c", std::string(python_bootstrap), made.workspace_inside};
+    made.environment = environment();
+    made.programs = programs_;
+    made.limits = limits_;
+    made.limits.wall = chosen_timeout(options.timeout, timeout_default_, timeout_max_);
+    made.script = std::move(code);
+    made.result_channel = true;
+    return made;
+}
+
+awaitable<run_outcome> python_manager::run(caller who, request_io& io, std::string code, run_options options)
+{
+    run_outcome outcome;
+    outcome.refused = check(code);
+    if (!outcome.refused.empty()) co_return outcome;
+    auto made = request(std::move(code), options);
+    outcome = co_await runs_.run(std::move(who), io, std::move(made), std::move(options));
+    co_return outcome;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "managers/runner.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+/// The whole policy of Python runs: interpreter, limits, and what the code finds there.
+class python_manager {
+public:
+    python_manager(const settings& chosen, runner runs);
+
+    /// Runs `code` as a script. run_outcome::end.result is the JSON text of the variable `_`, empty when it has none.
+    awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
+
+    const std::string& interpreter() const { return interpreter_; }
+
+    /// What Python runs find in their environment beside what every run finds.
+    static std::vector<std::pair<std::string, std::string>> environment();
+
+private:
+    sandbox::run_request request(std::string code, const run_options& options) const;
+
+    std::string interpreter_;
+    sandbox::program_view programs_;
+    sandbox::run_limits limits_;
+    std::chrono::milliseconds timeout_default_;
+    std::chrono::milliseconds timeout_max_;
+    runner runs_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,15 @@
+#include "managers/file_manager.hpp"
+#include "managers/managers.hpp"
+#include "managers/paged_resources.hpp"
+#include "managers/workspace_resources.hpp"
+#include "mcp/server_core.hpp"
+
+namespace cmcp {
+
+void register_resources(server_core& core, managers& all)
+{
+    core.add_resources(std::make_unique<paged_resources>(*all.files));
+    core.add_resources(std::make_unique<workspace_resources>(*all.files));
+}
+
+}  // namespace cmcp

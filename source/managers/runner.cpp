@@ -1,0 +1,142 @@
+#include "managers/runner.hpp"
+
+#include "managers/output_collector.hpp"
+#include "managers/progress_feed.hpp"
+#include "managers/working_folder.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+namespace cmcp {
+
+struct runner::ready {
+    std::filesystem::path workspace;
+    working_folder folder;
+};
+
+namespace {
+
+std::string admission_key(const caller& who)
+{
+    return who.session.empty() ? "principal " + who.principal : "session " + who.session;
+}
+
+run_outcome refused(std::string sentence)
+{
+    run_outcome outcome;
+    outcome.refused = std::move(sentence);
+    return outcome;
+}
+
+awaitable<sandbox::run_result> run_and_finish(sandbox::backend& backend, sandbox::run_request request,
+                                              output_collector& collector, progress_feed* feed)
+{
+    auto result = co_await backend.run(std::move(request), collector);
+    co_await collector.finish();
+    if (feed != nullptr) feed->finish();
+    co_return result;
+}
+
+// Both or none: whichever fails ends the other, and both have ended when this returns, because they use the
+// collector and the caller's stream.
+awaitable<sandbox::run_result> run_beside(awaitable<sandbox::run_result> work, awaitable<> feeding)
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(work), asio::deferred),
+                                                         asio::co_spawn(executor, std::move(feeding), asio::deferred));
+    auto [order, failure, result, feed_failure] =
+        co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
+    if (order[0] == 1 && feed_failure) std::rethrow_exception(feed_failure);
+    if (failure) std::rethrow_exception(failure);
+    if (feed_failure) std::rethrow_exception(feed_failure);
+    co_return std::move(result);
+}
+
+run_outcome describe(sandbox::run_result end, const output_collector& collector)
+{
+    run_outcome outcome;
+    outcome.end = std::move(end);
+    if (const output_file* file = collector.file()) {
+        outcome.output_path = file->path();
+        outcome.output_uri = file->uri();
+    }
+    outcome.out = collector.out().text(outcome.output_path);
+    outcome.err = collector.err().text(outcome.output_path);
+    outcome.out_truncated = collector.out().truncated();
+    outcome.err_truncated = collector.err().truncated();
+    return outcome;
+}
+
+}  // namespace
+
+runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
+               blocking_pool& pool)
+    : backend_(backend), places_(places), outputs_(outputs), admission_(admission), pool_(pool)
+{
+}
+
+awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, std::string inside)
+{
+    auto work = [&places = places_, who = std::move(who), asked = std::move(working_dir), inside = std::move(inside)] {
+        ready made;
+        made.workspace = places.folder(who);
+        made.folder = find_working_folder(asked, made.workspace, inside);
+        return made;
+    };
+    auto made = co_await pool_.run(std::move(work));
+    co_return made;
+}
+
+awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request request, std::size_t max_output)
+{
+    auto executor = co_await asio::this_coro::executor;
+    std::optional<progress_feed> feed;
+    if (io.wants_progress()) feed.emplace(executor, io);
+    progress_feed* const feeding = feed ? &*feed : nullptr;
+    output_collector collector(outputs_, request.workspace, max_output, feeding);
+    auto work = run_and_finish(backend_, std::move(request), collector, feeding);
+    sandbox::run_result end;
+    if (feeding != nullptr) {
+        auto beside = feeding->run();
+        end = co_await run_beside(std::move(work), std::move(beside));
+    } else {
+        end = co_await std::move(work);
+    }
+    co_return describe(std::move(end), collector);
+}
+
+awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
+{
+    std::string key = admission_key(who);
+    auto place = co_await admission_.enter(std::move(key));
+    if (!place) co_return refused("The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    std::string inside = request.workspace_inside;
+    ready made = co_await prepare(std::move(who), std::move(options.working_dir), std::move(inside));
+    if (!made.folder.problem.empty()) co_return refused(std::move(made.folder.problem));
+    request.workspace = made.workspace.string();
+    request.working_dir = std::move(made.folder.inside);
+    request.label = std::move(options.label);
+    const sandbox::run_limits limits = request.limits;
+    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
+    auto outcome = co_await collect(io, std::move(request), most);
+    outcome.limits = limits;
+    co_return outcome;
+}
+
+std::chrono::milliseconds chosen_timeout(std::optional<double> asked, std::chrono::milliseconds otherwise,
+                                         std::chrono::milliseconds most)
+{
+    if (!asked) return std::min(otherwise, most);
+    const double milliseconds = std::ceil(*asked * 1000);
+    if (!(milliseconds < static_cast<double>(most.count()))) return most;
+    return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(milliseconds)));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,171 @@
+#include "managers/workspace_resources.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+#include "managers/file_error.hpp"
+#include "managers/utf8_text.hpp"
+
+#include <array>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::string_view scheme = "workspace:///";
+constexpr std::size_t most_listed = 1000;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> media_types{{
+    {"txt", "text/plain"},        {"md", "text/markdown"},      {"csv", "text/csv"},
+    {"json", "application/json"}, {"py", "text/x-python"},      {"html", "text/html"},
+    {"xml", "application/xml"},   {"yaml", "application/yaml"}, {"sh", "text/x-shellscript"},
+    {"js", "text/javascript"},    {"svg", "image/svg+xml"},     {"png", "image/png"},
+    {"jpg", "image/jpeg"},        {"gif", "image/gif"},         {"pdf", "application/pdf"},
+    {"zip", "application/zip"},
+}};
+
+bool stands_for_itself(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~' || c == '/';
+}
+
+int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool is_readable(const file_policy& policy, const file_entry& entry)
+{
+    if (entry.type != "file" || *entry.size > policy.max_size()) return false;
+    if (valid_utf8_length(entry.path) != entry.path.size()) return false;
+    try {
+        policy.check_extension("path", entry.path);
+        return true;
+    } catch (const file_error&) {
+        return false;
+    }
+}
+
+json::object describe(const file_entry& entry)
+{
+    json::object made;
+    made["uri"] = workspace_resources::uri_of(entry.path);
+    made["name"] = entry.path;
+    made["mimeType"] = media_type_of(entry.path, "application/octet-stream");
+    made["size"] = *entry.size;
+    return made;
+}
+
+}  // namespace
+
+std::string_view media_type_of(std::string_view path, std::string_view fallback)
+{
+    const std::string extension = file_policy::extension_of(path);
+    for (const auto& [known, type] : media_types)
+        if (known == extension) return type;
+    return fallback;
+}
+
+std::string workspace_resources::uri_of(std::string_view path)
+{
+    constexpr char digits[] = "0123456789ABCDEF";
+    std::string uri(scheme);
+    for (char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (stands_for_itself(c)) uri += c;
+        else uri += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    return uri;
+}
+
+std::optional<std::string> workspace_resources::path_of(std::string_view uri)
+{
+    if (!uri.starts_with(scheme) || uri.size() == scheme.size()) return std::nullopt;
+    std::string path;
+    for (std::size_t i = scheme.size(); i < uri.size(); ++i) {
+        if (uri[i] != '%') {
+            path += uri[i];
+            continue;
+        }
+        if (i + 2 >= uri.size()) return std::nullopt;
+        const int high = hex_value(uri[i + 1]);
+        const int low = hex_value(uri[i + 2]);
+        if (high < 0 || low < 0) return std::nullopt;
+        path += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return path;
+}
+
+json::array workspace_resources::templates() const
+{
+    json::object made;
+    made["uriTemplate"] = std::string(scheme) + "{+path}";
+    made["name"] = "workspace file";
+    made["title"] = "File of the workspace";
+    made["description"] = "A file by its path relative to the workspace, as file_list gives it.";
+    json::array all;
+    all.push_back(std::move(made));
+    return all;
+}
+
+awaitable<json::array> workspace_resources::list(const caller& who)
+{
+    json::array all;
+    file_list_request what;
+    what.recursive = true;
+    do {
+        file_page page = co_await files_.list(who, what);
+        for (const auto& entry : page.entries)
+            if (all.size() < most_listed && is_readable(files_.policy(), entry)) all.push_back(describe(entry));
+        what.cursor = std::move(page.next_cursor);
+    } while (!what.cursor.empty() && all.size() < most_listed);
+    co_return all;
+}
+
+awaitable<std::optional<json::object>> workspace_resources::contents(caller who, std::string path, std::string encoding)
+{
+    file_read_request what;
+    what.path = std::move(path);
+    what.encoding = std::move(encoding);
+    const bool text = what.encoding == "utf-8";
+    json::object made;
+    made["uri"] = uri_of(what.path);
+    made["mimeType"] = media_type_of(what.path, text ? "text/plain" : "application/octet-stream");
+    try {
+        file_content read = co_await files_.read(std::move(who), std::move(what));
+        made[text ? "text" : "blob"] = std::move(read.content);
+    } catch (const file_not_text&) {
+        co_return std::nullopt;
+    }
+    co_return made;
+}
+
+awaitable<std::optional<json::array>> workspace_resources::read(const caller& who, std::string uri)
+{
+    auto path = path_of(uri);
+    if (!path) co_return std::nullopt;
+    json::array all;
+    std::string refusal;
+    try {
+        auto found = co_await contents(who, *path, "utf-8");
+        if (!found) found = co_await contents(who, *path, "base64");
+        (*found)["uri"] = uri;  // as it was asked for
+        all.push_back(std::move(*found));
+    } catch (const file_missing&) {
+        co_return std::nullopt;
+    } catch (const file_error& problem) {
+        refusal = problem.what();
+    }
+    if (!refusal.empty()) throw rpc_error(rpc_code::invalid_params, refusal);
+    co_return all;
+}
+
+void workspace_resources::on_update(std::function<void(std::string uri)> listener)
+{
+    files_.on_change([listener = std::move(listener)](const std::string& path) { listener(uri_of(path)); });
+}
+
+}  // namespace cmcp

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "managers/file_manager.hpp"
+#include "mcp/resource_provider.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// The files of the caller's workspace as resources: `workspace:///` and the path, percent-encoded (RFC 3986).
+/// Only files that file_read would give, at most 1000 of them in the list.
+class workspace_resources final : public resource_provider {
+public:
+    explicit workspace_resources(file_manager& files) : files_(files) {}  ///< `files` must outlive this
+
+    awaitable<json::array> list(const caller& who) override;
+    json::array templates() const override;
+    awaitable<std::optional<json::array>> read(const caller& who, std::string uri) override;
+    void on_update(std::function<void(std::string uri)> listener) override;
+
+    static std::string uri_of(std::string_view path);
+    static std::optional<std::string> path_of(std::string_view uri);    ///< nothing when it is no such URI
+
+private:
+    awaitable<std::optional<json::object>> contents(caller who, std::string path, std::string encoding);
+
+    file_manager& files_;
+};
+
+/// A guess from the name's extension; `fallback` when it is unknown.
+std::string_view media_type_of(std::string_view path, std::string_view fallback);
+
+}  // namespace cmcp

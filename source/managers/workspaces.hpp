@@ -1,0 +1,42 @@
+#pragma once
+
+#include "mcp/caller.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace cmcp {
+
+struct settings;
+
+/// The one folder in which a caller's files are, for the file tools and the run tools alike.
+/// Safe to use from several threads at once.
+class workspaces {
+public:
+    workspaces(std::filesystem::path sandbox_root, bool per_session);
+    static workspaces from_settings(const settings& from);
+
+    /// The caller's folder (absolute path), made with mode 0700 where it does not exist:
+    /// `<root>/workspace` without authentication, `<root>/callers/<id>/workspace` with it, and with one workspace a
+    /// session `<root>/sessions/<id>/workspace` for a caller that has a session. Throws std::system_error.
+    std::filesystem::path folder(const caller& who) const;
+
+    /// Where the caller's folder is, without making it.
+    std::filesystem::path locate(const caller& who) const;
+
+    /// Removes the workspace of the caller's session with all that is in it; nothing when it has none of its own.
+    void forget(const caller& who) const;
+
+    const std::filesystem::path& root() const { return root_; }
+
+    /// A name safe as one folder's name, different for different principals; never empty, never longer than 120 bytes.
+    static std::string safe_name(const std::string& principal);
+
+private:
+    bool has_session_folder(const caller& who) const { return per_session_ && !who.session.empty(); }
+
+    std::filesystem::path root_;
+    bool per_session_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,55 @@
+#include "mcp/catalogue.hpp"
+
+#include <string>
+
+namespace cmcp {
+
+namespace {
+
+json::object with_flag(std::string_view name)
+{
+    json::object capability;
+    capability[name] = true;
+    return capability;
+}
+
+}  // namespace
+
+prompt* catalogue::find_prompt(std::string_view name) const
+{
+    for (const auto& item : prompts) {
+        const auto definition = item->definition();
+        if (definition.at("name").as_string() == name) return item.get();
+    }
+    return nullptr;
+}
+
+json::object capabilities_of(const catalogue& offered, revision protocol)
+{
+    json::object capabilities;
+    capabilities["tools"] = with_flag("listChanged");
+    if (!offered.prompts.empty()) capabilities["prompts"] = with_flag("listChanged");
+    if (!offered.providers.empty()) capabilities["resources"] = with_flag("subscribe");
+    capabilities["logging"] = json::object();
+    if (!offered.prompts.empty() && protocol >= revision::v2025_03_26) capabilities["completions"] = json::object();
+    return capabilities;
+}
+
+json::object describe_server(const server_identity& identity, revision protocol)
+{
+    json::object described;
+    described["name"] = identity.name;
+    if (protocol >= revision::v2025_06_18 && !identity.title.empty()) described["title"] = identity.title;
+    described["version"] = identity.version;
+    return described;
+}
+
+bool offers(const catalogue& offered, std::string_view method)
+{
+    const auto group = method.substr(0, method.find('/'));
+    if (group == "prompts" || group == "completion") return !offered.prompts.empty();
+    if (group == "resources") return !offered.providers.empty();
+    return true;
+}
+
+}  // namespace cmcp

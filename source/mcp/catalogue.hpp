@@ -1,0 +1,33 @@
+#pragma once
+
+#include "mcp/prompt.hpp"
+#include "mcp/resource_provider.hpp"
+#include "mcp/server_core.hpp"
+#include "mcp/tool_registry.hpp"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// What the server offers.
+struct catalogue {
+    server_identity identity;
+    tool_registry tools;
+    std::vector<std::unique_ptr<resource_provider>> providers;
+    std::vector<std::unique_ptr<prompt>> prompts;
+
+    prompt* find_prompt(std::string_view name) const;
+};
+
+/// The `ServerCapabilities` of a revision: prompts, completions and resources only where there are any.
+json::object capabilities_of(const catalogue& offered, revision protocol);
+
+/// The `Implementation` object of a revision.
+json::object describe_server(const server_identity& identity, revision protocol);
+
+/// Whether the methods of a group ("tools", "prompts", "resources", "completion") are served.
+bool offers(const catalogue& offered, std::string_view method);
+
+}  // namespace cmcp

@@ -1,0 +1,159 @@
+#include "mcp/change_hub.hpp"
+
+#include "jsonrpc/message.hpp"
+#include "mcp/reserved_names.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+outgoing notification(const change& what, const json::value& subscription)
+{
+    json::object params;
+    if (!what.uri.empty()) params["uri"] = what.uri;
+    if (!subscription.is_null()) {
+        json::object meta;
+        meta[reserved_name::subscription_id] = subscription;
+        params["_meta"] = std::move(meta);
+    }
+    outgoing message;
+    message.text = jsonrpc::encode_notification(what.method, params);
+    return message;
+}
+
+outgoing acknowledgement(const change_filter& filter, const json::value& subscription)
+{
+    json::object meta;
+    meta[reserved_name::subscription_id] = subscription;
+    json::object params;
+    params["notifications"] = filter.describe();
+    params["_meta"] = std::move(meta);
+    outgoing message;
+    message.text = jsonrpc::encode_notification("notifications/subscriptions/acknowledged", params);
+    return message;
+}
+
+}  // namespace
+
+struct change_hub::watcher {
+    std::weak_ptr<session> who;
+    std::set<change> pending;
+    bool telling = false;
+};
+
+struct change_hub::listener {
+    listener(change_hub& owner, const change_filter& chosen)
+        : hub(owner), filter(chosen), wake(owner.executor_, asio::steady_timer::time_point::max())
+    {
+        hub.listeners_.insert(this);
+    }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    ~listener() { hub.listeners_.erase(this); }
+
+    change_hub& hub;
+    const change_filter& filter;
+    asio::steady_timer wake;
+    std::set<change> pending;
+};
+
+bool change_filter::lets_through(const change& what) const
+{
+    if (what.method == "notifications/tools/list_changed") return tools;
+    if (what.method == "notifications/prompts/list_changed") return prompts;
+    return resources.contains(what.uri);
+}
+
+json::object change_filter::describe() const
+{
+    json::object described;
+    if (tools) described["toolsListChanged"] = true;
+    if (prompts) described["promptsListChanged"] = true;
+    if (!resources.empty()) {
+        json::array uris;
+        for (const auto& uri : resources) uris.emplace_back(json::string(uri));
+        described["resourceSubscriptions"] = std::move(uris);
+    }
+    return described;
+}
+
+change_hub::change_hub(asio::any_io_executor executor) : executor_(executor), tasks_(executor) {}
+
+bool change_hub::wants(const session& who, const change& what)
+{
+    if (!who.initialized || !who.general) return false;
+    return what.uri.empty() || who.subscribed.contains(what.uri);
+}
+
+void change_hub::publish(const change& what)
+{
+    for (auto* waiting : listeners_) {
+        if (!waiting->filter.lets_through(what)) continue;
+        waiting->pending.insert(what);
+        waiting->wake.cancel();
+    }
+    for (const auto& watching : watchers_) {
+        const auto who = watching->who.lock();
+        if (!who || !wants(*who, what)) continue;
+        watching->pending.insert(what);
+        if (std::exchange(watching->telling, true)) continue;
+        tasks_.spawn("tell a session what changed", tell(watching));
+    }
+}
+
+awaitable<> change_hub::tell(std::shared_ptr<watcher> whom)
+{
+    while (!whom->pending.empty()) {
+        const auto next = whom->pending.extract(whom->pending.begin()).value();
+        std::shared_ptr<message_sink> sink;
+        if (const auto who = whom->who.lock()) sink = who->general;
+        if (!sink) continue;
+        auto message = notification(next, nullptr);
+        co_await sink->send(std::move(message));
+    }
+    whom->telling = false;
+}
+
+void change_hub::watch(std::weak_ptr<session> who)
+{
+    if (watchers_.size() >= cleanup_at_) forget_gone_sessions();
+    auto added = std::make_shared<watcher>();
+    added->who = std::move(who);
+    watchers_.push_back(std::move(added));
+}
+
+void change_hub::forget_gone_sessions()
+{
+    std::erase_if(watchers_, [](const auto& watching) { return watching->who.expired(); });
+    cleanup_at_ = std::max<std::size_t>(64, watchers_.size() * 2);
+}
+
+awaitable<> change_hub::listen(change_filter filter, json::value subscription, std::shared_ptr<message_sink> sink)
+{
+    listener self(*this, filter);
+    auto first = acknowledgement(filter, subscription);
+    bool connected = co_await sink->send(std::move(first));
+    while (connected && !closed_) {
+        if (self.pending.empty()) {
+            self.wake.expires_at(asio::steady_timer::time_point::max());
+            co_await self.wake.async_wait(as_tuple);
+        }
+        if (self.pending.empty()) continue;
+        const auto next = self.pending.extract(self.pending.begin()).value();
+        auto message = notification(next, subscription);
+        connected = co_await sink->send(std::move(message));
+    }
+}
+
+void change_hub::close()
+{
+    closed_ = true;
+    for (auto* waiting : listeners_) waiting->wake.cancel();
+}
+
+}  // namespace cmcp

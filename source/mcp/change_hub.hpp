@@ -1,0 +1,65 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "jsonrpc/json.hpp"
+#include "mcp/session.hpp"
+#include "transport/message_sink.hpp"
+
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Something that changed. `uri` only for resources/updated.
+struct change {
+    std::string method;
+    std::string uri;
+
+    auto operator<=>(const change&) const = default;
+};
+
+/// Which changes a listener of 2026-07-28 asked for (`SubscriptionFilter`).
+struct change_filter {
+    bool tools = false;
+    bool prompts = false;
+    std::set<std::string, std::less<>> resources;
+
+    bool lets_through(const change& what) const;
+    json::object describe() const;
+};
+
+/// Tells clients of both eras what changed. Changes that a slow client has not been told yet are coalesced, so what is
+/// kept for it stays bounded.
+class change_hub {
+public:
+    explicit change_hub(asio::any_io_executor executor);
+
+    void publish(const change& what);
+    void watch(std::weak_ptr<session> who);
+
+    /// subscriptions/listen: acknowledges, then sends until close() or cancellation.
+    awaitable<> listen(change_filter filter, json::value subscription, std::shared_ptr<message_sink> sink);
+
+    /// Ends all listeners gracefully; new ones end at once.
+    void close();
+
+private:
+    struct watcher;
+    struct listener;
+
+    static awaitable<> tell(std::shared_ptr<watcher> whom);
+    static bool wants(const session& who, const change& what);
+    void forget_gone_sessions();
+
+    asio::any_io_executor executor_;
+    std::vector<std::shared_ptr<watcher>> watchers_;
+    std::size_t cleanup_at_ = 64;
+    std::set<listener*> listeners_;
+    bool closed_ = false;
+    task_group tasks_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "mcp/prompt.hpp"
+#include "mcp/revision.hpp"
+#include "mcp/tool.hpp"
+
+namespace cmcp {
+
+/// Objects as one revision knows them: a member that came later is left out, for clients that are strict.
+json::object describe_tool(const tool_definition& definition, revision protocol);
+json::object describe_tool_result(tool_result result, revision protocol);
+json::object describe_prompt(json::object definition, revision protocol);
+json::array describe_resources(json::array resources, revision protocol);
+json::object describe_prompt_result(json::object result, revision protocol);
+
+}  // namespace cmcp

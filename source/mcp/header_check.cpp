@@ -1,0 +1,142 @@
+#include "mcp/header_check.hpp"
+
+#include "mcp/base64.hpp"
+#include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
+
+#include <charconv>
+
+namespace cmcp {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& header, const std::string& reason)
+{
+    throw rpc_error(rpc_code::header_mismatch, "Header mismatch: " + header + " " + reason);
+}
+
+std::string_view trimmed(std::string_view text)
+{
+    const auto begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+std::optional<std::string> read(const header_reader& header, const std::string& name)
+{
+    auto value = header(name);
+    if (value) value = std::string(trimmed(*value));
+    return value;
+}
+
+// =?base64?…?= carries what a header cannot hold literally.
+std::string decoded(const std::string& name, const std::string& value)
+{
+    constexpr std::string_view head = "=?base64?";
+    constexpr std::string_view tail = "?=";
+    const bool wrapped = value.size() >= head.size() + tail.size() && value.starts_with(head) && value.ends_with(tail);
+    if (!wrapped) return value;
+    auto bytes = base64_decode(std::string_view(value).substr(head.size(), value.size() - head.size() - tail.size()));
+    if (!bytes) refuse(name, "is not valid base64");
+    return std::move(*bytes);
+}
+
+const std::string* string_member(const json::object* object, std::string_view key, std::string& store)
+{
+    const auto* member = object ? object->if_contains(key) : nullptr;
+    if (!member || !member->is_string()) return nullptr;
+    store = std::string(member->get_string());
+    return &store;
+}
+
+// `wanted` null: the body says nothing, so the header must not either.
+void compare(const header_reader& header, const std::string& name, const std::string* wanted, std::string_view member)
+{
+    const auto given = read(header, name);
+    const auto place = "`" + std::string(member) + "`";
+    if (!wanted) {
+        if (given) refuse(name, "is set, but the body has no " + place);
+        return;
+    }
+    if (!given) refuse(name, "is missing");
+    if (decoded(name, *given) != *wanted) refuse(name, "does not match " + place + " of the body");
+}
+
+void check_version(const jsonrpc::request& incoming, const header_reader& header)
+{
+    const std::string name = "MCP-Protocol-Version";
+    if (!read(header, name)) refuse(name, "is missing");
+    std::string store;
+    // A body without a version is refused later, with invalid_params.
+    if (const auto* claimed = string_member(meta_of(incoming.params), reserved_name::protocol_version, store))
+        compare(header, name, claimed, "_meta[" + std::string(reserved_name::protocol_version) + "]");
+}
+
+void check_name(const jsonrpc::request& incoming, const header_reader& header)
+{
+    std::string_view member;
+    if (incoming.method == "tools/call" || incoming.method == "prompts/get") member = "name";
+    else if (incoming.method == "resources/read") member = "uri";
+    else return;
+    std::string store;
+    compare(header, "Mcp-Name", string_member(&incoming.params, member, store), "params." + std::string(member));
+}
+
+bool same_number(const json::value& value, std::string_view text)
+{
+    double given = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), given);
+    return failure == std::errc() && end == text.data() + text.size() && value.is_number() &&
+           value.to_number<double>() == given;
+}
+
+bool matches(const json::value& value, const std::string& text)
+{
+    if (const auto* string = value.if_string()) return std::string_view(*string) == text;
+    if (const auto* boolean = value.if_bool()) return text == (*boolean ? "true" : "false");
+    return same_number(value, text) || json::serialize(value) == text;
+}
+
+void check_param(const std::string& name, const std::string& argument, const json::value* value,
+                 const header_reader& header)
+{
+    const auto given = read(header, name);
+    const bool present = value && !value->is_null();
+    if (!present) {
+        if (given) refuse(name, "is set, but the argument `" + argument + "` is not");
+        return;
+    }
+    if (!given) refuse(name, "is missing");
+    if (!matches(*value, decoded(name, *given))) refuse(name, "does not match the argument `" + argument + "`");
+}
+
+// SEP-2243: a property of the input schema that names a header in `x-mcp-header`.
+void check_params(const tool_registry& tools, const json::object& params, const header_reader& header)
+{
+    std::string store;
+    const auto* name = string_member(&params, "name", store);
+    const auto* called = name ? tools.find(*name) : nullptr;
+    if (!called) return;
+    const auto* properties = called->definition().input_schema.if_contains("properties");
+    const auto* arguments = params.if_contains("arguments");
+    if (!properties || !properties->is_object()) return;
+    for (const auto& property : properties->get_object()) {
+        std::string suffix;
+        if (!string_member(property.value().if_object(), "x-mcp-header", suffix)) continue;
+        const auto* given = arguments && arguments->is_object() ? arguments->get_object().if_contains(property.key())
+                                                                : nullptr;
+        check_param("Mcp-Param-" + suffix, std::string(property.key()), given, header);
+    }
+}
+
+}  // namespace
+
+void check_request_headers(const tool_registry& tools, const jsonrpc::request& incoming, const header_reader& header)
+{
+    check_version(incoming, header);
+    compare(header, "Mcp-Method", &incoming.method, "method");
+    check_name(incoming, header);
+    if (incoming.method == "tools/call") check_params(tools, incoming.params, header);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,85 @@
+#include "mcp/legacy_channel.hpp"
+
+#include "jsonrpc/message.hpp"
+#include "mcp/client_capability.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+namespace cmcp {
+
+namespace {
+
+struct answer {
+    explicit answer(asio::any_io_executor executor)
+        : arrived(std::move(executor), asio::steady_timer::time_point::max())
+    {
+    }
+
+    asio::steady_timer arrived;
+    bool done = false;
+    json::object result;
+    std::optional<rpc_error> failure;
+};
+
+rpc_error client_error(const json::object& error)
+{
+    const auto* code = error.if_contains("code");
+    const auto* message = error.if_contains("message");
+    std::string sentence = "the client answered with an error";
+    if (message && message->is_string()) sentence += ": " + std::string(message->get_string());
+    return {code && code->is_int64() ? static_cast<int>(code->get_int64()) : rpc_code::internal_error, sentence};
+}
+
+/// Registers a question for as long as it is waited for.
+class question {
+public:
+    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting)
+        : who_(std::move(who)), id_(who_->next_question++)
+    {
+        who_->asked[id_] = [waiting](const json::object* result, const json::object* error) {
+            waiting->done = true;
+            if (result) waiting->result = *result;
+            if (error) waiting->failure = client_error(*error);
+            waiting->arrived.cancel();
+        };
+    }
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+    ~question() { who_->asked.erase(id_); }
+
+    std::int64_t id() const { return id_; }
+
+private:
+    std::shared_ptr<session> who_;
+    std::int64_t id_;
+};
+
+}  // namespace
+
+legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink,
+                               const json::object* meta)
+    : request_channel(who->who.protocol, std::move(sink), meta), who_(std::move(who))
+{
+}
+
+awaitable<json::object> legacy_channel::ask(std::string, std::string method, json::object params)
+{
+    const auto needed = capability_needed(method, params);
+    if (!has_capability(who_->who.client_capabilities, needed))
+        throw rpc_error(rpc_code::invalid_params, "the client did not declare the capability " +
+                                                      json::serialize(needed) + ", which this request needs");
+    auto executor = co_await asio::this_coro::executor;
+    auto waiting = std::make_shared<answer>(executor);
+    question asked(who_, waiting);
+    outgoing message;
+    message.text = jsonrpc::encode_request(asked.id(), method, params);
+    message.what = outgoing::kind::request;
+    const bool sent = co_await sink_->send(std::move(message));
+    if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
+    if (!waiting->done) co_await waiting->arrived.async_wait(as_tuple);
+    if (!waiting->done) throw boost::system::system_error(asio::error::operation_aborted);
+    if (waiting->failure) throw *waiting->failure;
+    co_return std::move(waiting->result);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "jsonrpc/message.hpp"
+#include "mcp/catalogue.hpp"
+#include "mcp/request_register.hpp"
+#include "mcp/session.hpp"
+
+namespace cmcp {
+
+/// The older revisions: initialize, then requests within a session.
+class legacy_dispatcher {
+public:
+    legacy_dispatcher(catalogue& offered, request_register& requests) : offered_(offered), requests_(requests) {}
+
+    awaitable<> request(std::shared_ptr<session> who, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
+    void notification(session& who, const jsonrpc::notification& incoming) const;
+    void response(session& who, const jsonrpc::response& incoming) const;
+
+private:
+    awaitable<json::object> execute(std::shared_ptr<session> who, std::shared_ptr<jsonrpc::request> incoming,
+                                    std::shared_ptr<message_sink> reply, std::string log_id);
+    json::object initialize(session& who, const json::object& params) const;
+    void check(const session& who, const std::string& method) const;
+
+    catalogue& offered_;
+    request_register& requests_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,46 @@
+#include "mcp/methods.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+
+#include <array>
+
+namespace cmcp {
+
+namespace {
+
+struct row {
+    std::string_view name;
+    method_function function;
+};
+
+constexpr std::array<row, 8> table{{
+    {"tools/list", list_tools},
+    {"tools/call", call_tool},
+    {"resources/list", list_resources},
+    {"resources/templates/list", list_resource_templates},
+    {"resources/read", read_resource},
+    {"prompts/list", list_prompts},
+    {"prompts/get", get_prompt},
+    {"completion/complete", complete_argument},
+}};
+
+}  // namespace
+
+method_function find_shared_method(std::string_view name)
+{
+    for (const auto& row : table)
+        if (row.name == name) return row.function;
+    return nullptr;
+}
+
+tool_context context_of(method_call& call)
+{
+    return {call.who, call.io, call.log_id, call.input_responses, call.request_state};
+}
+
+void refuse_method(std::string_view name)
+{
+    throw rpc_error(rpc_code::method_not_found, "Method not found: " + std::string(name.substr(0, 200)));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,42 @@
+#include "mcp/modern_channel.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+#include "mcp/client_capability.hpp"
+#include "mcp/input_required.hpp"
+
+namespace cmcp {
+
+modern_channel::modern_channel(const caller& who, std::shared_ptr<message_sink> sink, const json::object* meta,
+                               std::optional<log_severity> log_threshold, json::object known)
+    : request_channel(who.protocol, std::move(sink), meta), caller_(who), log_threshold_(log_threshold),
+      known_(std::move(known))
+{
+}
+
+awaitable<json::object> modern_channel::ask(std::string key, std::string method, json::object params)
+{
+    if (const auto* answer = known_.if_contains(key)) {
+        used_[key] = *answer;
+        co_return answer->as_object();
+    }
+    require_capability(caller_, method, params);
+    json::object question;
+    question["method"] = std::move(method);
+    question["params"] = std::move(params);
+    input_required needed;
+    needed.input_requests[key] = std::move(question);
+    throw needed;
+}
+
+void require_capability(const caller& who, std::string_view method, const json::object& params)
+{
+    auto needed = capability_needed(method, params);
+    if (has_capability(who.client_capabilities, needed)) return;
+    const std::string sentence =
+        "Missing required client capability " + json::serialize(needed) + ": this request needs " + std::string(method);
+    json::object data;
+    data["requiredCapabilities"] = std::move(needed);
+    throw rpc_error(rpc_code::missing_client_capability, sentence, json::value(std::move(data)));
+}
+
+}  // namespace cmcp

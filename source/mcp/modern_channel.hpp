@@ -1,0 +1,32 @@
+#pragma once
+
+#include "mcp/caller.hpp"
+#include "mcp/request_channel.hpp"
+
+namespace cmcp {
+
+/// request_io of 2026-07-28: questions end the call, their answers come with its next attempt.
+class modern_channel final : public request_channel {
+public:
+    /// `known`: answers by key, of this attempt and of earlier ones. `log_threshold` empty: no log messages.
+    modern_channel(const caller& who, std::shared_ptr<message_sink> sink, const json::object* meta,
+                   std::optional<log_severity> log_threshold, json::object known);
+
+    awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
+
+    /// Answers that ask() handed out: they travel in the request state when the next question ends the call.
+    const json::object& used() const { return used_; }
+
+private:
+    bool lets_through(log_severity level) const override { return log_threshold_ && level >= *log_threshold_; }
+
+    const caller& caller_;
+    std::optional<log_severity> log_threshold_;
+    json::object known_;
+    json::object used_;
+};
+
+/// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
+void require_capability(const caller& who, std::string_view method, const json::object& params);
+
+}  // namespace cmcp

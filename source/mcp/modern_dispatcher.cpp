@@ -1,0 +1,159 @@
+#include "mcp/modern_dispatcher.hpp"
+
+#include "mcp/answer.hpp"
+#include "mcp/attempt_state.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/modern_channel.hpp"
+#include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_subscriptions = 1000;
+constexpr std::int64_t list_lifetime_ms = 60'000;
+
+// SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run.
+void add_cache_hints(json::object& result, std::string_view method)
+{
+    const bool of_caller = method == "resources/list" || method == "resources/read";
+    const bool same_for_all = method == "server/discover" || method == "tools/list" || method == "prompts/list" ||
+                              method == "resources/templates/list";
+    if (!of_caller && !same_for_all) return;
+    result["ttlMs"] = same_for_all ? list_lifetime_ms : 0;
+    result["cacheScope"] = same_for_all ? "public" : "private";
+}
+
+void add_server_info(json::object& result, const server_identity& identity)
+{
+    auto& meta = result["_meta"];
+    if (!meta.is_object()) meta = json::object();
+    meta.get_object()[reserved_name::server_info] = describe_server(identity, revision::v2026_07_28);
+}
+
+bool flag(const json::object& filter, std::string_view name)
+{
+    const auto* value = filter.if_contains(name);
+    return value && value->is_bool() && value->get_bool();
+}
+
+bool may_ask(std::string_view method)
+{
+    return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
+}  // namespace
+
+void modern_dispatcher::check(const std::string& method) const
+{
+    const bool known = method == "server/discover" || method == "subscriptions/listen" || find_shared_method(method);
+    if (!known || !offers(offered_, method)) refuse_method(method);
+}
+
+awaitable<> modern_dispatcher::request(std::string principal, jsonrpc::request incoming,
+                                       std::shared_ptr<message_sink> reply)
+{
+    const json::value id = incoming.id;
+    std::shared_ptr<modern_request> request;
+    std::unique_ptr<request_register::entry> running;
+    outcome done;
+    try {
+        request = std::make_shared<modern_request>(std::move(principal), std::move(incoming));
+        check(request->method);
+        running = requests_.begin(request->method, id, nullptr);
+    } catch (const rpc_error& refused) {
+        done.error = refused;
+    }
+    if (running) {
+        auto in_flight = running->request();
+        auto work = execute(request, reply, in_flight->log_id);
+        done = co_await run_request_to_end(in_flight, std::move(work));
+        if (in_flight->cancelled) co_return;
+    }
+    running.reset();
+    co_await send_answer(std::move(reply), id, std::move(done));
+}
+
+awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_request> incoming,
+                                                   std::shared_ptr<message_sink> reply, std::string log_id)
+{
+    json::object result;
+    if (incoming->method == "server/discover") result = discover();
+    else if (incoming->method == "subscriptions/listen") result = co_await listen(incoming, std::move(reply));
+    else result = co_await attempt(incoming, std::move(reply), std::move(log_id));
+    if (!result.contains("resultType")) {
+        result["resultType"] = "complete";
+        add_cache_hints(result, incoming->method);
+    }
+    add_server_info(result, offered_.identity);
+    co_return result;
+}
+
+awaitable<json::object> modern_dispatcher::attempt(std::shared_ptr<modern_request> incoming,
+                                                   std::shared_ptr<message_sink> reply, std::string log_id)
+{
+    attempt_state state;
+    if (may_ask(incoming->method)) state = attempt_state::from(*incoming, states_);
+    modern_channel io(incoming->who, std::move(reply), &incoming->meta(), incoming->log_level, state.answers);
+    method_call call{incoming->who, incoming->params, io, std::move(log_id), state.answers, state.tool_state};
+    const auto function = find_shared_method(incoming->method);
+    input_required asked;
+    try {
+        json::object result = co_await function(offered_, call);
+        co_return result;
+    } catch (const input_required& needed) {
+        asked = needed;
+    }
+    for (const auto& member : asked.input_requests) {
+        const auto& question = member.value().as_object();
+        require_capability(incoming->who, question.at("method").as_string(), optional_object(question, "params"));
+    }
+    co_return input_required_result(*incoming, asked, io.used(), states_);
+}
+
+awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
+                                                  std::shared_ptr<message_sink> reply)
+{
+    auto filter = filter_of(incoming->params);
+    co_await changes_.listen(std::move(filter), incoming->id, std::move(reply));
+    json::object meta;
+    meta[reserved_name::subscription_id] = incoming->id;
+    json::object result;
+    result["_meta"] = std::move(meta);
+    co_return result;
+}
+
+change_filter modern_dispatcher::filter_of(const json::object& params) const
+{
+    const auto& wanted = required_object(params, "notifications");
+    change_filter filter;
+    filter.tools = flag(wanted, "toolsListChanged");
+    filter.prompts = flag(wanted, "promptsListChanged") && !offered_.prompts.empty();
+    const auto* uris = wanted.if_contains("resourceSubscriptions");
+    if (!uris || offered_.providers.empty()) return filter;
+    if (!uris->is_array() || uris->get_array().size() > most_subscriptions)
+        throw rpc_error(rpc_code::invalid_params,
+                        "Invalid params: `notifications.resourceSubscriptions` must be an array of at most " +
+                            std::to_string(most_subscriptions) + " URIs");
+    for (const auto& uri : uris->get_array()) {
+        if (!uri.is_string())
+            throw rpc_error(rpc_code::invalid_params,
+                            "Invalid params: `notifications.resourceSubscriptions` must hold strings");
+        filter.resources.emplace(uri.get_string());
+    }
+    return filter;
+}
+
+json::object modern_dispatcher::discover() const
+{
+    json::array versions;
+    versions.emplace_back(to_string(revision::v2026_07_28));
+    json::object result;
+    result["supportedVersions"] = std::move(versions);
+    result["capabilities"] = capabilities_of(offered_, revision::v2026_07_28);
+    if (!offered_.identity.instructions.empty()) result["instructions"] = offered_.identity.instructions;
+    return result;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,57 @@
+#include "mcp/pagination.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+#include "mcp/base64.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace cmcp {
+
+namespace {
+
+std::string cursor_at(std::string_view list, std::size_t offset)
+{
+    return base64_encode(std::string(list) + ":" + std::to_string(offset));
+}
+
+[[noreturn]] void refuse_cursor()
+{
+    throw rpc_error(rpc_code::invalid_params, "Invalid params: `cursor` is not one that this server gave for this list");
+}
+
+std::size_t offset_of(std::string_view list, const json::object& params, std::size_t size)
+{
+    const auto* cursor = params.if_contains("cursor");
+    if (!cursor) return 0;
+    if (!cursor->is_string()) refuse_cursor();
+    const auto text = base64_decode(std::string_view(cursor->get_string()));
+    const auto head = std::string(list) + ":";
+    if (!text || text->substr(0, head.size()) != head) refuse_cursor();
+    std::size_t offset = 0;
+    const char* end = text->data() + text->size();
+    const auto [stop, failure] = std::from_chars(text->data() + head.size(), end, offset);
+    if (failure != std::errc() || stop != end || offset > size) refuse_cursor();
+    return offset;
+}
+
+}  // namespace
+
+json::object page_of(json::array items, std::string_view list, const json::object& params)
+{
+    const auto begin = offset_of(list, params, items.size());
+    const auto end = std::min(items.size(), begin + page_size);
+    json::object page;
+    if (begin == 0 && end == items.size()) {
+        page[list] = std::move(items);
+        return page;
+    }
+    json::array part;
+    part.reserve(end - begin);
+    for (auto i = begin; i < end; ++i) part.push_back(std::move(items[i]));
+    page[list] = std::move(part);
+    if (end < items.size()) page["nextCursor"] = cursor_at(list, end);
+    return page;
+}
+
+}  // namespace cmcp

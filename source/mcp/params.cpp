@@ -1,0 +1,51 @@
+#include "mcp/params.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+
+namespace cmcp {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view name, const std::string& reason)
+{
+    throw rpc_error(rpc_code::invalid_params, "Invalid params: `" + std::string(name) + "` " + reason);
+}
+
+const json::value& required(const json::object& params, std::string_view name)
+{
+    const auto* member = params.if_contains(name);
+    if (!member) refuse(name, "is missing");
+    return *member;
+}
+
+}  // namespace
+
+std::string required_string(const json::object& params, std::string_view name)
+{
+    const auto& member = required(params, name);
+    if (!member.is_string()) refuse(name, "must be a string");
+    return std::string(member.get_string());
+}
+
+const json::object& required_object(const json::object& params, std::string_view name)
+{
+    const auto& member = required(params, name);
+    if (!member.is_object()) refuse(name, "must be an object");
+    return member.get_object();
+}
+
+json::object optional_object(const json::object& params, std::string_view name)
+{
+    const auto* member = params.if_contains(name);
+    if (!member || member->is_null()) return {};
+    if (!member->is_object()) refuse(name, "must be an object");
+    return member->get_object();
+}
+
+const json::object* meta_of(const json::object& params)
+{
+    const auto* meta = params.if_contains("_meta");
+    return meta ? meta->if_object() : nullptr;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "mcp/request_io.hpp"
+#include "mcp/revision.hpp"
+#include "transport/message_sink.hpp"
+
+#include <limits>
+#include <memory>
+
+namespace cmcp {
+
+/// What both eras share of request_io: progress, notifications, log messages above a threshold.
+class request_channel : public request_io {
+public:
+    /// `meta` is the request's `_meta` (may be null): holds the progress token. Throws rpc_error for a bad token.
+    request_channel(revision protocol, std::shared_ptr<message_sink> sink, const json::object* meta);
+
+    bool wants_progress() const override { return !token_.is_null(); }
+    awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
+    awaitable<> log(log_severity level, std::string logger, json::value data) override;
+    awaitable<> notify(std::string method, json::object params) override;
+    void close_stream_for_polling() override { sink_->close_stream_for_polling(); }
+
+protected:
+    virtual bool lets_through(log_severity level) const = 0;
+
+    revision protocol_;
+    std::shared_ptr<message_sink> sink_;
+
+private:
+    double next_progress(double wanted);
+
+    json::value token_;
+    double last_progress_ = -std::numeric_limits<double>::infinity();
+};
+
+}  // namespace cmcp

@@ -1,0 +1,59 @@
+#include "mcp/request_register.hpp"
+
+namespace cmcp {
+
+namespace {
+
+std::shared_ptr<asio::cancellation_signal> signal_of(const std::shared_ptr<running_request>& request)
+{
+    return {request, &request->signal};
+}
+
+void check_session(const session& who, const std::string& key, std::size_t most)
+{
+    if (who.in_flight.contains(key))
+        throw rpc_error(rpc_code::invalid_request, "Invalid request: `id` " + key + " is in use by a running request");
+    if (who.in_flight.size() >= most)
+        throw rpc_error(rpc_code::server_error, "server busy: this session has " + std::to_string(most) +
+                                                    " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
+}
+
+}  // namespace
+
+request_register::entry::entry(request_register& owner, std::shared_ptr<running_request> request,
+                               std::shared_ptr<session> who, std::string key)
+    : owner_(owner), request_(std::move(request)), who_(std::move(who)), key_(std::move(key))
+{
+    owner_.running_.insert(request_);
+    if (who_) who_->in_flight[key_] = signal_of(request_);
+}
+
+request_register::entry::~entry()
+{
+    owner_.running_.erase(request_);
+    if (who_) who_->in_flight.erase(key_);
+}
+
+std::unique_ptr<request_register::entry> request_register::begin(std::string method, const json::value& id,
+                                                                 std::shared_ptr<session> who)
+{
+    if (stopping_) throw rpc_error(rpc_code::server_error, "the server is stopping: no new requests are taken");
+    if (running_.size() >= most_)
+        throw rpc_error(rpc_code::server_error, "server busy: " + std::to_string(most_) +
+                                                    " requests are running (MCP_MAX_REQUESTS); try again later");
+    auto key = json::serialize(id);
+    if (who) check_session(*who, key, most_per_session_);
+    auto request = std::make_shared<running_request>();
+    request->log_id = "r" + std::to_string(++last_);
+    request->method = std::move(method);
+    return std::make_unique<entry>(*this, std::move(request), std::move(who), std::move(key));
+}
+
+void request_register::cancel_all()
+{
+    // A copy: a request that ends takes itself out.
+    const auto running = running_;
+    for (const auto& request : running) request->cancel();
+}
+
+}  // namespace cmcp

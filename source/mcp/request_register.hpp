@@ -1,0 +1,53 @@
+#pragma once
+
+#include "mcp/running_request.hpp"
+#include "mcp/session.hpp"
+
+#include <cstdint>
+#include <unordered_set>
+
+namespace cmcp {
+
+/// Counts and limits the requests that run; knows them so that they can be cancelled.
+class request_register {
+public:
+    request_register(std::size_t most, std::size_t most_per_session)
+        : most_(most), most_per_session_(most_per_session)
+    {
+    }
+
+    /// Keeps a request registered, in its session too, as long as it lives.
+    class entry {
+    public:
+        entry(request_register& owner, std::shared_ptr<running_request> request, std::shared_ptr<session> who,
+              std::string key);
+        entry(const entry&) = delete;
+        entry& operator=(const entry&) = delete;
+        ~entry();
+
+        const std::shared_ptr<running_request>& request() const { return request_; }
+
+    private:
+        request_register& owner_;
+        std::shared_ptr<running_request> request_;
+        std::shared_ptr<session> who_;
+        std::string key_;
+    };
+
+    /// `who` null: stateless era. Throws rpc_error: stopping, busy, id in use.
+    std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who);
+
+    void stop() { stopping_ = true; }
+    bool stopping() const { return stopping_; }
+    std::size_t size() const { return running_.size(); }
+    void cancel_all();
+
+private:
+    std::size_t most_;
+    std::size_t most_per_session_;
+    bool stopping_ = false;
+    std::uint64_t last_ = 0;
+    std::unordered_set<std::shared_ptr<running_request>> running_;
+};
+
+}  // namespace cmcp

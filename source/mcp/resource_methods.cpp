@@ -1,0 +1,55 @@
+#include "mcp/definitions.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/pagination.hpp"
+#include "mcp/params.hpp"
+
+namespace cmcp {
+
+namespace {
+
+[[noreturn]] void refuse_resource(const std::string& uri, revision protocol)
+{
+    json::object data;
+    data["uri"] = uri;
+    const int code = is_modern(protocol) ? rpc_code::invalid_params : rpc_code::resource_not_found;
+    throw rpc_error(code, "Resource not found: " + uri.substr(0, 500), json::value(std::move(data)));
+}
+
+void append(json::array& all, json::array some)
+{
+    for (auto& item : some) all.push_back(std::move(item));
+}
+
+}  // namespace
+
+awaitable<json::object> list_resources(catalogue& offered, method_call& call)
+{
+    json::array all;
+    for (const auto& provider : offered.providers) {
+        json::array some = co_await provider->list(call.who);
+        append(all, std::move(some));
+    }
+    co_return page_of(describe_resources(std::move(all), call.who.protocol), "resources", call.params);
+}
+
+awaitable<json::object> list_resource_templates(catalogue& offered, method_call& call)
+{
+    json::array all;
+    for (const auto& provider : offered.providers) append(all, provider->templates());
+    co_return page_of(describe_resources(std::move(all), call.who.protocol), "resourceTemplates", call.params);
+}
+
+awaitable<json::object> read_resource(catalogue& offered, method_call& call)
+{
+    const auto uri = required_string(call.params, "uri");
+    for (const auto& provider : offered.providers) {
+        std::optional<json::array> contents = co_await provider->read(call.who, uri);
+        if (!contents) continue;
+        json::object result;
+        result["contents"] = std::move(*contents);
+        co_return result;
+    }
+    refuse_resource(uri, call.who.protocol);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,92 @@
+#include "mcp/schema_validator.hpp"
+
+#include "mcp/schema_sentence.hpp"
+
+// Without it the library ends the process instead of throwing.
+#ifndef VALIJSON_USE_EXCEPTIONS
+#define VALIJSON_USE_EXCEPTIONS 1
+#endif
+#include <valijson/adapters/boost_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace cmcp {
+
+namespace {
+
+// std::regex recurses once a character: a long text would overflow the stack.
+constexpr std::size_t longest_matched_text = 4096;
+
+std::string too_long_to_match(const json::object& arguments, const json::object& schema)
+{
+    const auto* properties = schema.if_contains("properties");
+    if (!properties || !properties->is_object()) return {};
+    for (const auto& member : arguments) {
+        const auto* property = properties->get_object().if_contains(member.key());
+        if (!property || !property->is_object() || !property->get_object().contains("pattern")) continue;
+        const auto* text = member.value().if_string();
+        if (text && text->size() > longest_matched_text)
+            return "argument `" + std::string(member.key()) + "` must be no longer than " +
+                   std::to_string(longest_matched_text) + " bytes";
+    }
+    return {};
+}
+
+}  // namespace
+
+struct schema_validator::compiled {
+    json::value source;             // the parsed schema keeps references into it
+    valijson::Schema schema;
+    mutable valijson::Validator validator;
+};
+
+schema_validator::schema_validator(const json::object& schema) : compiled_(std::make_unique<compiled>())
+{
+    compiled_->source = schema;
+    try {
+        valijson::SchemaParser parser;
+        valijson::adapters::BoostJsonAdapter adapter(compiled_->source);
+        parser.populateSchema(adapter, compiled_->schema);
+    } catch (const std::exception& failure) {
+        throw std::invalid_argument(std::string("bad input schema: ") + failure.what());
+    }
+}
+
+schema_validator::schema_validator(schema_validator&&) noexcept = default;
+schema_validator& schema_validator::operator=(schema_validator&&) noexcept = default;
+schema_validator::~schema_validator() = default;
+
+std::string schema_validator::check(const json::object& arguments) const
+{
+    const auto& schema = compiled_->source.get_object();
+    if (auto sentence = too_long_to_match(arguments, schema); !sentence.empty()) return sentence;
+    const json::value target(arguments);
+    valijson::adapters::BoostJsonAdapter adapter(target);
+    valijson::ValidationResults results;
+    if (compiled_->validator.validate(compiled_->schema, adapter, &results)) return {};
+    valijson::ValidationResults::Error error;
+    results.popError(error);
+    return schema_sentence(schema, arguments, error.context, error.description);
+}
+
+void integers_as_integers(json::object& arguments, const json::object& schema)
+{
+    const auto* properties = schema.if_contains("properties");
+    if (!properties || !properties->is_object()) return;
+    for (auto& member : arguments) {
+        const auto* number = member.value().if_double();
+        const auto* property = properties->get_object().if_contains(member.key());
+        if (!number || !property || !property->is_object()) continue;
+        const auto* type = property->get_object().if_contains("type");
+        if (!type || *type != "integer") continue;
+        const double value = *number;
+        if (std::trunc(value) == value && std::abs(value) < 9e15) member.value() = static_cast<std::int64_t>(value);
+    }
+}
+
+}  // namespace cmcp

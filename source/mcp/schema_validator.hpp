@@ -1,0 +1,30 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// A compiled JSON Schema for the arguments of a tool.
+class schema_validator {
+public:
+    /// Throws std::invalid_argument when the schema cannot be compiled.
+    explicit schema_validator(const json::object& schema);
+    schema_validator(schema_validator&&) noexcept;
+    schema_validator& operator=(schema_validator&&) noexcept;
+    ~schema_validator();
+
+    /// Empty when the arguments fit, else one sentence that names the argument and the reason.
+    std::string check(const json::object& arguments) const;
+
+private:
+    struct compiled;
+    std::unique_ptr<compiled> compiled_;
+};
+
+/// JSON knows one kind of number: 5.0 is the integer 5 where the schema of a property asks for an integer.
+void integers_as_integers(json::object& arguments, const json::object& schema);
+
+}  // namespace cmcp

@@ -1,0 +1,106 @@
+#include "mcp/server_core.hpp"
+
+#include "mcp/catalogue.hpp"
+#include "mcp/change_hub.hpp"
+#include "mcp/header_check.hpp"
+#include "mcp/legacy_dispatcher.hpp"
+#include "mcp/modern_dispatcher.hpp"
+#include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
+#include "mcp/request_register.hpp"
+
+namespace cmcp {
+
+struct server_core::implementation {
+    implementation(asio::any_io_executor executor, const core_limits& limits)
+        : requests(limits.requests_in_flight, limits.requests_per_session), changes(std::move(executor)),
+          legacy(offered, requests), modern(offered, requests, changes)
+    {
+    }
+
+    catalogue offered;
+    request_register requests;
+    change_hub changes;
+    legacy_dispatcher legacy;
+    modern_dispatcher modern;
+};
+
+server_core::server_core(asio::any_io_executor executor, server_identity identity, core_limits limits)
+    : self_(std::make_shared<implementation>(std::move(executor), limits))
+{
+    self_->offered.identity = std::move(identity);
+    auto* changes = &self_->changes;
+    self_->offered.tools.on_change([changes] { changes->publish({"notifications/tools/list_changed", {}}); });
+}
+
+server_core::~server_core() = default;
+
+tool_registry& server_core::tools() { return self_->offered.tools; }
+
+void server_core::add_resources(std::unique_ptr<resource_provider> provider)
+{
+    auto* changes = &self_->changes;
+    provider->on_update([changes](std::string uri) { changes->publish({"notifications/resources/updated", std::move(uri)}); });
+    self_->offered.providers.push_back(std::move(provider));
+}
+
+void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prompts.push_back(std::move(item)); }
+
+void server_core::prompts_changed() { self_->changes.publish({"notifications/prompts/list_changed", {}}); }
+
+awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message incoming,
+                                std::shared_ptr<message_sink> reply)
+{
+    const auto kept = self_;
+    who->last_used = std::chrono::steady_clock::now();
+    if (auto* request = std::get_if<jsonrpc::request>(&incoming)) {
+        auto taken = std::move(*request);
+        co_await kept->legacy.request(who, std::move(taken), std::move(reply));
+        who->last_used = std::chrono::steady_clock::now();
+    } else if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming)) {
+        self_->legacy.notification(*who, *notification);
+    } else {
+        self_->legacy.response(*who, std::get<jsonrpc::response>(incoming));
+    }
+}
+
+awaitable<> server_core::handle_modern(std::string principal, jsonrpc::request incoming,
+                                       std::shared_ptr<message_sink> reply)
+{
+    const auto kept = self_;
+    co_await kept->modern.request(std::move(principal), std::move(incoming), std::move(reply));
+}
+
+bool server_core::claims_modern(const jsonrpc::message& incoming)
+{
+    const json::object* params = nullptr;
+    if (const auto* request = std::get_if<jsonrpc::request>(&incoming)) params = &request->params;
+    if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming)) params = &notification->params;
+    const auto* meta = params ? meta_of(*params) : nullptr;
+    return meta && meta->contains(reserved_name::protocol_version);
+}
+
+std::optional<rpc_error> server_core::check_headers(
+    const jsonrpc::request& incoming, const std::function<std::optional<std::string>(std::string_view)>& header) const
+{
+    try {
+        check_request_headers(self_->offered.tools, incoming, header);
+    } catch (const rpc_error& mismatch) {
+        return mismatch;
+    }
+    return std::nullopt;
+}
+
+void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
+
+void server_core::refuse_new_requests()
+{
+    self_->requests.stop();
+    self_->changes.close();
+}
+
+std::size_t server_core::requests_in_flight() const { return self_->requests.size(); }
+
+void server_core::cancel_all() { self_->requests.cancel_all(); }
+
+}  // namespace cmcp

@@ -1,0 +1,45 @@
+#include "mcp/definitions.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/pagination.hpp"
+#include "mcp/params.hpp"
+#include "mcp/schema_validator.hpp"
+
+namespace cmcp {
+
+namespace {
+
+tool& known_tool(const catalogue& offered, const std::string& name)
+{
+    if (auto* found = offered.tools.find(name)) return *found;
+    throw rpc_error(rpc_code::invalid_params, "Unknown tool: " + name.substr(0, 200));
+}
+
+}  // namespace
+
+awaitable<json::object> list_tools(catalogue& offered, method_call& call)
+{
+    json::array tools;
+    tools.reserve(offered.tools.all().size());
+    for (const auto& item : offered.tools.all()) tools.push_back(describe_tool(item->definition(), call.who.protocol));
+    co_return page_of(std::move(tools), "tools", call.params);
+}
+
+awaitable<json::object> call_tool(catalogue& offered, method_call& call)
+{
+    const auto name = required_string(call.params, "name");
+    auto& wanted = known_tool(offered, name);
+    auto arguments = optional_object(call.params, "arguments");
+    integers_as_integers(arguments, wanted.definition().input_schema);
+    auto misfit = offered.tools.validate(name, arguments);
+    if (!misfit.empty()) {
+        // SEP-1303: since 2025-11-25 the model is told, so that it can try again.
+        if (call.who.protocol < revision::v2025_11_25)
+            throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
+        co_return describe_tool_result(tool_failure(std::move(misfit)), call.who.protocol);
+    }
+    auto context = context_of(call);
+    tool_result result = co_await wanted.call(context, std::move(arguments));
+    co_return describe_tool_result(std::move(result), call.who.protocol);
+}
+
+}  // namespace cmcp

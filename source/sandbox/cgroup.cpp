@@ -1,0 +1,196 @@
+#include "sandbox/cgroup.hpp"
+
+#include "sandbox/setup_step.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace cmcp::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* prefix = "container-mcp-";
+
+std::string read_file(const fs::path& path)
+{
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+bool write_file(const fs::path& path, const std::string& text)
+{
+    const unique_fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+bool has_word(const std::string& text, const std::string& word)
+{
+    std::istringstream words(text);
+    for (std::string each; words >> each;)
+        if (each == word) return true;
+    return false;
+}
+
+// The mount point of cgroup v2 and our place in it: the line "0::/place" of /proc/self/cgroup.
+fs::path own_folder()
+{
+    std::string place;
+    std::ifstream memberships("/proc/self/cgroup");
+    for (std::string line; std::getline(memberships, line);)
+        if (line.starts_with("0::")) place = line.substr(3);
+    if (place.empty()) return {};
+    std::ifstream mounts("/proc/self/mounts");
+    for (std::string device, where, kind, rest; mounts >> device >> where >> kind && std::getline(mounts, rest);)
+        if (kind == "cgroup2") return fs::path(where + place);
+    return {};
+}
+
+// v2 wants processes in leaves only: those of the server and the launcher move to one; anyone else's stay, and it fails.
+bool move_ourselves_aside(const fs::path& folder)
+{
+    std::istringstream members(read_file(folder / "cgroup.procs"));
+    std::vector<long> processes;
+    for (long process; members >> process;) {
+        if (process != ::getpid() && process != ::getppid()) return false;
+        processes.push_back(process);
+    }
+    const fs::path leaf = folder / (std::string(prefix) + "server");
+    if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return false;
+    for (const long process : processes)
+        if (!write_file(leaf / "cgroup.procs", std::to_string(process))) return false;
+    return true;
+}
+
+bool hand_down_controllers(const fs::path& folder)
+{
+    const std::string wanted = "+memory +pids";
+    if (write_file(folder / "cgroup.subtree_control", wanted)) return true;
+    return errno == EBUSY && move_ourselves_aside(folder) && write_file(folder / "cgroup.subtree_control", wanted);
+}
+
+// What a launcher that was killed left behind.
+void remove_stale(const fs::path& folder)
+{
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename();
+        if (!name.starts_with(prefix)) continue;
+        const long owner = std::atol(name.c_str() + std::string(prefix).size());
+        if (owner <= 0 || ::kill(static_cast<pid_t>(owner), 0) == 0 || errno != ESRCH) continue;
+        for (const auto& run : fs::directory_iterator(entry.path(), error))
+            if (run.is_directory(error)) ::rmdir(run.path().c_str());
+        ::rmdir(entry.path().c_str());
+    }
+}
+
+std::string find_obstacle(const fs::path& folder)
+{
+    if (folder.empty()) return "cgroup v2 is not mounted here";
+    const std::string controllers = read_file(folder / "cgroup.controllers");
+    for (const char* needed : {"memory", "pids"})
+        if (!has_word(controllers, needed)) return "cgroup v2 has no " + std::string(needed) + " controller here";
+    if (::access(folder.c_str(), W_OK) != 0) return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=yes)";
+    return {};
+}
+
+}  // namespace
+
+cgroup_parent::cgroup_parent(bool wanted)
+{
+    if (!wanted) {
+        reason_ = "not asked for";
+        return;
+    }
+    const fs::path folder = own_folder();
+    reason_ = find_obstacle(folder);
+    if (!reason_.empty()) return;
+    remove_stale(folder);
+    const fs::path own = folder / (prefix + std::to_string(::getpid()));
+    if (!hand_down_controllers(folder) || ::mkdir(own.c_str(), 0755) != 0) {
+        reason_ = "the cgroup v2 folder holds other processes and cannot be divided";
+        return;
+    }
+    path_ = own;
+    if (hand_down_controllers(own)) return;
+    ::rmdir(path_.c_str());
+    path_.clear();
+    reason_ = "the cgroup v2 controllers cannot be handed down";
+}
+
+cgroup_parent::~cgroup_parent()
+{
+    if (active()) ::rmdir(path_.c_str());
+}
+
+run_cgroup cgroup_parent::make(std::uint64_t id, const run_limits& limits) const
+{
+    return active() ? run_cgroup(path_ + "/" + std::to_string(id), limits) : run_cgroup();
+}
+
+run_cgroup::run_cgroup(std::string path, const run_limits& limits) : path_(std::move(path))
+{
+    check(::mkdir(path_.c_str(), 0755), "make the cgroup");
+    folder_.reset(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const fs::path folder = path_;
+    const bool limited = folder_ && write_file(folder / "memory.max", std::to_string(limits.memory)) &&
+                         write_file(folder / "memory.oom.group", "1") &&
+                         write_file(folder / "pids.max", std::to_string(limits.processes + 1));
+    const int error = errno;
+    write_file(folder / "memory.swap.max", "0");   // absent without swap accounting
+    if (limited) return;
+    ::rmdir(path_.c_str());
+    throw step_failed("limit the cgroup", error);
+}
+
+run_cgroup::run_cgroup(run_cgroup&& other) noexcept
+    : path_(std::exchange(other.path_, {})), folder_(std::move(other.folder_))
+{
+}
+
+run_cgroup& run_cgroup::operator=(run_cgroup&& other) noexcept
+{
+    std::swap(path_, other.path_);
+    std::swap(folder_, other.folder_);
+    return *this;
+}
+
+run_cgroup::~run_cgroup()
+{
+    if (folder_) ::rmdir(path_.c_str());
+}
+
+void run_cgroup::kill_all() const
+{
+    if (folder_) write_file(fs::path(path_) / "cgroup.kill", "1");
+}
+
+std::uint64_t run_cgroup::event(const char* file, const char* name) const
+{
+    std::istringstream words(read_file(fs::path(path_) / file));
+    std::string key;
+    for (std::uint64_t value; words >> key >> value;)
+        if (key == name) return value;
+    return 0;
+}
+
+bool run_cgroup::out_of_memory() const { return folder_ && event("memory.events", "oom_kill") > 0; }
+
+bool run_cgroup::out_of_processes() const { return folder_ && event("pids.events", "max") > 0; }
+
+std::uint64_t run_cgroup::peak_memory() const
+{
+    return folder_ ? std::strtoull(read_file(fs::path(path_) / "memory.peak").c_str(), nullptr, 10) : 0;
+}
+
+}  // namespace cmcp::sandbox

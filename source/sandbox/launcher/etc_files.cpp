@@ -1,0 +1,54 @@
+#include "etc_files.hpp"
+
+#include "sandbox/setup_step.hpp"
+
+#include <linux/mount.h>
+
+#include <filesystem>
+
+namespace cmcp::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr const char* copied[] = {"/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/protocols",
+                                  "/etc/services",    "/etc/mime.types", "/etc/os-release", "/etc/debian_version"};
+// Settings of language runtimes that do not start without them; all world-readable.
+constexpr const char* shown[] = {"/etc/alternatives", "/etc/fonts", "/etc/R", "/etc/php", "/etc/perl", "/etc/lua"};
+
+void add_accounts(tree_builder& tree, const std::string& home)
+{
+    tree.file("/etc/passwd", "sandbox:x:1000:1000:sandbox:" + home + ":/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    tree.file("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n");
+}
+
+void add_names(tree_builder& tree)
+{
+    tree.file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n");
+    tree.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n");
+    tree.file("/etc/hostname", "sandbox\n");
+    tree.file("/etc/resolv.conf", "");
+}
+
+bool readable_by_all(const fs::path& path)
+{
+    std::error_code error;
+    const auto status = fs::status(path, error);
+    return !error && (status.permissions() & fs::perms::others_read) != fs::perms::none;
+}
+
+}  // namespace
+
+void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs)
+{
+    add_accounts(tree, home);
+    add_names(tree);
+    for (const char* path : copied)
+        if (readable_by_all(path) && fs::is_regular_file(path)) tree.copy(path, path);
+    if (!all_programs) return;
+    for (const char* path : shown)
+        if (readable_by_all(path) && fs::is_directory(path)) tree.bind(path, path, read_only);
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,218 @@
+#include "jail.hpp"
+
+#include "payload.hpp"
+#include "sandbox/capabilities.hpp"
+#include "sandbox/limits.hpp"
+#include "sandbox/mounts.hpp"
+#include "sandbox/packet_socket.hpp"
+#include "sandbox/setup_step.hpp"
+#include "sandbox/wire.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/mount.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+// Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.
+void close_all_but(std::vector<int> keep)
+{
+    std::sort(keep.begin(), keep.end());
+    unsigned next = 0;
+    for (const int fd : keep) {
+        if (fd < 0) continue;
+        const auto kept = static_cast<unsigned>(fd);
+        if (kept > next) check(::syscall(SYS_close_range, next, kept - 1, 0), "close descriptors");
+        next = kept + 1;
+    }
+    check(::syscall(SYS_close_range, next, ~0u, 0), "close descriptors");
+}
+
+void close_foreign_descriptors(const jail_plan& plan)
+{
+    close_all_but({plan.root.get(), plan.workspace.get(), plan.output.get(), plan.error.get(), plan.input.get(),
+                   plan.script.get(), plan.result.get(), plan.control.get()});
+    // 0 to 4 must stay taken: the payload's descriptors are put there later.
+    for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+}
+
+void die_with_launcher() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
+
+void wait_for_go(int control)
+{
+    pollfd wait{control, POLLIN, 0};
+    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {}
+    const auto go = receive_packet(control);
+    if (!go || go->bytes.empty()) ::_exit(1);   // the launcher is gone
+}
+
+void map_ids(const jail_plan& plan)
+{
+    if (!plan.maps_itself) return;
+    check(::prctl(PR_SET_DUMPABLE, 1), "id map");   // a process that is not dumpable does not own its files in /proc
+    write_id_maps("self", inside_ids, plan.outside, true);
+    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
+}
+
+// Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
+void become_sandbox_user(const jail_plan& plan)
+{
+    if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
+    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
+    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
+    die_with_launcher();   // a change of user clears it
+}
+
+struct own_mounts {
+    unique_fd processes;   // the launcher's look at this PID namespace
+    unique_fd temporary;
+    unique_fd shared;
+};
+
+unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
+{
+    const auto& limits = plan.request.limits;
+    const std::uint64_t inodes = std::max<std::uint64_t>(1024, limits.tmp_size / 4096);
+    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
+    auto made = new_tmpfs({limits.tmp_size, inodes, "1777"}, private_memory | no_exec | more, "mount " + path);
+    attach_mount(made.get(), plan.root.get(), path.substr(1), "mount " + path);
+    return made;
+}
+
+// Inside a container with a masked /proc the kernel refuses a fresh one; the run then has none, never the container's.
+void mount_processes(const jail_plan& plan, own_mounts& mounts)
+{
+    try {
+        const auto visible = new_proc(true, "mount /proc");
+        attach_mount(visible.get(), plan.root.get(), "proc", "mount /proc");
+        const auto watched = new_proc(false, "mount /proc");
+        mounts.processes.reset(::openat(watched.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    } catch (const step_failed& refused) {
+        if (refused.error != EPERM) throw;
+    }
+}
+
+void mount_workspace(const jail_plan& plan)
+{
+    if (plan.workspace)
+        attach_mount(plan.workspace.get(), plan.root.get(), plan.request.workspace_inside.substr(1), "mount the workspace");
+    else
+        mount_memory(plan, plan.request.workspace_inside, 0);
+}
+
+own_mounts build_file_system(const jail_plan& plan)
+{
+    own_mounts mounts;
+    attach_mount(plan.root.get(), AT_FDCWD, "/usr", "mount the root");
+    mount_processes(plan, mounts);
+    mounts.temporary = mount_memory(plan, "/tmp", 0);
+    mounts.shared = mount_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
+    mount_workspace(plan);
+    enter_root(plan.root.get());
+    return mounts;
+}
+
+void enter_working_folder(const run_request& request)
+{
+    const auto& folder = request.working_dir.empty() ? request.workspace_inside : request.working_dir;
+    check(::chdir(folder.c_str()), "working folder " + folder);
+}
+
+void report_ready(const jail_plan& plan, const own_mounts& mounts)
+{
+    const int all[] = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
+    const std::string text(1, static_cast<char>(child_says::ready));
+    send_packet(plan.control.get(), text, mounts.processes ? std::span<const int>(all) : std::span<const int>());
+}
+
+void give_up_privileges(const jail_plan& plan)
+{
+    if (!drop_all_capabilities()) throw step_failed("drop capabilities");
+    check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
+    die_with_launcher();
+    if (!apply_landlock(plan.rules)) throw step_failed("Landlock");
+    for (const bpf_program* filter : plan.filters)
+        if (!install_filter(*filter)) throw step_failed("system call filter");
+}
+
+void enter_jail(jail_plan& plan)
+{
+    close_foreign_descriptors(plan);
+    die_with_launcher();
+    map_ids(plan);
+    wait_for_go(plan.control.get());
+    become_sandbox_user(plan);
+    {
+        const own_mounts mounts = build_file_system(plan);
+        report_ready(plan, mounts);
+    }
+    bring_loopback_up();
+    check(::sethostname("sandbox", 7), "set the host name");
+    forget_keyrings();
+    check(::setsid(), "new session");
+    apply_limits(plan.request.limits);
+    enter_working_folder(plan.request);
+    plan.root.reset();
+    plan.workspace.reset();
+    give_up_privileges(plan);
+}
+
+[[noreturn]] void report_failure(int control, const std::string& step, int error)
+{
+    wire_writer message;
+    message.number(static_cast<char>(child_says::failed));
+    message.number<std::int32_t>(error);
+    message.text(step);
+    send_packet(control, message.take());
+    ::_exit(1);
+}
+
+// Process 1: collects the orphans; its own end is the end of every process of the run.
+[[noreturn]] void reap_until_end(int control, pid_t payload)
+{
+    ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
+    ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
+    for (;;) {
+        int status = 0;
+        const pid_t ended = ::wait4(-1, &status, 0, nullptr);
+        if (ended < 0 && errno != EINTR) ::_exit(1);
+        if (ended != payload) continue;
+        wire_writer message;
+        message.number(static_cast<char>(child_says::ended));
+        message.number<std::int32_t>(status);
+        send_packet(control, message.take());
+        ::_exit(0);
+    }
+}
+
+}  // namespace
+
+void run_child(jail_plan& plan)
+{
+    const int control = plan.control.get();
+    try {
+        enter_jail(plan);
+        payload prepared(plan);
+        const pid_t child = check(::fork(), "start a process");
+        if (child == 0) prepared.become();
+        reap_until_end(control, child);
+    } catch (const step_failed& failure) {
+        report_failure(control, failure.what(), failure.error);
+    } catch (const std::exception& failure) {
+        report_failure(control, failure.what(), 0);
+    }
+}
+
+}  // namespace cmcp::sandbox

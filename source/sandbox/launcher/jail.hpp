@@ -1,0 +1,38 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+#include "sandbox/landlock.hpp"
+#include "sandbox/namespaces.hpp"
+#include "sandbox/run_request.hpp"
+#include "sandbox/seccomp_filter.hpp"
+
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// Everything the child needs to become a run; prepared by the launcher before the clone.
+struct jail_plan {
+    run_request request;
+    bool probe = false;
+    std::vector<const bpf_program*> filters;   ///< installed in this order
+    landlock_rules rules;
+    bool writable_may_execute = true;
+    id_pair outside{};
+    bool maps_itself = false;    ///< without privilege only the child may write its id maps
+    unique_fd root;              ///< detached mount trees
+    unique_fd workspace;         ///< none: an empty folder in memory
+    unique_fd output, error, input, script, result;
+    unique_fd control;           ///< the child's end of the socket to the launcher
+};
+
+/// First byte of what the child sends over the control socket.
+enum class child_says : char {
+    ready = 'r',     ///< set up; with three descriptors: its processes, /tmp, /dev/shm (fewer where /proc is refused)
+    failed = 'f',    ///< errno and name of the step; nothing was executed
+    ended = 'e',     ///< wait status of the payload
+};
+
+/// The child's whole life, from the clone on. Waits for one packet on the control socket before it begins.
+[[noreturn]] void run_child(jail_plan& plan);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,225 @@
+#include "launcher.hpp"
+
+#include "sandbox/mounts.hpp"
+#include "sandbox/probe.hpp"
+#include "sandbox/setup_step.hpp"
+
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+
+extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
+
+namespace cmcp::sandbox {
+namespace {
+
+// Tags of epoll: the server, the signals, and two for each run.
+constexpr std::uint64_t server_tag = 0;
+constexpr std::uint64_t signal_tag = 1;
+constexpr std::uint64_t run_tag(std::uint64_t id, bool control) { return (id + 1) * 2 + (control ? 1 : 0); }
+
+// The launcher's own view of the mounts: what it prepares there is never seen by the host, and ends with it.
+void enter_own_namespaces(const identities& ids)
+{
+    const int kinds = CLONE_NEWNS | (ids.privileged() ? 0 : CLONE_NEWUSER);
+    const id_pair self = ids.self();
+    check(::unshare(kinds), ids.privileged() ? "mount namespace" : "user namespace");
+    if (!ids.privileged()) {
+        ::prctl(PR_SET_DUMPABLE, 1);
+        write_id_maps("self", self, self, true);
+        ::prctl(PR_SET_DUMPABLE, 0);
+    }
+    constexpr unsigned long recursive_private = 0x4000 | 0x40000;   // MS_REC | MS_PRIVATE
+    check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
+}
+
+unique_fd watch_signals()
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    ::sigaddset(&set, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch signals"));
+}
+
+std::string read_memfd(int fd)
+{
+    struct stat status{};
+    check(::fstat(fd, &status), "read the request");
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t length = ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
+        if (check(length, "read the request") == 0) throw step_failed("read the request", EBADMSG);
+        done += static_cast<std::size_t>(length);
+    }
+    return text;
+}
+
+std::string take_body(packet& message)
+{
+    if (kind_of(message.bytes) == message_kind::start) return message.bytes.substr(1);
+    if (message.descriptors.empty()) throw step_failed("read the request", EBADMSG);
+    const unique_fd memory = std::move(message.descriptors.front());
+    message.descriptors.erase(message.descriptors.begin());
+    return read_memfd(memory.get());
+}
+
+}  // namespace
+
+launcher::launcher(unique_fd server, bool use_cgroups)
+    : server_(std::move(server)), poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
+      signals_(watch_signals()), cgroups_(use_cgroups), filters_(cgroups_.active()),
+      with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0)
+{
+    watch(server_.get(), server_tag);
+    watch(signals_.get(), signal_tag);
+    json::object facts = launcher_facts();   // before the launcher leaves the server's namespaces
+    facts["cgroup_state"] = cgroups_.active() ? "on" : "off";
+    facts["cgroup"] = cgroups_.reason();
+    facts["watchdog"] = true;
+    facts["privileged"] = ids_.privileged();
+    facts["own_range"] = ids_.own_range();
+    try {
+        enter_own_namespaces(ids_);
+        views_ = std::make_unique<view_store>();
+    } catch (const step_failed& failure) {
+        obstacle_ = explain_setup_failure(failure.what(), failure.error);
+    }
+    facts["obstacle"] = obstacle_;
+    send(encode_hello(json::serialize(facts)));
+}
+
+void launcher::watch(int fd, std::uint64_t tag)
+{
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = tag;
+    check(::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event), "watch a descriptor");
+}
+
+void launcher::serve()
+{
+    while (!done_) wait_and_handle();
+    for (auto& [id, each] : runs_) each->kill(cause::cancelled);
+    runs_.clear();
+}
+
+int launcher::milliseconds_to_next_event() const
+{
+    if (runs_.empty()) return -1;
+    auto next = steady_time::max();
+    for (const auto& [id, each] : runs_) next = std::min(next, each->next_event());
+    if (next == steady_time::max()) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+void launcher::wait_and_handle()
+{
+    epoll_event events[16];
+    const int count = ::epoll_wait(poll_.get(), events, 16, milliseconds_to_next_event());
+    for (int i = 0; i < count; ++i) {
+        if ((events[i].events & EPOLLOUT) != 0) flush();
+        if ((events[i].events & ~EPOLLOUT) != 0) handle(events[i].data.u64);
+    }
+    const auto now = std::chrono::steady_clock::now();
+    for (auto& [id, each] : runs_)
+        if (now >= each->next_event()) each->look(now);
+}
+
+void launcher::handle(std::uint64_t tag)
+{
+    if (tag == server_tag) return read_server();
+    if (tag == signal_tag) {
+        done_ = true;
+        return;
+    }
+    const std::uint64_t id = tag / 2 - 1;
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) return;
+    if (tag == run_tag(id, false)) return end(id);
+    if (!found->second->hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, found->second->control(), nullptr);
+}
+
+void launcher::read_server()
+{
+    while (!done_) {
+        auto message = receive_packet(server_.get());
+        if (!message) return;
+        if (message->bytes.empty())
+            done_ = true;
+        else
+            take_message(std::move(*message));
+    }
+}
+
+void launcher::take_message(packet message)
+{
+    const auto kind = kind_of(message.bytes);
+    if (kind == message_kind::start || kind == message_kind::start_in_memfd) return start(std::move(message));
+    if (kind != message_kind::cancel) return;
+    const auto found = runs_.find(decode_cancel(message.bytes));
+    if (found != runs_.end()) found->second->kill(cause::cancelled);
+}
+
+void launcher::start(packet message)
+{
+    start_message wanted = decode_start(take_body(message));
+    const std::uint64_t id = wanted.id;
+    if (!obstacle_.empty()) return refuse(id, obstacle_);
+    try {
+        workshop shop{ids_, *views_, cgroups_, filters_, with_time_namespace_};
+        auto made = std::make_unique<run>(shop, std::move(wanted), std::move(message.descriptors));
+        watch(made->pidfd(), run_tag(id, false));
+        watch(made->control(), run_tag(id, true));
+        runs_.emplace(id, std::move(made));
+    } catch (const step_failed& failure) {
+        refuse(id, explain_setup_failure(failure.what(), failure.error));
+    } catch (const std::exception& failure) {
+        refuse(id, explain_setup_failure(failure.what(), 0));
+    }
+}
+
+void launcher::refuse(std::uint64_t id, const std::string& why)
+{
+    ended_message ended{id, {}};
+    ended.result.error = why;
+    send(encode_ended(ended));
+}
+
+void launcher::end(std::uint64_t id)
+{
+    const auto found = runs_.find(id);
+    const ended_message ended = found->second->finish();
+    runs_.erase(found);
+    send(encode_ended(ended));
+}
+
+void launcher::send(std::string message)
+{
+    outbox_.push_back(std::move(message));
+    flush();
+}
+
+void launcher::flush()
+try {
+    while (!outbox_.empty() && send_packet(server_.get(), outbox_.front())) outbox_.pop_front();
+    epoll_event event{};
+    event.events = outbox_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT;
+    event.data.u64 = server_tag;
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, server_.get(), &event);
+} catch (const std::system_error&) {
+    done_ = true;   // the server is gone
+}
+
+}  // namespace cmcp::sandbox

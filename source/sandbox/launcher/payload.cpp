@@ -1,0 +1,84 @@
+#include "payload.hpp"
+
+#include "sandbox/probe.hpp"
+#include "sandbox/setup_step.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int script_place = 3;
+constexpr int result_place = 4;
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> result;
+    for (auto& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value)
+{
+    for (auto& entry : environment)
+        if (entry.starts_with(name + "=")) {
+            entry = name + "=" + value;
+            return;
+        }
+    environment.push_back(name + "=" + value);
+}
+
+std::vector<std::string> make_environment(const run_request& request)
+{
+    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + request.workspace_inside,
+                                         "LANG=C.UTF-8", "TERM=dumb", "USER=sandbox", "LOGNAME=sandbox"};
+    for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
+    return environment;
+}
+
+void place(const unique_fd& from, int to)
+{
+    if (from)
+        check(::dup2(from.get(), to), "place descriptors");
+    else
+        ::close(to);
+}
+
+}  // namespace
+
+payload::payload(jail_plan& plan)
+    : plan_(plan), environment_(make_environment(plan.request)), arguments_(pointers(plan.request.argv)),
+      variables_(pointers(environment_))
+{
+}
+
+void payload::become()
+{
+    check(::setsid(), "new session");
+    const int control = plan_.control.get();
+    if (plan_.input) check(::dup2(plan_.input.get(), 0), "place descriptors");
+    else check(::dup3(script_place, 0, 0), "place descriptors");   // /dev/null is there until now
+    place(plan_.output, 1);
+    place(plan_.error, 2);
+    place(plan_.script, script_place);
+    place(plan_.result, result_place);
+    check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
+    check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan_.probe) {
+        ::prctl(PR_SET_DUMPABLE, 1);
+        ::close(control);
+        report_probe(result_place);
+        ::_exit(0);
+    }
+    ::execve(arguments_[0], arguments_.data(), variables_.data());
+    throw step_failed("start program " + plan_.request.argv.at(0));
+}
+
+}  // namespace cmcp::sandbox

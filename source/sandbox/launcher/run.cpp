@@ -1,0 +1,227 @@
+#include "run.hpp"
+
+#include "jail.hpp"
+#include "sandbox/limits.hpp"
+#include "sandbox/mounts.hpp"
+#include "sandbox/setup_step.hpp"
+#include "sandbox/uncounted_memory.hpp"
+#include "sandbox/wire.hpp"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::chrono::milliseconds first_look{5};
+
+unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
+{
+    if (!wanted) return {};
+    if (descriptors.empty()) throw step_failed("receive descriptors", EBADMSG);
+    unique_fd taken = std::move(descriptors.front());
+    descriptors.erase(descriptors.begin());
+    return taken;
+}
+
+void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors)
+{
+    plan.output = take_next(descriptors, true);
+    plan.error = take_next(descriptors, true);
+    plan.input = take_next(descriptors, start.has_input);
+    plan.script = take_next(descriptors, start.has_script);
+    plan.result = take_next(descriptors, start.request.result_channel);
+}
+
+id_pair owner_of(int tree)
+{
+    struct stat status{};
+    check(::fstat(tree, &status), "open workspace");
+    if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
+    return {status.st_uid, status.st_gid};
+}
+
+std::chrono::microseconds total_time(const rusage& used)
+{
+    const auto in_us = [](const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec); };
+    return in_us(used.ru_utime) + in_us(used.ru_stime);
+}
+
+/// A number from `ids` that goes back when the run could not be made.
+struct number_guard {
+    identities& ids;
+    unsigned number;
+    bool kept = false;
+    ~number_guard()
+    {
+        if (!kept) ids.release(number);
+    }
+};
+
+}  // namespace
+
+call_filters::call_filters(bool counted)
+    : memory_is_counted(counted), general(compile_filter(counted)), listed(counted ? compile_filter(false) : general),
+      uncounted(refuse_uncounted_memory())
+{
+}
+
+std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
+{
+    std::vector<const bpf_program*> chosen;
+    // The first filter must still allow installing the second.
+    chosen.push_back(programs.all ? &general : &listed);
+    if (!memory_is_counted) chosen.push_back(&uncounted);
+    return chosen;
+}
+
+run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
+    : ids_(shop.ids), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
+{
+    number_guard guard{ids_, number_};
+    jail_plan plan;
+    take_descriptors(plan, start, descriptors);
+    plan.request = std::move(start.request);
+    plan.probe = start.probe;
+    plan.filters = shop.filters.choose(plan.request.programs);
+    plan.outside = ids_.outside(number_);
+    plan.maps_itself = !ids_.privileged();
+    if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
+    const view& seen = shop.views.find(plan.request);
+    plan.rules = seen.rules;
+    plan.writable_may_execute = seen.writable_may_execute;
+    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+    prepare_workspace(shop, plan);
+    cgroup_ = shop.cgroups.make(id_, limits_);
+    found_.cpu_limit = cpu_seconds(limits_);
+    launch(shop, plan);
+    guard.kept = true;
+}
+
+void run::prepare_workspace(workshop& shop, jail_plan& plan)
+{
+    if (plan.request.workspace.empty()) return;
+    plan.workspace = copy_mount_tree(AT_FDCWD, plan.request.workspace, "open workspace " + plan.request.workspace);
+    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
+    set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true, "protect the workspace");
+    const id_pair owner = owner_of(plan.workspace.get());
+    if (!shop.ids.privileged()) return;
+    if (shop.ids.own_range() && map_mount_ids(plan.workspace.get(), shop.ids.mapping(owner, number_))) return;
+    // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
+    if (owner.user == 0 || owner.group == 0) throw step_failed("workspace owner", errno);
+    plan.outside = owner;
+}
+
+void run::launch(workshop& shop, jail_plan& plan)
+{
+    auto [ours, theirs] = packet_socket_pair();
+    plan.control = std::move(theirs);
+    // A pipe belongs to who made it: /dev/stdout would not open for another user.
+    for (const unique_fd* pipe : {&plan.output, &plan.error, &plan.result})
+        if (shop.ids.privileged() && *pipe && ::fchown(pipe->get(), plan.outside.user, plan.outside.group) != 0)
+            throw step_failed("give the pipes to the run");
+    if (shop.ids.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
+    begun_ = std::chrono::steady_clock::now();
+    deadline_ = begun_ + limits_.wall;
+    next_look_ = begun_ + first_look;
+    child_ = clone_into_namespaces(shop.with_time_namespace, cgroup_.folder());
+    if (child_.pid == 0) run_child(plan);
+    control_ = std::move(ours);
+    try {
+        if (shop.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
+        send_packet(control_.get(), "g");
+    } catch (...) {
+        kill(cause::setup_failed);
+        finish();
+        throw;
+    }
+}
+
+run::~run()
+{
+    if (!child_.pidfd) return;
+    kill(cause::cancelled);
+    finish();
+}
+
+bool run::hear()
+{
+    for (;;) {
+        auto heard = receive_packet(control_.get());
+        if (!heard) return true;
+        if (heard->bytes.empty()) return false;
+        wire_reader message(heard->bytes);
+        const auto says = static_cast<child_says>(message.number<char>());
+        if (says == child_says::ended) found_.status = message.number<std::int32_t>();
+        if (says == child_says::failed && !failed_) {
+            failed_ = true;
+            const int error = message.number<std::int32_t>();
+            failure_ = explain_setup_failure(message.text(), error);
+        }
+        auto& fds = heard->descriptors;
+        if (says == child_says::ready && fds.size() == 3)
+            meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]));
+    }
+}
+
+void run::kill(cause why)
+{
+    if (!found_.killed_for) found_.killed_for = why;
+    ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+    cgroup_.kill_all();
+}
+
+void run::measure(steady_time now)
+{
+    const usage used = meter_.measure(limits_.memory);
+    peak_memory_ = std::max(peak_memory_, used.memory);
+    reached_process_limit_ |= used.processes >= limits_.processes;
+    if (used.memory > limits_.memory) return kill(cause::memory_limit);
+    if (used.processes > limits_.processes) return kill(cause::process_limit);
+    next_look_ = now + next_look(used.memory, limits_.memory);
+}
+
+void run::look(steady_time now)
+{
+    if (found_.killed_for) {
+        deadline_ = next_look_ = steady_time::max();
+        return;
+    }
+    if (now >= deadline_) return kill(cause::timeout);
+    if (now >= next_look_) measure(now);
+}
+
+ended_message run::finish()
+{
+    siginfo_t info{};
+    rusage used{};
+    const auto pidfd = child_.pidfd.get();
+    while (::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED, &used) != 0 && errno == EINTR) {}
+    hear();
+    child_.pidfd.reset();
+    ids_.release(number_);
+    ended_message ended{id_, {}};
+    auto& result = ended.result;
+    result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
+    result.cpu = found_.cpu = total_time(used);
+    result.peak_memory = std::max({peak_memory_, cgroup_.peak_memory(), static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
+    found_.out_of_memory = cgroup_.out_of_memory();
+    if (failed_) {
+        result.error = failure_;
+        return ended;
+    }
+    judge(found_, result);
+    if (reached_process_limit_ || cgroup_.out_of_processes())
+        result.denied.push_back("fork: the limit of " + std::to_string(limits_.processes) + " processes was reached");
+    return ended;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "identities.hpp"
+#include "sandbox/cgroup.hpp"
+#include "sandbox/launcher_protocol.hpp"
+#include "sandbox/packet_socket.hpp"
+#include "sandbox/seccomp_filter.hpp"
+#include "sandbox/verdict.hpp"
+#include "sandbox/watchdog.hpp"
+#include "view_store.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace cmcp::sandbox {
+
+using steady_time = std::chrono::steady_clock::time_point;
+
+/// The system call filters, built once.
+struct call_filters {
+    explicit call_filters(bool memory_is_counted);
+    std::vector<const bpf_program*> choose(const program_view& programs) const;
+
+    bool memory_is_counted;    ///< by a cgroup; otherwise only what processes map can be counted
+    bpf_program general;
+    bpf_program listed;        ///< under an allow-list
+    bpf_program uncounted;
+};
+
+/// What all runs share.
+struct workshop {
+    identities& ids;
+    view_store& views;
+    const cgroup_parent& cgroups;
+    const call_filters& filters;
+    bool with_time_namespace;
+};
+
+/// One run in flight, seen from the launcher.
+class run {
+public:
+    /// Clones the child and lets it go. Throws step_failed; then nothing runs.
+    run(workshop& shop, start_message start, std::vector<unique_fd> descriptors);
+    run(const run&) = delete;
+    run& operator=(const run&) = delete;
+    ~run();
+
+    std::uint64_t id() const { return id_; }
+    int pidfd() const { return child_.pidfd.get(); }
+    int control() const { return control_.get(); }
+
+    /// Reads what the child says. False: it will say no more.
+    bool hear();
+
+    void kill(cause why);
+
+    /// The next moment at which look() wants to be called.
+    steady_time next_event() const { return std::min(deadline_, next_look_); }
+    void look(steady_time now);
+
+    /// Once pidfd() is readable: collects the child; nothing of the run is left then.
+    ended_message finish();
+
+private:
+    void prepare_workspace(workshop& shop, struct jail_plan& plan);
+    void launch(workshop& shop, struct jail_plan& plan);
+    void measure(steady_time now);
+
+    identities& ids_;
+    std::uint64_t id_;
+    unsigned number_;
+    run_limits limits_;
+    run_cgroup cgroup_;
+    cloned child_;
+    unique_fd control_;
+    usage_meter meter_;
+    steady_time begun_;
+    steady_time deadline_;
+    steady_time next_look_;
+    evidence found_;
+    bool failed_ = false;
+    std::string failure_;
+    std::uint64_t peak_memory_ = 0;
+    bool reached_process_limit_ = false;
+};
+
+}  // namespace cmcp::sandbox

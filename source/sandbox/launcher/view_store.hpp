@@ -1,0 +1,37 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+#include "sandbox/landlock.hpp"
+#include "sandbox/run_request.hpp"
+
+#include <list>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// What a run sees besides its own folders: a prepared root, built once and cloned for every run.
+struct view {
+    std::string key;
+    std::string place;       ///< where it is mounted in the launcher's own mount namespace
+    unique_fd root;          ///< O_PATH
+    landlock_rules rules;    ///< as seen inside
+    bool writable_may_execute = true;
+};
+
+class view_store {
+public:
+    view_store();   ///< mounts the stage in the launcher's mount namespace; throws step_failed
+
+    /// The view for `request`; built at the first call. Valid until the next call.
+    const view& find(const run_request& request);
+
+private:
+    view build(const std::string& key, const run_request& request);
+    void forget_oldest();
+
+    std::string stage_;
+    unsigned made_ = 0;
+    std::list<view> views_;   ///< the latest used first
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,182 @@
+#include "sandbox/launcher_link.hpp"
+
+#include "log/log.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int patience_ms = 3000;   // for a launcher that ends its runs before itself
+
+bool has_ended(const launcher_process& process)
+{
+    pollfd wait{process.pidfd.get(), POLLIN, 0};
+    return ::poll(&wait, 1, 0) > 0;
+}
+
+std::string describe_end(const siginfo_t& info)
+{
+    if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
+    return "signal " + std::to_string(info.si_status);
+}
+
+siginfo_t collect(const launcher_process& process)
+{
+    siginfo_t info{};
+    while (::waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {}
+    return info;
+}
+
+}  // namespace
+
+native_backend::link::link(asio::any_io_executor executor, options chosen)
+    : executor_(std::move(executor)), options_(std::move(chosen)), socket_(executor_)
+{
+}
+
+native_backend::link::~link()
+{
+    if (process_) end_launcher();
+}
+
+void native_backend::link::shut_down()
+{
+    shut_ = true;
+    if (process_) end_launcher();
+    end_pending("The server is shutting down; the run was ended.");
+}
+
+void native_backend::link::adopt(launcher_process started)
+{
+    socket_.assign(started.socket.release());
+    process_ = std::move(started);
+}
+
+void native_backend::link::start_if_gone()
+{
+    if (shut_) throw std::system_error(ESHUTDOWN, std::system_category(), "the server is shutting down");
+    if (process_ && has_ended(*process_)) lose_launcher();
+    if (!process_) adopt(start_launcher(options_.launcher_path, options_.launcher));
+}
+
+std::shared_ptr<pending_run> native_backend::link::expect(std::uint64_t id)
+{
+    auto expected = std::make_shared<pending_run>(executor_);
+    pending_.emplace(id, expected);
+    listen();
+    return expected;
+}
+
+void native_backend::link::forget(std::uint64_t id)
+{
+    pending_.erase(id);
+    stop_listening_when_idle();
+}
+
+void native_backend::link::stop_listening_when_idle()
+{
+    if (pending_.empty() && socket_.is_open()) socket_.cancel();
+}
+
+void native_backend::link::listen()
+{
+    if (listening_ || pending_.empty() || !socket_.is_open()) return;
+    listening_ = true;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [weak = weak_from_this()](const boost::system::error_code& error) {
+                           if (const auto self = weak.lock()) self->on_readable(error);
+                       });
+}
+
+void native_backend::link::on_readable(const boost::system::error_code& error)
+{
+    listening_ = false;
+    while (!error && process_) {
+        const auto message = receive_packet(socket_.native_handle());
+        if (!message) break;
+        if (message->bytes.empty())
+            lose_launcher();
+        else
+            take(*message);
+    }
+    listen();
+}
+
+void native_backend::link::take(const packet& message)
+{
+    const auto kind = kind_of(message.bytes);
+    if (kind == message_kind::hello) facts_ = decode_hello(message.bytes);
+    if (kind != message_kind::ended) return;
+    auto ended = decode_ended(message.bytes);
+    const auto found = pending_.find(ended.id);
+    if (found == pending_.end()) return;
+    found->second->result = std::move(ended.result);
+    found->second->arrived.cancel();
+}
+
+void native_backend::link::send(std::string bytes, std::vector<unique_fd> descriptors)
+{
+    outbox_.push_back({std::move(bytes), std::move(descriptors)});
+    flush();
+}
+
+void native_backend::link::flush()
+try {
+    while (process_ && !outbox_.empty()) {
+        std::vector<int> numbers;
+        for (const auto& fd : outbox_.front().descriptors) numbers.push_back(fd.get());
+        if (!send_packet(socket_.native_handle(), outbox_.front().bytes, numbers)) break;
+        outbox_.pop_front();
+    }
+    if (outbox_.empty() || waiting_to_write_ || !process_) return;
+    waiting_to_write_ = true;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [weak = weak_from_this()](const boost::system::error_code&) {
+                           const auto self = weak.lock();
+                           if (!self) return;
+                           self->waiting_to_write_ = false;
+                           self->flush();
+                       });
+} catch (const std::system_error&) {
+    lose_launcher();
+}
+
+void native_backend::link::lose_launcher()
+{
+    ::syscall(SYS_pidfd_send_signal, process_->pidfd.get(), SIGKILL, nullptr, 0);
+    const std::string how = describe_end(collect(*process_));
+    log::error("launcher_lost", {{"pid", process_->pid}, {"end", how}, {"runs", pending_.size()}});
+    socket_.close();
+    process_.reset();
+    outbox_.clear();
+    facts_.clear();
+    end_pending("The sandbox launcher ended unexpectedly (" + how +
+                "); the run was ended with it. It is started again with the next run: try again.");
+}
+
+void native_backend::link::end_pending(const std::string& error)
+{
+    for (auto& [id, expected] : pending_) {
+        if (expected->result) continue;
+        expected->result.emplace().error = error;
+        expected->arrived.cancel();
+    }
+}
+
+void native_backend::link::end_launcher()
+{
+    socket_.close();
+    outbox_.clear();
+    pollfd wait{process_->pidfd.get(), POLLIN, 0};
+    if (::poll(&wait, 1, patience_ms) == 0)
+        ::syscall(SYS_pidfd_send_signal, process_->pidfd.get(), SIGKILL, nullptr, 0);
+    collect(*process_);
+    process_.reset();
+}
+
+}  // namespace cmcp::sandbox

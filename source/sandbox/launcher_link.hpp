@@ -1,0 +1,74 @@
+#pragma once
+
+#include "sandbox/launcher_protocol.hpp"
+#include "sandbox/native_backend.hpp"
+#include "sandbox/packet_socket.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace cmcp::sandbox {
+
+/// A run that the launcher was asked for. `arrived` fires (is cancelled) once `result` is there.
+struct pending_run {
+    explicit pending_run(const asio::any_io_executor& executor) : arrived(executor)
+    {
+        arrived.expires_at(asio::steady_timer::time_point::max());
+    }
+    asio::steady_timer arrived;
+    std::optional<run_result> result;
+};
+
+/// The server's end of the conversation with the launcher: sends packets, hands each `ended` to its run, starts the
+/// launcher again when it is gone. Reads the socket only while a run is in flight, so an idle backend is no work for the
+/// io_context.
+class native_backend::link : public std::enable_shared_from_this<link> {
+public:
+    link(asio::any_io_executor executor, options chosen);
+    ~link();
+
+    void adopt(launcher_process started);
+    void start_if_gone();   ///< throws std::system_error
+
+    void shut_down();       ///< ends the launcher, its runs and their waits; nothing can be started afterwards
+
+    std::uint64_t next_id() { return ++last_id_; }
+    std::shared_ptr<pending_run> expect(std::uint64_t id);
+    void forget(std::uint64_t id);
+
+    /// Queues a packet; the descriptors are owned until it is sent.
+    void send(std::string bytes, std::vector<unique_fd> descriptors = {});
+
+    const std::string& facts() const { return facts_; }   ///< what the launcher said when it started; JSON
+    int pid() const { return process_ ? process_->pid : -1; }
+    const asio::any_io_executor& executor() const { return executor_; }
+
+private:
+    void listen();
+    void on_readable(const boost::system::error_code& error);
+    void take(const packet& message);
+    void flush();
+    void stop_listening_when_idle();
+    void lose_launcher();
+    void end_pending(const std::string& error);
+    void end_launcher();
+
+    asio::any_io_executor executor_;
+    options options_;
+    std::optional<launcher_process> process_;
+    asio::posix::stream_descriptor socket_;
+    std::map<std::uint64_t, std::shared_ptr<pending_run>> pending_;
+    std::deque<packet> outbox_;
+    std::string facts_;
+    std::uint64_t last_id_ = 0;
+    bool shut_ = false;
+    bool listening_ = false;
+    bool waiting_to_write_ = false;
+};
+
+}  // namespace cmcp::sandbox

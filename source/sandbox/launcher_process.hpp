@@ -1,0 +1,27 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// What the launcher is told when it starts.
+struct launcher_options {
+    bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
+};
+
+/// A started launcher. The launcher ends when `socket` is closed, and at the latest when the server's process ends.
+struct launcher_process {
+    pid_t pid = -1;
+    unique_fd pidfd;    ///< readable when the launcher has ended; wait for it with waitid(P_PIDFD)
+    unique_fd socket;   ///< SOCK_SEQPACKET: one message of launcher_protocol.hpp a packet
+};
+
+/// Starts the program at `path` with an empty environment and nothing open but the socket (as descriptor 3) and
+/// standard error. Call it before any thread exists where possible. Throws std::system_error.
+launcher_process start_launcher(const std::string& path, const launcher_options& chosen = {});
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,238 @@
+#include "sandbox/native_backend.hpp"
+
+#include "sandbox/launcher_link.hpp"
+#include "sandbox/probe.hpp"
+#include "sandbox/run_streams.hpp"
+
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::size_t result_limit = 1 << 20;
+using link_ptr = std::shared_ptr<native_backend::link>;
+
+/// Everything the server keeps of one run while it is in flight.
+class run_in_flight {
+public:
+    run_in_flight(link_ptr link, const run_request& request, output_receiver& output, bool probe)
+        : link_(std::move(link)), output_(output), id_(link_->next_id()), limit_(request.limits.output),
+          out_(link_->executor(), out_end_), err_(link_->executor(), err_end_)
+    {
+        if (request.result_channel) result_.emplace(link_->executor(), result_end_);
+        pending_ = link_->expect(id_);
+        send_start(request, probe);
+    }
+    run_in_flight(const run_in_flight&) = delete;
+    run_in_flight& operator=(const run_in_flight&) = delete;
+    ~run_in_flight()
+    {
+        if (!pending_->result) kill(cause::cancelled);
+        link_->forget(id_);
+    }
+
+    void kill(cause why)
+    {
+        if (!killed_for_) killed_for_ = why;
+        link_->send(encode_cancel(id_));
+    }
+
+    awaitable<> pump_output(stream name)
+    {
+        run_stream& from = name == stream::out ? out_ : err_;
+        std::exception_ptr failure;
+        try {
+            co_await pump(from, name, output_, limit_, exceeded_);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        if (!failure) co_return;
+        kill(cause::cancelled);   // a receiver that failed will not take more
+        std::rethrow_exception(failure);
+    }
+
+    awaitable<> collect_result()
+    {
+        if (result_) co_await collect(*result_, text_, result_limit);
+    }
+
+    awaitable<> wait_for_end()
+    {
+        while (!pending_->result) {
+            co_await pending_->arrived.async_wait(as_tuple);
+            const auto state = co_await asio::this_coro::cancellation_state;
+            if (state.cancelled() != asio::cancellation_type::none) co_return;
+        }
+        out_.run_ended();
+        err_.run_ended();
+        if (result_) result_->run_ended();
+    }
+
+    run_result take_result()
+    {
+        run_result result = std::move(*pending_->result);
+        const bool at_our_wish = result.why == cause::cancelled && killed_for_;
+        const bool cut_short = result.why != cause::setup_failed && killed_for_ == cause::output_limit;
+        if (at_our_wish || cut_short) result.why = *killed_for_;
+        result.result = std::move(text_);
+        return result;
+    }
+
+private:
+    void send_start(const run_request& request, bool probe)
+    {
+        std::vector<unique_fd> descriptors;
+        std::string body = encode_start(id_, probe, request);
+        std::string message(1, static_cast<char>(message_kind::start));
+        if (body.size() + 1 > packet_limit) {
+            message[0] = static_cast<char>(message_kind::start_in_memfd);
+            descriptors.push_back(sealed_memory("request", body));
+        } else {
+            message += body;
+        }
+        descriptors.push_back(std::move(out_end_));
+        descriptors.push_back(std::move(err_end_));
+        if (request.input) descriptors.push_back(sealed_memory("input", *request.input));
+        if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
+        if (result_) descriptors.push_back(std::move(result_end_));
+        link_->send(std::move(message), std::move(descriptors));
+    }
+
+    link_ptr link_;
+    output_receiver& output_;
+    std::uint64_t id_;
+    std::uint64_t limit_;
+    unique_fd out_end_, err_end_, result_end_;
+    run_stream out_, err_;
+    std::optional<run_stream> result_;
+    std::shared_ptr<pending_run> pending_;
+    std::string text_;
+    std::optional<cause> killed_for_;
+    std::function<void()> exceeded_ = [this] { kill(cause::output_limit); };
+};
+
+awaitable<std::exception_ptr> watch_streams(std::shared_ptr<run_in_flight> flight)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    auto group = asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, flight->pump_output(stream::out), asio::deferred),
+        asio::co_spawn(executor, flight->pump_output(stream::err), asio::deferred),
+        asio::co_spawn(executor, flight->collect_result(), asio::deferred),
+        asio::co_spawn(executor, flight->wait_for_end(), asio::deferred));
+    auto [order, out, err, result, ended] =
+        co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    for (const auto& failure : {out, err, result, ended})
+        if (failure) co_return failure;
+    co_return nullptr;
+}
+
+// Nothing, with the reason in `error`, when the run cannot be handed to the launcher.
+std::shared_ptr<run_in_flight> begin(const link_ptr& link, const run_request& request, output_receiver& output, bool probe,
+                                     std::string& error)
+try {
+    link->start_if_gone();
+    auto flight = std::make_shared<run_in_flight>(link, request, output, probe);
+    if (link->pid() > 0) return flight;
+    // The launcher was found dead while the request was handed over: nothing can have run, so once more is safe.
+    link->start_if_gone();
+    return std::make_shared<run_in_flight>(link, request, output, probe);
+} catch (const std::system_error& failure) {
+    error = std::string("The run could not be handed to the sandbox launcher: ") + failure.what() +
+            ". Check that container-mcp-launcher is installed and that the server has free descriptors and memory.";
+    return nullptr;
+}
+
+awaitable<run_result> run_to_end(link_ptr link, run_request request, output_receiver& output, bool probe)
+{
+    // Cancellation is looked at by hand: the process tree must be gone before the exception leaves.
+    co_await asio::this_coro::throw_if_cancelled(false);
+    run_result refused;
+    const auto flight = begin(link, request, output, probe, refused.error);
+    if (!flight) co_return refused;
+    const std::exception_ptr failure = co_await watch_streams(flight);
+    const auto state = co_await asio::this_coro::cancellation_state;
+    const bool cancelled = state.cancelled() != asio::cancellation_type::none;
+    if (cancelled || failure) {
+        flight->kill(cause::cancelled);
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        co_await flight->wait_for_end();
+    }
+    if (cancelled) throw boost::system::system_error(asio::error::operation_aborted);
+    if (failure) std::rethrow_exception(failure);
+    co_return flight->take_result();
+}
+
+/// The probe run prints nothing.
+class no_output final : public output_receiver {
+public:
+    awaitable<> receive(stream, std::string_view) override { co_return; }
+};
+
+json::object parse_object(const std::string& text)
+{
+    boost::system::error_code error;
+    json::value parsed = json::parse(text, error);
+    return !error && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+}
+
+run_request probe_request()
+{
+    run_request request;
+    request.argv = {"/usr/bin/true"};
+    request.result_channel = true;
+    request.limits.wall = std::chrono::seconds(10);
+    request.label = "probe";
+    return request;
+}
+
+layers explain_missing(layers found, const std::string& error)
+{
+    for (auto& each : found)
+        if (each.is == layer::state::off && !error.empty()) each.detail = error;
+    return found;
+}
+
+}  // namespace
+
+native_backend::native_backend(asio::any_io_executor executor, options chosen)
+    : link_(std::make_shared<link>(std::move(executor), std::move(chosen)))
+{
+    link_->start_if_gone();
+}
+
+native_backend::native_backend(asio::any_io_executor executor, launcher_process started, options chosen)
+    : link_(std::make_shared<link>(std::move(executor), std::move(chosen)))
+{
+    link_->adopt(std::move(started));
+}
+
+native_backend::~native_backend() { link_->shut_down(); }
+
+awaitable<run_result> native_backend::run(run_request request, output_receiver& output)
+{
+    return run_to_end(link_, std::move(request), output, false);
+}
+
+awaitable<layers> native_backend::probe()
+{
+    if (probed_) co_return *probed_;
+    no_output nowhere;
+    run_request request = probe_request();
+    const run_result found = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const json::object inside = parse_object(found.result);
+    const json::object outside = parse_object(link_->facts());
+    layers judged = evaluate_probe(inside, outside);
+    if (inside.empty()) co_return explain_missing(std::move(judged), found.error);
+    probed_ = std::move(judged);
+    co_return *probed_;
+}
+
+std::string_view native_backend::name() const { return "native"; }
+
+int native_backend::launcher_pid() const { return link_->pid(); }
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,153 @@
+#include "sandbox/seccomp_filter.hpp"
+
+#include "posix/unique_fd.hpp"
+#include "sandbox/syscall_rules.hpp"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+
+namespace cmcp::sandbox {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t native_arch = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t native_arch = AUDIT_ARCH_AARCH64;
+#else
+#error "the system-call filter knows x86-64 and 64-bit ARM"
+#endif
+
+constexpr std::uint32_t x32_bit = 0x40000000;
+
+using context = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, decltype(&::seccomp_release)>;
+
+void check(int result, std::string_view step)
+{
+    if (result < 0) throw std::system_error(-result, std::generic_category(), "seccomp filter: " + std::string(step));
+}
+
+// Pseudo numbers, which are negative, stand for calls that this architecture does not have.
+int number_of(std::string_view name, int fallback = -1)
+{
+    int number = ::seccomp_syscall_resolve_name(std::string(name).c_str());
+    return number == __NR_SCMP_ERROR ? fallback : number;
+}
+
+std::uint32_t action_of(const syscall_rule& rule)
+{
+    return rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
+}
+
+void add(scmp_filter_ctx filter, const syscall_rule& rule)
+{
+    int number = number_of(rule.name, rule.number);
+    if (number < 0) return;
+    std::vector<scmp_arg_cmp> conditions;
+    for (const argument_is& a : rule.when) conditions.push_back({a.index, SCMP_CMP_MASKED_EQ, a.mask, a.value});
+    auto count = static_cast<unsigned>(conditions.size());
+    check(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
+}
+
+context build(bool memory_files)
+{
+    context filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), &::seccomp_release);
+    if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
+    check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign architectures");
+    check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
+    for (std::string_view name : allowed_syscalls()) add(filter.get(), {name, -1, 0, {}});
+    if (memory_files) add(filter.get(), {"memfd_create", -1, 0, {}});
+    for (const syscall_rule& rule : conditional_syscalls()) add(filter.get(), rule);
+    return filter;
+}
+
+std::vector<sock_filter> export_code(scmp_filter_ctx filter)
+{
+    unique_fd file(::memfd_create("filter", MFD_CLOEXEC));
+    check(file ? 0 : -errno, "memfd_create");
+    check(::seccomp_export_bpf(filter, file.get()), "export");
+    struct stat size {};
+    check(::fstat(file.get(), &size) == 0 ? 0 : -errno, "fstat");
+    std::vector<sock_filter> code(static_cast<std::size_t>(size.st_size) / sizeof(sock_filter));
+    ssize_t got = ::pread(file.get(), code.data(), code.size() * sizeof(sock_filter), 0);
+    if (got != size.st_size) check(-EIO, "read back");
+    return code;
+}
+
+sock_filter load(std::size_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
+
+sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t when_true, std::size_t when_false)
+{
+    return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value, static_cast<std::uint8_t>(when_true),
+                    static_cast<std::uint8_t>(when_false));
+}
+
+sock_filter fail(int error)
+{
+    return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error));
+}
+
+// What libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers that nobody
+// knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
+std::vector<sock_filter> prologue()
+{
+    constexpr std::size_t low_half = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+    constexpr std::size_t before_ioctls = 7;
+    const auto requests = refused_ioctls();
+    const std::size_t n = requests.size();
+    const std::size_t end = before_ioctls + 1 + n + 1;  // the index of the first instruction after the prologue, less its last
+    std::vector<sock_filter> code;
+    auto skip = [&] { return end - code.size(); };
+    code.push_back(load(offsetof(seccomp_data, arch)));
+    code.push_back(jump(BPF_JEQ, native_arch, 0, skip()));
+    code.push_back(load(offsetof(seccomp_data, nr)));
+    code.push_back(jump(BPF_JGE, x32_bit, skip(), 0));
+    code.push_back(jump(BPF_JGE, first_unknown_syscall, 0, 1));
+    code.push_back(fail(ENOSYS));
+    code.push_back(jump(BPF_JEQ, SYS_ioctl, 0, skip()));
+    code.push_back(load(offsetof(seccomp_data, args[1]) + low_half));
+    for (std::size_t i = 0; i != n; ++i) code.push_back(jump(BPF_JEQ, requests[i], n - i, 0));
+    code.push_back(jump(BPF_JA, 1, 0, 0));
+    code.push_back(fail(EPERM));
+    return code;
+}
+
+}  // namespace
+
+bpf_program compile_filter(bool memory_files)
+{
+    context filter = build(memory_files);
+    std::vector<sock_filter> body = export_code(filter.get());
+    bpf_program program{prologue()};
+    program.code.insert(program.code.end(), body.begin(), body.end());
+    if (program.code.size() > BPF_MAXINSNS) check(-E2BIG, "too long");
+    return program;
+}
+
+bool install_filter(const bpf_program& filter)
+{
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+    sock_fprog program{static_cast<unsigned short>(filter.code.size()), const_cast<sock_filter*>(filter.code.data())};
+    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+std::string syscall_name(int number)
+{
+    char* known = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+    if (known == nullptr) return std::to_string(number);
+    std::unique_ptr<char, decltype(&std::free)> owner(known, &std::free);
+    return known;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "sandbox/seccomp_filter.hpp"
+
+namespace cmcp::sandbox {
+
+/// A filter on top of the general one for runs without a cgroup. It refuses System V shared memory and message queues: the
+/// kernel keeps both while no process maps them, so that no look at the processes can count them.
+bpf_program refuse_uncounted_memory();
+
+}  // namespace cmcp::sandbox

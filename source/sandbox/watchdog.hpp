@@ -1,0 +1,43 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace cmcp::sandbox {
+
+/// What a run uses at one moment, all its processes together.
+struct usage {
+    std::uint64_t memory = 0;      ///< bytes, with the files in its memory file systems
+    std::uint64_t processes = 0;   ///< processes and threads, without the reaper
+};
+
+/// Looks at the processes of one PID namespace from outside. Needs no cgroup and no privilege.
+class usage_meter {
+public:
+    usage_meter() = default;
+
+    /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm (O_PATH).
+    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared);
+
+    /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
+    /// the exact proportional figures are read.
+    usage measure(std::uint64_t limit) const;
+
+    explicit operator bool() const { return static_cast<bool>(processes_); }
+
+private:
+    std::uint64_t files_in_memory() const;
+
+    unique_fd processes_;
+    unique_fd temporary_;
+    unique_fd shared_;
+};
+
+/// When to look again: soon where little is left (memory can be filled by some 4 GB a second), at most every 50 ms.
+std::chrono::milliseconds next_look(std::uint64_t used, std::uint64_t limit);
+
+}  // namespace cmcp::sandbox

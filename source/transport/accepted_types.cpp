@@ -1,0 +1,34 @@
+#include "transport/accepted_types.hpp"
+
+#include "http/http_request.hpp"
+
+#include <string_view>
+
+namespace cmcp {
+
+namespace {
+
+std::string_view trimmed(std::string_view text)
+{
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace
+
+accepted_types parse_accept(const std::optional<std::string>& header)
+{
+    if (!header || trimmed(*header).empty()) return {};
+    accepted_types found{.json = false, .events = false};
+    for (std::string_view rest = *header; !rest.empty();) {
+        auto part = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+        auto type = lower_case(trimmed(part.substr(0, part.find(';'))));
+        found.json = found.json || type == "application/json" || type == "application/*" || type == "*/*";
+        found.events = found.events || type == "text/event-stream" || type == "text/*" || type == "*/*";
+    }
+    return found;
+}
+
+}  // namespace cmcp

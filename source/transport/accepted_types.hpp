@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// What a client's Accept header lets it be sent. Without the header, or with */*, both.
+struct accepted_types {
+    bool json = true;
+    bool events = true;
+};
+
+accepted_types parse_accept(const std::optional<std::string>& header);
+
+}  // namespace cmcp

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "transport/sse_frame.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Memory that the event logs of all sessions share.
+struct event_log_budget {
+    std::size_t limit = 256u << 20;
+    std::size_t used = 0;
+};
+
+/// What was sent to one session, so that a client which lost its connection can have it again: bounded, the oldest
+/// goes first.
+class event_log {
+public:
+    using text = std::shared_ptr<const std::string>;
+    struct event {
+        event_id id;
+        text data;
+    };
+
+    event_log(std::size_t max_bytes, std::shared_ptr<event_log_budget> budget);
+    ~event_log();
+    event_log(const event_log&) = delete;
+    event_log& operator=(const event_log&) = delete;
+
+    void add(const event_id& id, text data);
+
+    /// The kept events of the same stream that came after `id`, in order.
+    std::vector<event> after(const event_id& id) const;
+
+    void forget_before(std::chrono::steady_clock::time_point when);
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    struct kept {
+        event what;
+        std::chrono::steady_clock::time_point when;
+    };
+    void drop_oldest();
+
+    std::list<kept> events_;
+    std::size_t max_bytes_;
+    std::size_t bytes_ = 0;
+    std::shared_ptr<event_log_budget> budget_;
+};
+
+}  // namespace cmcp

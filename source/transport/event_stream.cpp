@@ -1,0 +1,111 @@
+#include "transport/event_stream.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr auto never = asio::steady_timer::time_point::max();
+
+}  // namespace
+
+event_stream::event_stream(asio::any_io_executor executor, options chosen)
+    : chosen_(std::move(chosen)), wake_(executor, never), room_(executor, never)
+{
+}
+
+awaitable<bool> event_stream::send(outgoing message)
+{
+    // room_ never expires and is never set anew: setting it would wake the other senders for nothing.
+    while (!ended_ && attached_ && queued_bytes_ >= chosen_.max_queued) co_await room_.async_wait(as_tuple);
+    if (ended_ || (!attached_ && !chosen_.log)) co_return false;
+    put(std::move(message));
+    co_return true;
+}
+
+void event_stream::put(outgoing message)
+{
+    bool plain = plain_ && attached_ && sequence_ == 0 && message.what == outgoing::kind::response;
+    auto text = std::make_shared<const std::string>(std::move(message.text));
+    item next{text, message.what, message.error_code, ++sequence_};
+    if (chosen_.log && !plain) chosen_.log->add(id_of(next), text);
+    if (!attached_ || poll_) return;
+    queued_bytes_ += text->size();
+    queue_.push_back(std::move(next));
+    wake_.cancel();
+}
+
+void event_stream::close_stream_for_polling()
+{
+    if (!chosen_.pollable || !attached_ || ended_) return;
+    poll_ = true;
+    room_.cancel();
+    wake_.cancel();
+}
+
+void event_stream::request_ended()
+{
+    if (running_ != 0 && --running_ == 0) close();
+}
+
+void event_stream::close()
+{
+    ended_ = true;
+    room_.cancel();
+    wake_.cancel();
+}
+
+event_stream::consumer event_stream::attach()
+{
+    return attach_after(taken_);
+}
+
+event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
+{
+    queue_.clear();
+    queued_bytes_ = 0;
+    attached_ = true;
+    poll_ = false;
+    ++consumer_;
+    wake_.cancel();
+    if (!chosen_.log) return consumer_;
+    for (auto& event : chosen_.log->after(event_id{chosen_.number, sequence})) {
+        queued_bytes_ += event.data->size();
+        queue_.push_back(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
+    }
+    room_.cancel();
+    return consumer_;
+}
+
+void event_stream::detach(consumer who)
+{
+    if (!current(who)) return;
+    attached_ = false;
+    queue_.clear();
+    queued_bytes_ = 0;
+    room_.cancel();
+}
+
+bool event_stream::ended(consumer who) const
+{
+    return !current(who) || ((ended_ || poll_) && queue_.empty());
+}
+
+std::vector<event_stream::item> event_stream::take()
+{
+    if (!queue_.empty()) taken_ = queue_.back().sequence;
+    queued_bytes_ = 0;
+    room_.cancel();
+    return std::exchange(queue_, {});
+}
+
+awaitable<bool> event_stream::wait(consumer who, std::chrono::milliseconds limit)
+{
+    if (ready(who)) co_return true;
+    wake_.expires_after(limit);
+    auto [error] = co_await wake_.async_wait(as_tuple);
+    co_return error || ready(who);
+}
+
+}  // namespace cmcp

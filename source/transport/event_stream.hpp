@@ -1,0 +1,86 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "transport/event_log.hpp"
+#include "transport/message_sink.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cmcp {
+
+/// The messages for one stream of a client: of one POST, of the GET stream, or of an HTTP+SSE connection. Requests put
+/// messages in; the connection that the client has open at the moment takes them out. With a log, the stream outlives
+/// connections: what is sent meanwhile waits in the log.
+class event_stream : public message_sink {
+public:
+    struct options {
+        std::uint32_t number = 0;
+        std::shared_ptr<event_log> log;         ///< null: the stream ends with its connection
+        std::size_t max_queued = 1u << 20;      ///< bytes that may wait for the connection before send() suspends
+        bool pollable = false;                  ///< the client may be told to come back (2025-11-25)
+    };
+    struct item {
+        std::shared_ptr<const std::string> text;
+        outgoing::kind what;
+        int error_code;
+        std::uint64_t sequence;
+    };
+    using consumer = std::uint64_t;
+
+    event_stream(asio::any_io_executor executor, options chosen);
+
+    // what requests use
+    awaitable<bool> send(outgoing message) override;
+    void close_stream_for_polling() override;
+
+    // life of the stream
+    void expect_requests(std::size_t count) { running_ += count; }  ///< that many requests answer here
+    void request_ended();                       ///< after the last one the stream ends
+    void close();                               ///< what is queued still goes out, then the stream ends
+
+    // what a connection uses; a new consumer takes the place of the former
+    consumer attach();                          ///< goes on after what was already taken
+    consumer attach_after(std::uint64_t sequence);
+    void detach(consumer who);
+    void plain_reply(bool possible) { plain_ = possible; }  ///< the first response may go out outside the log
+    bool current(consumer who) const { return attached_ && who == consumer_; }
+    bool ended(consumer who) const;             ///< nothing more will come for this consumer
+    const std::vector<item>& queued() const { return queue_; }
+    std::vector<item> take();
+    awaitable<bool> wait(consumer who, std::chrono::milliseconds limit);  ///< false: nothing happened within the limit
+    void wake() { wake_.cancel(); }
+
+    bool attached() const { return attached_; }
+    bool has_log() const { return chosen_.log != nullptr; }
+    bool pollable() const { return chosen_.pollable; }
+    bool all_requests_ended() const { return ended_; }
+    bool poll_requested() const { return poll_; }
+    event_id taken_id() const { return event_id{chosen_.number, taken_}; }  ///< of the last that was taken
+    event_id id_of(const item& each) const { return event_id{chosen_.number, each.sequence}; }
+
+private:
+    void put(outgoing message);
+    bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
+
+    options chosen_;
+    asio::steady_timer wake_;
+    asio::steady_timer room_;
+    std::vector<item> queue_;
+    std::size_t queued_bytes_ = 0;
+    std::size_t running_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::uint64_t taken_ = 0;
+    consumer consumer_ = 0;
+    bool attached_ = false;
+    bool ended_ = false;
+    bool poll_ = false;
+    bool plain_ = false;
+};
+
+}  // namespace cmcp

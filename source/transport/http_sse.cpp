@@ -1,0 +1,87 @@
+#include "transport/http_sse.hpp"
+
+#include "transport/accepted_types.hpp"
+#include "transport/rpc_over_http.hpp"
+#include "transport/stream_writer.hpp"
+
+namespace cmcp {
+
+namespace {
+
+// The session ends with its stream, however that ends.
+struct session_life {
+    session_store& sessions;
+    std::shared_ptr<http_session> held;
+    ~session_life() { sessions.drop(held); }
+};
+
+}  // namespace
+
+void http_sse::add_routes(router& routes)
+{
+    routes.add("GET", "/sse", [this](exchange& x) { return open(x); });
+    routes.add("POST", "/messages", [this](exchange& x) { return post(x); });
+}
+
+awaitable<> http_sse::open(exchange& x)
+{
+    http_reply refusal;
+    std::shared_ptr<http_session> made;
+    if (parse_accept(x.request().header("accept")).events) {
+        session_store::refusal why{};
+        made = sessions_.create(x.request().principal, x.request().address, true, why);
+        if (!made) refusal = session_refused(why);
+    } else {
+        refusal = error_reply(406, "Accept must name text/event-stream.");
+    }
+    if (!made) {
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    session_life life{sessions_, made};
+    core_.watch(made->state);
+    stream_options chosen;
+    chosen.json = false;
+    chosen.start_now = true;
+    chosen.keep_alive = chosen_.keep_alive;
+    // Relative, so that it keeps the path prefix of a proxy in front.
+    append_event(chosen.preface, "endpoint", "messages?sessionId=" + made->id, std::nullopt);
+    auto who = made->general->attach();
+    stream_writer writer(x, made->general, who, std::move(chosen));
+    made.reset();
+    co_await writer.run();
+}
+
+awaitable<> http_sse::post(exchange& x)
+{
+    jsonrpc::payload received;
+    auto id = x.request().parameter("sessionId");
+    auto to = id ? sessions_.find(*id, x.request().principal) : nullptr;
+    std::optional<http_reply> refused;
+    if (!id)
+        refused = error_reply(400, "The query must name the session: use the address that the endpoint event of /sse gave.");
+    else if (!to || !to->sse)
+        refused = error_reply(404, "There is no such session: open /sse again.");
+    if (!refused) refused = decode_body(x.request(), chosen_, received);
+    if (!refused) refused = refuse_batch(received, to->state->who.protocol);
+    if (refused) {
+        co_await x.reply(std::move(*refused));
+        co_return;
+    }
+    http_reply taken;
+    taken.status = 202;
+    taken.content_type = "text/plain";
+    taken.body = "Accepted";
+    auto state = to->state;
+    auto stream = to->general;
+    to.reset();
+    co_await x.reply(std::move(taken));
+    for (auto& each : received.messages) {
+        if (std::holds_alternative<jsonrpc::request>(each))
+            requests_.spawn("request", run_request(core_, state, std::move(each), stream));
+        else
+            co_await core_.handle(state, std::move(each), nullptr);
+    }
+}
+
+}  // namespace cmcp

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "http/router.hpp"
+#include "mcp/server_core.hpp"
+#include "transport/session_store.hpp"
+
+namespace cmcp {
+
+/// GET /sse and POST /messages: the transport of 2024-11-05. The stream is the session: when it closes, the requests
+/// end, because nobody could be told their results.
+class http_sse {
+public:
+    http_sse(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
+        : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests)
+    {
+    }
+
+    void add_routes(router& routes);
+
+private:
+    awaitable<> open(exchange& x);
+    awaitable<> post(exchange& x);
+
+    server_core& core_;
+    const settings& chosen_;
+    session_store& sessions_;
+    task_group& requests_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,59 @@
+#include "transport/rpc_over_http.hpp"
+
+#include "jsonrpc/decode_error.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error)
+{
+    http_reply reply;
+    reply.status = status;
+    reply.body = jsonrpc::encode_error(id, error);
+    return reply;
+}
+
+std::optional<http_reply> decode_body(http_request& asked, const settings& chosen, jsonrpc::payload& into)
+{
+    auto body = std::exchange(asked.body, {});
+    jsonrpc::decode_limits limits{.depth = chosen.json_depth, .batch = chosen.json_batch};
+    try {
+        into = jsonrpc::decode(body, limits);
+    } catch (const jsonrpc::decode_error& e) {
+        return rpc_error_reply(400, e.id, e);
+    } catch (const rpc_error& e) {
+        return rpc_error_reply(400, nullptr, e);
+    }
+    return std::nullopt;
+}
+
+std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken)
+{
+    if (!received.batch || spoken == revision::v2025_03_26) return std::nullopt;
+    rpc_error error(rpc_code::invalid_request, "Batches are part of revision 2025-03-26 only; send one message at a time.");
+    return rpc_error_reply(400, nullptr, error);
+}
+
+http_reply session_refused(session_store::refusal why)
+{
+    bool all = why == session_store::refusal::too_many;
+    auto sentence = all ? "The server has as many sessions as MCP_MAX_SESSIONS allows; try again later."
+                        : "This address has as many sessions as MCP_MAX_SESSIONS_PER_ADDRESS allows; end one first.";
+    rpc_error error(rpc_code::server_error, sentence);
+    auto reply = rpc_error_reply(all ? 503 : 429, nullptr, error);
+    reply.with("Retry-After", "60");
+    return reply;
+}
+
+awaitable<> run_request(server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
+                        std::shared_ptr<event_stream> reply)
+{
+    struct at_end {
+        event_stream& stream;
+        ~at_end() { stream.request_ended(); }
+    } tells{*reply};
+    co_await core.handle(std::move(who), std::move(request), reply);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/http_reply.hpp"
+#include "http/http_request.hpp"
+#include "jsonrpc/message.hpp"
+#include "mcp/server_core.hpp"
+#include "transport/event_stream.hpp"
+#include "transport/session_store.hpp"
+
+#include <optional>
+
+namespace cmcp {
+
+/// An HTTP error whose body is a JSON-RPC error response; `id` null when it could not be read.
+http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error);
+
+/// Decodes the body and frees it; the answer when it is no JSON-RPC.
+std::optional<http_reply> decode_body(http_request& asked, const settings& chosen, jsonrpc::payload& into);
+
+/// JSON-RPC batches came with 2025-03-26 and went with 2025-06-18.
+std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken);
+
+/// 503 or 429 with Retry-After, for a session that could not be made.
+http_reply session_refused(session_store::refusal why);
+
+/// Runs one request of an older revision to its end and tells the stream.
+awaitable<> run_request(server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
+                        std::shared_ptr<event_stream> reply);
+
+}  // namespace cmcp

@@ -1,0 +1,133 @@
+#include "transport/session_store.hpp"
+
+#include "transport/random_id.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::seconds evictable_after(60);
+
+// Long enough for a client to come back; then an idle session costs next to nothing.
+constexpr std::chrono::minutes events_kept(10);
+
+// How many of the longest unused sessions are looked at for one that may be dropped.
+constexpr int most_looked_at = 64;
+
+}  // namespace
+
+std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor executor)
+{
+    for (auto it = streams.begin(); it != streams.end();) it = it->second.expired() ? streams.erase(it) : std::next(it);
+    event_stream::options chosen{.number = next_stream++, .log = log,
+                                 .pollable = state->who.protocol >= revision::v2025_11_25};
+    auto made = std::make_shared<event_stream>(std::move(executor), std::move(chosen));
+    streams.emplace(next_stream - 1, made);
+    return made;
+}
+
+std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor executor, std::uint32_t number)
+{
+    if (number == 0) return general;
+    if (number >= next_stream) return nullptr;
+    auto found = streams.find(number);
+    auto open = found == streams.end() ? nullptr : found->second.lock();
+    if (open) return open;
+    // Over, but what the log still holds of it can be had.
+    auto past = std::make_shared<event_stream>(std::move(executor), event_stream::options{.number = number, .log = log});
+    past->close();
+    return past;
+}
+
+session_store::session_store(asio::any_io_executor executor, const settings& chosen)
+    : executor_(std::move(executor)), chosen_(chosen)
+{
+}
+
+session_store::~session_store() = default;
+
+std::shared_ptr<http_session> session_store::create(std::string principal, std::string address, bool sse, refusal& why)
+{
+    auto now = clock::now();
+    auto from_address = of_address_.find(address);
+    why = refusal::too_many_from_address;
+    if (from_address != of_address_.end() && from_address->second >= chosen_.max_sessions_per_address) return nullptr;
+    why = refusal::too_many;
+    if (by_id_.size() >= chosen_.max_sessions && !make_room(now)) return nullptr;
+    why = refusal::none;
+
+    auto made = std::make_shared<http_session>();
+    made->id = random_id();
+    made->address = std::move(address);
+    made->sse = sse;
+    made->state = std::make_shared<session>();
+    made->state->who.principal = std::move(principal);
+    made->state->who.session = made->id;
+    if (!sse) made->log = std::make_shared<event_log>(chosen_.event_log_bytes, budget_);
+    made->general = std::make_shared<event_stream>(executor_, event_stream::options{.number = 0, .log = made->log});
+    made->state->general = made->general;
+    made->last_used = now;
+    made->place = by_use_.insert(by_use_.end(), made.get());
+    ++of_address_[made->address];
+    by_id_.emplace(made->id, made);
+    return made;
+}
+
+bool session_store::make_room(clock::time_point now)
+{
+    int looked_at = 0;
+    for (auto* each : by_use_) {
+        if (++looked_at > most_looked_at || now - each->last_used < evictable_after) return false;
+        if (each->busy()) continue;
+        drop(by_id_.at(each->id));
+        return true;
+    }
+    return false;
+}
+
+std::shared_ptr<http_session> session_store::find(std::string_view id, std::string_view principal)
+{
+    auto found = by_id_.find(std::string(id));
+    if (found == by_id_.end() || found->second->state->who.principal != principal) return nullptr;
+    touch(*found->second);
+    return found->second;
+}
+
+void session_store::touch(http_session& used)
+{
+    used.last_used = clock::now();
+    used.state->last_used = used.last_used;
+    by_use_.splice(by_use_.end(), by_use_, used.place);
+}
+
+void session_store::drop(const std::shared_ptr<http_session>& gone)
+{
+    auto kept = gone;
+    if (by_id_.erase(kept->id) == 0) return;
+    by_use_.erase(kept->place);
+    auto count = of_address_.find(kept->address);
+    if (count != of_address_.end() && --count->second == 0) of_address_.erase(count);
+    kept->state->cancel_all();
+    kept->general->close();
+}
+
+void session_store::sweep(clock::time_point now)
+{
+    std::vector<std::shared_ptr<http_session>> over;
+    for (auto* each : by_use_) {
+        if (each->log) each->log->forget_before(now - events_kept);
+        if (now - each->last_used < chosen_.session_timeout || each->busy()) continue;
+        over.push_back(by_id_.at(each->id));
+    }
+    for (const auto& each : over) drop(each);
+}
+
+void session_store::end_streams()
+{
+    for (const auto& each : by_id_) each.second->general->close();
+}
+
+}  // namespace cmcp

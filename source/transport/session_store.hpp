@@ -1,0 +1,77 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "mcp/session.hpp"
+#include "transport/event_log.hpp"
+#include "transport/event_stream.hpp"
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace cmcp {
+
+/// A session of the older revisions as the HTTP transports keep it.
+struct http_session {
+    std::string id;
+    std::string address;                    ///< that opened it, for the limit of sessions per address
+    bool sse = false;                       ///< HTTP+SSE (2024-11-05): lives as long as its stream
+    std::shared_ptr<session> state;
+    std::shared_ptr<event_log> log;         ///< null for HTTP+SSE
+    std::shared_ptr<event_stream> general;  ///< the GET stream
+    std::map<std::uint32_t, std::weak_ptr<event_stream>> streams;   ///< of POSTs that still run
+    std::uint32_t next_stream = 1;
+    std::chrono::steady_clock::time_point last_used;
+    std::list<http_session*>::iterator place;
+
+    bool busy() const { return sse || !state->in_flight.empty() || general->attached(); }
+
+    /// A stream for the requests of one POST.
+    std::shared_ptr<event_stream> open_stream(asio::any_io_executor executor);
+
+    /// The stream of this number if it is or was one of this session, as far as the log holds it; else null.
+    std::shared_ptr<event_stream> find_stream(asio::any_io_executor executor, std::uint32_t number);
+};
+
+/// All sessions, found by id, longest unused first in line to be dropped.
+class session_store {
+public:
+    using clock = std::chrono::steady_clock;
+
+    session_store(asio::any_io_executor executor, const settings& chosen);
+    ~session_store();
+
+    enum class refusal { none, too_many, too_many_from_address };
+
+    /// Null with the reason in `why` when a limit is reached.
+    std::shared_ptr<http_session> create(std::string principal, std::string address, bool sse, refusal& why);
+
+    /// Only for the principal that made it; counts as use.
+    std::shared_ptr<http_session> find(std::string_view id, std::string_view principal);
+
+    /// Cancels its requests and ends its stream.
+    void drop(const std::shared_ptr<http_session>& gone);
+
+    /// Drops what has been idle for too long and forgets old events; called from time to time.
+    void sweep(clock::time_point now);
+
+    void end_streams();                     ///< at shutdown
+    std::size_t size() const { return by_id_.size(); }
+
+private:
+    bool make_room(clock::time_point now);
+    void touch(http_session& used);
+
+    asio::any_io_executor executor_;
+    const settings& chosen_;
+    std::shared_ptr<event_log_budget> budget_ = std::make_shared<event_log_budget>();
+    std::unordered_map<std::string, std::shared_ptr<http_session>> by_id_;
+    std::unordered_map<std::string, std::size_t> of_address_;
+    std::list<http_session*> by_use_;       // longest unused first
+};
+
+}  // namespace cmcp

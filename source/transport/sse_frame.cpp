@@ -1,0 +1,52 @@
+#include "transport/sse_frame.hpp"
+
+#include <charconv>
+
+namespace cmcp {
+
+namespace {
+
+template <class Number>
+bool parse_number(std::string_view text, Number& into)
+{
+    if (text.empty() || text.front() == '-' || (text.size() > 1 && text.front() == '0')) return false;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+std::string to_string(const event_id& id) { return std::to_string(id.stream) + '-' + std::to_string(id.sequence); }
+
+std::optional<event_id> parse_event_id(std::string_view text)
+{
+    auto dash = text.find('-');
+    if (dash == std::string_view::npos || text.size() > 40) return std::nullopt;
+    event_id id;
+    if (!parse_number(text.substr(0, dash), id.stream) || !parse_number(text.substr(dash + 1), id.sequence))
+        return std::nullopt;
+    return id;
+}
+
+void append_event(std::string& out, std::string_view name, std::string_view data, const std::optional<event_id>& id)
+{
+    if (id) out.append("id: ").append(to_string(*id)).append("\n");
+    out.append("event: ").append(name).append("\n");
+    for (bool more = true; more;) {
+        auto end = data.find_first_of("\r\n");
+        more = end != std::string_view::npos;
+        out.append("data: ").append(data.substr(0, end)).append("\n");
+        if (!more) break;
+        bool pair = data[end] == '\r' && data.substr(end + 1, 1) == "\n";
+        data.remove_prefix(end + (pair ? 2 : 1));
+    }
+    out.append("\n");
+}
+
+void append_priming(std::string& out, const event_id& id, int retry_ms)
+{
+    out.append("id: ").append(to_string(id)).append("\n");
+    out.append("retry: ").append(std::to_string(retry_ms)).append("\ndata: \n\n");
+}
+
+}  // namespace cmcp

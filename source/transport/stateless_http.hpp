@@ -1,0 +1,26 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/exchange.hpp"
+#include "jsonrpc/message.hpp"
+#include "mcp/server_core.hpp"
+#include "transport/accepted_types.hpp"
+
+namespace cmcp {
+
+/// Revision 2026-07-28 over HTTP: a request stands for itself, its headers repeat what its body says, and the client
+/// cancels it by closing the stream.
+class stateless_http {
+public:
+    stateless_http(server_core& core, const settings& chosen) : core_(core), chosen_(chosen) {}
+
+    awaitable<> serve(exchange& x, jsonrpc::message received, accepted_types accepted);
+
+private:
+    awaitable<> answer(exchange& x, jsonrpc::request asked, accepted_types accepted);
+
+    server_core& core_;
+    const settings& chosen_;
+};
+
+}  // namespace cmcp

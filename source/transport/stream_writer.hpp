@@ -1,0 +1,62 @@
+#pragma once
+
+#include "http/exchange.hpp"
+#include "transport/event_stream.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// How a stream is brought to its client.
+struct stream_options {
+    bool json = true;               ///< a whole JSON reply is allowed when the response comes first
+    bool sse = true;                ///< an event stream is allowed
+    bool batch = false;             ///< the responses are gathered into an array
+    bool start_now = false;         ///< event stream from the beginning
+    bool prime = false;             ///< begins with an event that has an id only (2025-11-25)
+    std::string preface;            ///< events to begin with
+    exchange::fields fields;        ///< on every answer
+    exchange::fields fields_if_ok;  ///< on answers that are no error
+    std::function<int(int)> status_of;              ///< HTTP status for a JSON-RPC error code; none: 200
+    std::chrono::milliseconds patience{15'000};     ///< without a message, then an event stream is begun
+    std::chrono::milliseconds keep_alive{15'000};   ///< a comment on a silent stream
+};
+
+enum class stream_end { done, gone };
+
+/// Takes messages out of an event_stream and writes them to one exchange: as one JSON reply when the first message is
+/// the response, else as server-sent events, all that is queued in one write.
+class stream_writer {
+public:
+    stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who, stream_options chosen);
+
+    awaitable<stream_end> run();
+
+private:
+    enum class decision { wait, json, events, nothing };
+    decision decide();
+    decision decide_without_events();
+    awaitable<bool> begin();
+    awaitable<bool> flush();
+    awaitable<stream_end> reply_json();
+    awaitable<stream_end> reply_nothing();
+    awaitable<stream_end> finish();
+    awaitable<bool> wait();
+    void watch();
+    stream_end lost();
+
+    exchange& x_;
+    std::shared_ptr<event_stream> from_;
+    event_stream::consumer who_;
+    stream_options chosen_;
+    std::vector<event_stream::item> held_;
+    std::chrono::steady_clock::time_point quiet_at_;
+    bool streaming_ = false;
+    bool watching_ = false;
+};
+
+}  // namespace cmcp

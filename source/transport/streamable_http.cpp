@@ -1,0 +1,211 @@
+#include "transport/streamable_http.hpp"
+
+#include "transport/rpc_over_http.hpp"
+#include "transport/stream_writer.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// From 2025-11-25 on a stream can be resumed before its first message: begin it early, for calls that take longer.
+constexpr milliseconds resumable_after(1000);
+
+bool is_initialize(const jsonrpc::payload& received)
+{
+    if (received.batch || received.messages.size() != 1) return false;
+    const auto* request = std::get_if<jsonrpc::request>(&received.messages.front());
+    return request != nullptr && request->method == "initialize";
+}
+
+bool names_modern(const http_request& asked)
+{
+    auto named = parse_revision(asked.header("mcp-protocol-version").value_or(""));
+    return named && is_modern(*named);
+}
+
+json::value id_of(const jsonrpc::payload& received)
+{
+    const auto* request = received.batch || received.messages.empty()
+                              ? nullptr
+                              : std::get_if<jsonrpc::request>(&received.messages.front());
+    return request == nullptr ? json::value(nullptr) : request->id;
+}
+
+std::optional<http_reply> refuse_version(const http_request& asked)
+{
+    auto named = asked.header("mcp-protocol-version");
+    if (!named) return std::nullopt;
+    auto known = parse_revision(*named);
+    if (known && !is_modern(*known)) return std::nullopt;
+    rpc_error error(rpc_code::server_error, "MCP-Protocol-Version names a revision that this session cannot speak; send the one "
+                                            "that initialize agreed on.");
+    return rpc_error_reply(400, nullptr, error);
+}
+
+bool can_be_polled(const http_session& from) { return from.state->who.protocol >= revision::v2025_11_25; }
+
+}  // namespace
+
+streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
+    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen)
+{
+}
+
+void streamable_http::add_routes(router& routes)
+{
+    routes.add("POST", "/mcp", [this](exchange& x) { return post(x); });
+    routes.add("GET", "/mcp", [this](exchange& x) { return get(x); });
+    routes.add("DELETE", "/mcp", [this](exchange& x) { return remove(x); });
+}
+
+awaitable<> streamable_http::post(exchange& x)
+{
+    auto accepted = parse_accept(x.request().header("accept"));
+    if (!accepted.json && !accepted.events) {
+        auto refusal = error_reply(406, "Accept must name application/json and text/event-stream.");
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    jsonrpc::payload received;
+    auto refused = decode_body(x.request(), chosen_, received);
+    bool single = !refused && !received.batch && received.messages.size() == 1;
+    bool claimed = single && server_core::claims_modern(received.messages.front());
+    if (!refused && !claimed && names_modern(x.request())) {
+        rpc_error error(single ? rpc_code::invalid_params : rpc_code::invalid_request,
+                        "Revision 2026-07-28 needs a single message whose params._meta holds "
+                        "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities.");
+        refused = rpc_error_reply(400, id_of(received), error);
+    }
+    if (refused)
+        co_await x.reply(std::move(*refused));
+    else if (claimed)
+        co_await stateless_.serve(x, std::move(received.messages.front()), accepted);
+    else
+        co_await serve_session(x, std::move(received), accepted);
+}
+
+std::shared_ptr<http_session> streamable_http::session_of(const http_request& asked, http_reply& refusal) const
+{
+    auto id = asked.header("mcp-session-id");
+    if (!id) {
+        rpc_error error(rpc_code::server_error, "Mcp-Session-Id is missing: send initialize first, then its session id.");
+        refusal = rpc_error_reply(400, nullptr, error);
+        return nullptr;
+    }
+    auto found = sessions_.find(*id, asked.principal);
+    if (found && !found->sse) return found;
+    rpc_error error(rpc_code::server_error, "There is no such session, or it has expired: send initialize again.");
+    refusal = rpc_error_reply(404, nullptr, error);
+    return nullptr;
+}
+
+// A session id that comes with initialize is ignored: a client cannot choose one (session fixation).
+std::shared_ptr<http_session> streamable_http::session_for(const http_request& asked, const jsonrpc::payload& received,
+                                                           http_reply& refusal)
+{
+    if (!is_initialize(received)) {
+        auto found = session_of(asked, refusal);
+        auto refused = found ? refuse_version(asked) : std::nullopt;
+        if (found && !refused) refused = refuse_batch(received, found->state->who.protocol);
+        if (refused) refusal = std::move(*refused);
+        return refused ? nullptr : found;
+    }
+    session_store::refusal why{};
+    auto made = sessions_.create(asked.principal, asked.address, false, why);
+    if (made)
+        core_.watch(made->state);
+    else
+        refusal = session_refused(why);
+    return made;
+}
+
+awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload received, accepted_types accepted)
+{
+    http_reply refusal;
+    bool begins = is_initialize(received);
+    auto from = session_for(x.request(), received, refusal);
+    if (!from) {
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    std::vector<jsonrpc::message> requests;
+    for (auto& each : received.messages) {
+        if (std::holds_alternative<jsonrpc::request>(each))
+            requests.push_back(std::move(each));
+        else
+            co_await core_.handle(from->state, std::move(each), nullptr);
+    }
+    if (requests.empty()) {
+        refusal.status = 202;
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    co_await answer_requests(x, from, std::move(requests), received.batch, accepted);
+    if (begins && !from->state->initialized) sessions_.drop(from);
+}
+
+awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_session> from,
+                                             std::vector<jsonrpc::message> requests, bool batch, accepted_types accepted)
+{
+    bool begins = !from->state->initialized;
+    auto stream = from->open_stream(x.executor());
+    auto who = stream->attach();
+    stream->expect_requests(requests.size());
+    stream_options chosen;
+    chosen.json = accepted.json;
+    chosen.sse = accepted.events;
+    chosen.batch = batch;
+    chosen.prime = !begins && can_be_polled(*from);
+    chosen.patience = chosen.prime ? std::min(chosen_.keep_alive, resumable_after) : chosen_.keep_alive;
+    chosen.keep_alive = chosen_.keep_alive;
+    if (begins) chosen.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
+    stream_writer writer(x, stream, who, std::move(chosen));
+    for (auto& each : requests) requests_.spawn("request", run_request(core_, from->state, std::move(each), stream));
+    from.reset();
+    stream.reset();
+    co_await writer.run();
+}
+
+awaitable<> streamable_http::get(exchange& x)
+{
+    // Clients probe with GET before they have a session and take nothing but 405 as "no stream here".
+    http_reply refusal = method_not_allowed("POST, GET, DELETE");
+    bool probes = !x.request().header("mcp-session-id") || names_modern(x.request());
+    auto from = probes ? nullptr : session_of(x.request(), refusal);
+    if (from && !parse_accept(x.request().header("accept")).events) {
+        refusal = error_reply(406, "Accept must name text/event-stream.");
+        from = nullptr;
+    }
+    if (!from) {
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    stream_options chosen;
+    chosen.json = false;
+    chosen.start_now = true;
+    chosen.keep_alive = chosen_.keep_alive;
+    auto last = parse_event_id(x.request().header("last-event-id").value_or(""));
+    auto stream = last ? from->find_stream(x.executor(), last->stream) : nullptr;
+    auto known = stream != nullptr;
+    if (!known) stream = from->general;
+    chosen.prime = !known && can_be_polled(*from);
+    auto who = known ? stream->attach_after(last->sequence) : stream->attach();
+    stream_writer writer(x, std::move(stream), who, std::move(chosen));
+    from.reset();
+    co_await writer.run();
+}
+
+awaitable<> streamable_http::remove(exchange& x)
+{
+    http_reply answer;
+    answer.status = 204;
+    auto gone = session_of(x.request(), answer);
+    if (gone) sessions_.drop(gone);
+    co_await x.reply(std::move(answer));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,95 @@
+// Starts the built server on a free port with a folder of its own, and takes everything away again.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { alive, descendants, end } from "./processes.mjs";
+import { until } from "./report.mjs";
+
+export const build = path.resolve(process.env.CMCP_BUILD ?? "build/release");
+export const program = path.join(build, "container-mcp");
+export const SECRET = "canary-of-the-servers-environment-5b1f";
+
+export async function free_port() {
+    const probe = net.createServer().listen(0, "127.0.0.1");
+    await once(probe, "listening");
+    const { port } = probe.address();
+    probe.close();
+    await once(probe, "close");
+    return port;
+}
+
+const folders = [];
+
+/// A folder that is removed at the end of the process, whatever happens.
+export function temporary_folder() {
+    folders.push(fs.mkdtempSync(path.join(os.tmpdir(), "cmcp-clients-")));
+    return folders.at(-1);
+}
+
+// Whatever we started and did not end, servers of stdio clients too.
+process.on("exit", () => {
+    end(descendants(process.pid));
+    for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+
+/// The environment of a server: nothing of ours but the path, a secret that must never come out, and the settings.
+export function environment(folder, settings = {}) {
+    return {
+        PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", CMCP_TEST_SECRET: SECRET,
+        MCP_HOST: "127.0.0.1", SANDBOX_ROOT: path.join(folder, "data"), ...settings,
+    };
+}
+
+async function healthy(url) {
+    try {
+        return (await fetch(`${url}/healthz`)).ok;
+    } catch {
+        return false;
+    }
+}
+
+/// Settings are environment variables. `ready(url)` tells when it serves; default: GET /healthz.
+export async function start_server({ settings = {}, command = [program, "serve"], ready = healthy } = {}) {
+    const folder = temporary_folder();
+    const port = await free_port();
+    const log = path.join(folder, "server.log");
+    const out = fs.openSync(log, "w");
+    const child = spawn(command[0], command.slice(1), {
+        env: environment(folder, { MCP_PORT: String(port), ...settings }), stdio: ["ignore", out, out], cwd: folder,
+    });
+    fs.closeSync(out);
+    const ended = new Promise((done) => {
+        child.on("exit", (code, signal) => done({ code, signal }));
+        child.on("error", (error) => done({ code: -1, signal: error.message }));
+    });
+    let gone = null;
+    ended.then((how) => { gone = how; });
+
+    const url = `http://127.0.0.1:${port}`;
+    const tail = () => fs.readFileSync(log, "utf8").slice(-400);
+    try {
+        await until("the server answers", async () => {
+            if (gone) throw new Error(`the server ended (${gone.signal ?? gone.code}): ${tail()}`);
+            return ready(url);
+        }, 20_000);
+    } catch (error) {
+        child.kill("SIGKILL");
+        throw error;
+    }
+
+    /// Ends it as an operator would; throws when it or one of its children stays, or the exit code is not 0.
+    async function stop() {
+        const family = descendants(child.pid);
+        child.kill("SIGTERM");
+        const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+        const how = await ended;
+        clearTimeout(late);
+        await until("the server's children end", () => !family.some(alive), 5_000).finally(() => end(family.filter(alive)));
+        fs.rmSync(folder, { recursive: true, force: true });
+        if (how.code !== 0) throw new Error(`after SIGTERM the server ended with ${how.signal ?? how.code}`);
+    }
+    return { url, port, folder, root: path.join(folder, "data"), log, pid: child.pid, ended, stop };
+}

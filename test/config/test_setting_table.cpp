@@ -1,0 +1,93 @@
+#include "config/setting.hpp"
+#include "config/value_parsers.hpp"
+#include "test/config/config_case.hpp"
+#include "test/support/catch.hpp"
+
+#include <iterator>
+#include <set>
+
+using namespace cmcp;
+
+namespace {
+
+std::string file_text(const std::filesystem::path& name)
+{
+    std::ifstream in(name);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("each setting stands once in the table and has a description")
+{
+    std::set<std::string_view> names;
+    for (const auto& entry : setting_table()) {
+        INFO(entry.name);
+        CHECK(names.insert(entry.name).second);
+        CHECK_FALSE(entry.description.empty());
+        CHECK(values::upper(entry.name) == entry.name);
+    }
+}
+
+TEST_CASE("what a setting prints is what it reads")
+{
+    const settings defaults = test::config_case().load().values;
+    for (const auto& entry : setting_table()) {
+        INFO(entry.name);
+        settings changed = defaults;
+        const std::string printed = entry.print(defaults);
+        entry.parse(changed, printed);
+        CHECK(entry.print(changed) == printed);
+    }
+}
+
+TEST_CASE("the settings of the contract are all there")
+{
+    for (const char* name :
+         {"MCP_HOST", "MCP_PORT", "DEBUG", "LOG_LEVEL", "SANDBOX_ROOT", "BASH_ALLOWED_COMMANDS", "BASH_TIMEOUT_DEFAULT",
+          "BASH_TIMEOUT_MAX", "PYTHON_MEMORY_LIMIT", "PYTHON_TIMEOUT_DEFAULT", "PYTHON_TIMEOUT_MAX", "FILE_MAX_SIZE_MB",
+          "FILE_ALLOWED_EXTENSIONS", "WEB_TIMEOUT_DEFAULT", "WEB_ALLOWED_DOMAINS", "TOOLS_ENABLE_SYSTEM", "TOOLS_ENABLE_FILE",
+          "TOOLS_ENABLE_WEB", "TOOLS_ENABLE_SANDBOX"}) {
+        INFO(name);
+        CHECK(find_setting(name));
+        CHECK(find_toml_setting(values::lower(name)));
+    }
+}
+
+TEST_CASE("the README's configuration table names every setting with its default")
+{
+    const std::string readme = file_text(std::filesystem::path(CMCP_SOURCE_DIR) / "README.md");
+    settings defaults;
+    for (const auto& entry : setting_table()) {
+        INFO(entry.name);
+        const std::string start = "| `" + std::string(entry.name) + "` | ";
+        const auto row = readme.find(start);
+        CHECK(row != std::string::npos);
+        if (row == std::string::npos || entry.name == "BASH_ALLOWED_COMMANDS" || entry.name == "SANDBOX_ROOT") continue;
+        const std::string value = entry.print(defaults);
+        const std::string cell = value.empty() ? "(empty) |" : "`" + value + "` |";
+        CHECK(readme.compare(row + start.size(), cell.size(), cell) == 0);
+    }
+}
+
+TEST_CASE("a mirror's password is not printed")
+{
+    settings chosen;
+    find_setting("PYPI_INDEX_URL")->parse(chosen, "https://me:secret@host.example/simple");
+    CHECK(find_setting("PYPI_INDEX_URL")->print(chosen) == "https://***@host.example/simple");
+    CHECK(chosen.pypi_index_url == "https://me:secret@host.example/simple");
+}
+
+TEST_CASE("lists, extensions and tokens are read as documented")
+{
+    settings chosen;
+    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(chosen, "");
+    CHECK(chosen.file_allowed_extensions.empty());
+    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(chosen, "txt,");
+    CHECK(chosen.file_allowed_extensions == std::vector<std::string>{"txt", ""});
+    find_setting("BASH_ALLOWED_COMMANDS")->parse(chosen, " ls , cat,, ");
+    CHECK(chosen.bash_allowed_commands == std::vector<std::string>{"ls", "cat"});
+    find_setting("MCP_AUTH_TOKENS")->parse(chosen, "anna=0123456789abcdef=,ben=fedcba9876543210");
+    REQUIRE(chosen.auth_tokens.size() == 2);
+    CHECK(chosen.auth_tokens[0] == std::pair<std::string, std::string>{"anna", "0123456789abcdef="});
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace cmcp::fixture {
+
+/// One red pixel.
+inline constexpr std::string_view sample_png =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// A WAV header without samples.
+inline constexpr std::string_view sample_wav = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
+
+}  // namespace cmcp::fixture

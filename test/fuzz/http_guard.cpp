@@ -1,0 +1,63 @@
+// The way of a request's bytes up to the routes: header rules, parser, guard. Whatever is let through has one Host that
+// is served here, one framing, and a path. Bytes that arrive one by one are judged like all at once.
+#include "http/raw_header.hpp"
+#include "http/request_guard.hpp"
+#include "http/request_parser.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+using namespace cmcp;
+
+constexpr std::size_t max_header = 4096;
+
+raw_header::verdict bit_by_bit(raw_header& header, std::string_view bytes)
+{
+    auto verdict = raw_header::verdict::incomplete;
+    for (std::size_t size = 1; size <= bytes.size() && verdict == raw_header::verdict::incomplete; ++size)
+        verdict = header.look(bytes.substr(0, size));
+    return verdict;
+}
+
+void check_admitted(const http_request& asked)
+{
+    if (asked.count("host") != 1 || asked.path.empty() || asked.path.front() != '/') std::abort();
+    if (asked.count("content-length") + asked.count("transfer-encoding") > 1) std::abort();
+    if (asked.header("origin") && asked.count("origin") != 1) std::abort();
+}
+
+void feed(request_parser& parser, std::string_view bytes)
+{
+    auto state = request_parser::state::more;
+    while (state == request_parser::state::more && !bytes.empty()) {
+        std::size_t used = 0;
+        state = parser.put_body(bytes, used);
+        if (used > bytes.size() || parser.body_size() > 1000) std::abort();
+        if (used == 0) return;
+        bytes.remove_prefix(used);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    static const settings chosen;
+    static const request_guard guard(chosen);
+    std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    raw_header whole(max_header);
+    raw_header slow(max_header);
+    auto verdict = whole.look(bytes);
+    if (verdict != bit_by_bit(slow, bytes) || whole.size() != slow.size()) std::abort();
+    if (verdict != raw_header::verdict::complete) return 0;
+    request_parser parser(max_header, 1000);
+    http_request asked;
+    auto state = parser.put_header(bytes.substr(whole.begin(), whole.size() - whole.begin()), asked);
+    if (state != request_parser::state::more && state != request_parser::state::done) return 0;
+    if (!guard.check(asked)) check_admitted(asked);
+    asked.parameter("sessionId");
+    if (state == request_parser::state::more) feed(parser, bytes.substr(whole.size()));
+    return 0;
+}

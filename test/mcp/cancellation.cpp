@@ -1,0 +1,132 @@
+#include "test/mcp/tools_for_tests.hpp"
+#include "test/support/catch.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+void start_waiting(harness& server, json::value id = 1)
+{
+    server.start("tools/call", call_params("wait"), std::move(id));
+    CHECK(server.next().at("method").as_string() == "test/begun");
+}
+
+json::object cancelled(json::value id)
+{
+    json::object params;
+    params["requestId"] = std::move(id);
+    return params;
+}
+
+}  // namespace
+
+TEST_CASE("notifications/cancelled ends the request, which sends no response")
+{
+    harness server;
+    add(server, "wait", wait_forever);
+    server.initialize();
+    start_waiting(server);
+    server.notify("notifications/cancelled", cancelled(99));
+    CHECK(running_waits == 1);
+    server.notify("notifications/cancelled", cancelled(1));
+    CHECK(server.idle());
+    CHECK(running_waits == 0);
+    CHECK(server.sink->messages.empty());
+    CHECK(server.client->in_flight.empty());
+    CHECK(server.core.requests_in_flight() == 0);
+}
+
+TEST_CASE("a string id and an integer id are different requests")
+{
+    harness server;
+    add(server, "wait", wait_forever);
+    server.initialize();
+    start_waiting(server, 1);
+    start_waiting(server, "1");
+    server.notify("notifications/cancelled", cancelled("1"));
+    CHECK_FALSE(run_coroutine(server.io, server.tasks.wait_idle(std::chrono::milliseconds(1))));
+    CHECK(server.client->in_flight.size() == 1);
+    server.core.cancel_all();
+    CHECK(server.idle());
+}
+
+TEST_CASE("the end of a session, of the server or of the awaiting coroutine ends its requests")
+{
+    harness server;
+    add(server, "wait", wait_forever);
+    server.initialize();
+    start_waiting(server);
+    SECTION("session") { server.client->cancel_all(); }
+    SECTION("server") { server.core.cancel_all(); }
+    SECTION("coroutine") { server.tasks.cancel_all(); }
+    CHECK(server.idle());
+    CHECK(running_waits == 0);
+    CHECK(server.sink->messages.empty());
+}
+
+TEST_CASE("cancelling the coroutine of a modern request ends its tool")
+{
+    harness server;
+    add(server, "wait", wait_forever);
+    server.start_modern("tools/call", call_params("wait"));
+    server.next();
+    server.tasks.cancel_all();
+    CHECK(server.idle());
+    CHECK(running_waits == 0);
+    CHECK(server.core.requests_in_flight() == 0);
+}
+
+TEST_CASE("a tool that waits for an answer can be cancelled")
+{
+    harness server;
+    add(server, "ask", ask_twice);
+    server.initialize("2025-11-25", parse(R"({"elicitation":{}})"));
+    server.start("tools/call", call_params("ask"));
+    const auto question = server.next();
+    server.notify("notifications/cancelled", cancelled(1));
+    CHECK(server.idle());
+    CHECK(server.client->asked.empty());
+    server.respond(question.at("id"), {});
+    CHECK(server.sink->messages.empty());
+}
+
+TEST_CASE("an id in use is refused and the first request goes on")
+{
+    harness server;
+    add(server, "wait", wait_forever);
+    server.initialize();
+    start_waiting(server);
+    const auto response = server.request("ping");
+    CHECK(error_code(response) == rpc_code::invalid_request);
+    CHECK(error_text(response).find("`id` 1") != std::string::npos);
+    CHECK(running_waits == 1);
+    server.core.cancel_all();
+    CHECK(server.idle());
+}
+
+TEST_CASE("requests are limited by session and by server")
+{
+    for (const core_limits limits : {core_limits{100, 2}, core_limits{2, 100}}) {
+        harness server(limits);
+        add(server, "wait", wait_forever);
+        server.initialize();
+        start_waiting(server, 1);
+        start_waiting(server, 2);
+        const auto response = server.request("ping", {}, 3);
+        CHECK(error_code(response) == rpc_code::server_error);
+        CHECK(error_text(response).find("server busy") == 0);
+        server.core.cancel_all();
+        CHECK(server.idle());
+        CHECK(result_of(server.request("ping", {}, 3)).empty());
+    }
+}
+
+TEST_CASE("a stopping server says so")
+{
+    harness server;
+    server.initialize();
+    server.core.refuse_new_requests();
+    CHECK(error_text(server.request("ping")).find("stopping") != std::string::npos);
+    CHECK(error_text(server.modern("tools/list")).find("stopping") != std::string::npos);
+}

@@ -1,0 +1,116 @@
+#include "test/mcp/harness.hpp"
+
+#include "mcp/reserved_names.hpp"
+
+namespace cmcp::test {
+
+memory_sink::memory_sink(asio::any_io_executor executor) : arrived_(executor, asio::steady_timer::time_point::max()) {}
+
+awaitable<bool> memory_sink::send(outgoing message)
+{
+    messages.push_back(parse(message.text));
+    arrived_.cancel();
+    co_return true;
+}
+
+awaitable<json::object> memory_sink::next()
+{
+    while (messages.empty()) co_await arrived_.async_wait(as_tuple);
+    auto message = std::move(messages.front());
+    messages.pop_front();
+    co_return message;
+}
+
+test_tool::test_tool(std::string name, function called, std::string_view schema) : called_(called)
+{
+    definition_.name = std::move(name);
+    definition_.description = "for a test";
+    definition_.input_schema = parse(schema);
+}
+
+harness::harness(core_limits limits)
+    : core(io.get_executor(), {"test", "Test", "1", "how to use it"}, limits),
+      sink(std::make_shared<memory_sink>(io.get_executor())), tasks(io.get_executor())
+{
+}
+
+json::object harness::request(std::string method, json::object params, json::value id)
+{
+    const auto own = std::make_shared<memory_sink>(io.get_executor());
+    jsonrpc::request incoming{std::move(id), std::move(method), std::move(params)};
+    run_coroutine(io, core.handle(client, std::move(incoming), own));
+    auto response = own->messages.empty() ? json::object() : own->messages.back();
+    return response;
+}
+
+json::object harness::modern(std::string method, json::object params, json::object capabilities)
+{
+    const auto own = std::make_shared<memory_sink>(io.get_executor());
+    jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), std::move(capabilities))};
+    run_coroutine(io, core.handle_modern({}, std::move(incoming), own));
+    return own->messages.empty() ? json::object() : own->messages.back();
+}
+
+void harness::initialize(std::string_view revision, json::object capabilities)
+{
+    json::object params;
+    params["protocolVersion"] = revision;
+    params["capabilities"] = std::move(capabilities);
+    params["clientInfo"] = parse(R"({"name":"test","version":"1"})");
+    const auto response = request("initialize", std::move(params));
+    if (!response.contains("result")) throw std::runtime_error("initialize failed: " + json::serialize(response));
+}
+
+void harness::start(std::string method, json::object params, json::value id)
+{
+    jsonrpc::request incoming{std::move(id), std::move(method), std::move(params)};
+    tasks.spawn("request", core.handle(client, std::move(incoming), sink));
+}
+
+void harness::start_modern(std::string method, json::object params, json::object capabilities)
+{
+    jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), std::move(capabilities))};
+    tasks.spawn("request", core.handle_modern({}, std::move(incoming), sink));
+}
+
+void harness::notify(std::string method, json::object params)
+{
+    jsonrpc::notification incoming{std::move(method), std::move(params)};
+    run_coroutine(io, core.handle(client, std::move(incoming), nullptr));
+}
+
+void harness::respond(json::value id, json::object result)
+{
+    jsonrpc::response incoming{std::move(id), std::move(result), {}};
+    run_coroutine(io, core.handle(client, std::move(incoming), nullptr));
+}
+
+json::object harness::next() { return run_coroutine(io, sink->next()); }
+
+bool harness::idle() { return run_coroutine(io, tasks.wait_idle(std::chrono::seconds(10))); }
+
+json::object parse(std::string_view text) { return json::parse(text).as_object(); }
+
+json::object modern_params(json::object params, json::object capabilities)
+{
+    json::object meta;
+    if (const auto* given = params.if_contains("_meta")) meta = given->as_object();
+    meta[reserved_name::protocol_version] = "2026-07-28";
+    meta[reserved_name::client_capabilities] = std::move(capabilities);
+    params["_meta"] = std::move(meta);
+    return params;
+}
+
+int error_code(const json::object& response)
+{
+    return static_cast<int>(response.at("error").as_object().at("code").as_int64());
+}
+
+std::string error_text(const json::object& response)
+{
+    return std::string(response.at("error").as_object().at("message").as_string());
+}
+
+const json::object& result_of(const json::object& response) { return response.at("result").as_object(); }
+
+}  // namespace cmcp::test

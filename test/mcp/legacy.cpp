@@ -1,0 +1,203 @@
+#include "test/mcp/tools_for_tests.hpp"
+#include "test/support/catch.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+TEST_CASE("initialize echoes a known revision and offers the newest for an unknown one")
+{
+    for (const auto& [requested, expected] : std::map<std::string, std::string>{{"2024-11-05", "2024-11-05"},
+                                                                                {"2025-06-18", "2025-06-18"},
+                                                                                {"2026-07-28", "2025-11-25"},
+                                                                                {"1999-01-01", "2025-11-25"}}) {
+        harness server;
+        json::object params;
+        params["protocolVersion"] = requested;
+        const auto response = server.request("initialize", params);
+        CHECK(result_of(response).at("protocolVersion").as_string() == expected);
+        CHECK(result_of(response).at("instructions").as_string() == "how to use it");
+    }
+}
+
+TEST_CASE("initialize names what it misses")
+{
+    harness server;
+    const auto response = server.request("initialize");
+    CHECK(error_code(response) == rpc_code::invalid_params);
+    CHECK(error_text(response).find("`protocolVersion`") != std::string::npos);
+}
+
+TEST_CASE("a session is initialized once")
+{
+    harness server;
+    server.initialize();
+    json::object params;
+    params["protocolVersion"] = "2025-11-25";
+    CHECK(error_code(server.request("initialize", params)) == rpc_code::invalid_request);
+}
+
+TEST_CASE("before initialize only ping is answered")
+{
+    harness server;
+    CHECK(result_of(server.request("ping")).empty());
+    const auto refused = server.request("tools/list");
+    CHECK(error_code(refused) == rpc_code::invalid_request);
+    CHECK(error_text(refused).find("initialize") != std::string::npos);
+    CHECK(error_code(server.request("server/discover")) == rpc_code::method_not_found);
+}
+
+TEST_CASE("an unknown method is named")
+{
+    harness server;
+    server.initialize();
+    const auto response = server.request("no/such");
+    CHECK(error_code(response) == rpc_code::method_not_found);
+    CHECK(error_text(response) == "Method not found: no/such");
+}
+
+TEST_CASE("tools are listed in the order in which they were added")
+{
+    harness server;
+    for (const char* name : {"zebra", "ant", "mouse"}) add(server, name, echo);
+    server.initialize();
+    std::string names;
+    const auto response = server.request("tools/list");
+    for (const auto& item : result_of(response).at("tools").as_array())
+        names += std::string(item.as_object().at("name").as_string()) + " ";
+    CHECK(names == "zebra ant mouse ");
+}
+
+TEST_CASE("a long list comes in pages whose cursors are checked")
+{
+    harness server;
+    for (int i = 0; i < 450; ++i) add(server, "tool_" + std::to_string(i), echo);
+    server.initialize();
+    std::size_t seen = 0;
+    int pages = 0;
+    json::object params;
+    while (true) {
+        const auto response = server.request("tools/list", params);
+        seen += result_of(response).at("tools").as_array().size();
+        ++pages;
+        const auto* next = result_of(response).if_contains("nextCursor");
+        if (!next) break;
+        params["cursor"] = *next;
+    }
+    CHECK(seen == 450);
+    CHECK(pages == 3);
+    for (const json::value& bad : {json::value("abc"), json::value(5), json::value("cHJvbXB0czowAA==")}) {
+        params["cursor"] = bad;
+        CHECK(error_code(server.request("tools/list", params)) == rpc_code::invalid_params);
+    }
+}
+
+TEST_CASE("structured results are sent as text too")
+{
+    harness server;
+    add(server, "echo", echo);
+    server.initialize();
+    const auto response = server.request("tools/call", call_params("echo", parse(R"({"a":1})")));
+    const auto& result = result_of(response);
+    CHECK(result.at("structuredContent").as_object().at("a").as_int64() == 1);
+    CHECK(result.at("content").as_array().at(0).as_object().at("text").as_string() == R"({"a":1})");
+    CHECK_FALSE(result.contains("isError"));
+}
+
+TEST_CASE("an old revision is not sent what it does not know")
+{
+    harness server;
+    add(server, "echo", echo);
+    server.initialize("2024-11-05");
+    const auto called = server.request("tools/call", call_params("echo", parse(R"({"a":1})")));
+    CHECK_FALSE(result_of(called).contains("structuredContent"));
+    const auto listed = server.request("tools/list");
+    const auto& tool = result_of(listed).at("tools").as_array().at(0).as_object();
+    CHECK_FALSE(tool.contains("annotations"));
+    CHECK_FALSE(tool.contains("outputSchema"));
+}
+
+TEST_CASE("an unknown tool is named")
+{
+    harness server;
+    server.initialize();
+    const auto response = server.request("tools/call", call_params("nothing"));
+    CHECK(error_code(response) == rpc_code::invalid_params);
+    CHECK(error_text(response) == "Unknown tool: nothing");
+}
+
+TEST_CASE("bad arguments are a result since 2025-11-25 and an error before")
+{
+    constexpr auto schema = R"({"type":"object","properties":{"n":{"type":"integer","minimum":0}},"required":["n"]})";
+    for (const auto& revision : {"2025-06-18", "2025-11-25"}) {
+        harness server;
+        add(server, "count", echo, schema);
+        server.initialize(revision);
+        const auto response = server.request("tools/call", call_params("count", parse(R"({"n":-1})")));
+        if (std::string_view(revision) == "2025-11-25") {
+            CHECK(result_of(response).at("isError").as_bool());
+            CHECK(result_of(response).at("structuredContent").as_object().at("error").as_string() ==
+                  "argument `n` must be >= 0");
+        } else {
+            CHECK(error_code(response) == rpc_code::invalid_params);
+            CHECK(error_text(response).find("argument `n` must be >= 0") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("an unexpected failure is answered without its detail")
+{
+    harness server;
+    add(server, "broken", throw_something);
+    server.initialize();
+    const auto response = server.request("tools/call", call_params("broken"));
+    CHECK(error_code(response) == rpc_code::internal_error);
+    CHECK(error_text(response).find("secret") == std::string::npos);
+}
+
+TEST_CASE("the log level is checked and kept")
+{
+    harness server;
+    server.initialize();
+    CHECK(result_of(server.request("logging/setLevel", parse(R"({"level":"error"})"))).empty());
+    CHECK(server.client->log_threshold == log_severity::error);
+    CHECK(error_code(server.request("logging/setLevel", parse(R"({"level":"loud"})"))) == rpc_code::invalid_params);
+}
+
+TEST_CASE("a question reaches the client and its answer the tool")
+{
+    harness server;
+    add(server, "ask", ask_twice);
+    server.initialize("2025-11-25", parse(R"({"elicitation":{}})"));
+    server.start("tools/call", call_params("ask"));
+    for (const char* answer : {"one", "two"}) {
+        const auto question = server.next();
+        CHECK(question.at("method").as_string() == "elicitation/create");
+        json::object result;
+        result["action"] = answer;
+        server.respond(question.at("id"), std::move(result));
+    }
+    const auto response = server.next();
+    const auto& structured = result_of(response).at("structuredContent").as_object();
+    CHECK(structured.at("first").as_object().at("action").as_string() == "one");
+    CHECK(structured.at("second").as_object().at("action").as_string() == "two");
+    CHECK(server.client->asked.empty());
+}
+
+TEST_CASE("a client is not asked what it did not declare")
+{
+    harness server;
+    add(server, "ask", ask_twice);
+    server.initialize();
+    const auto response = server.request("tools/call", call_params("ask"));
+    CHECK(error_text(response).find("elicitation") != std::string::npos);
+}
+
+TEST_CASE("sessions are told when the tools change")
+{
+    harness server;
+    server.initialize();
+    server.client->general = server.sink;
+    server.core.watch(server.client);
+    add(server, "new_one", echo);
+    CHECK(server.next().at("method").as_string() == "notifications/tools/list_changed");
+}

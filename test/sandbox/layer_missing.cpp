@@ -1,0 +1,47 @@
+#include "sandbox/layer.hpp"
+#include "test/support/catch.hpp"
+
+using namespace cmcp::sandbox;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+layers with(const names& on, const names& degraded = {})
+{
+    layers all;
+    for (const auto& name : on) all.push_back({name, layer::state::on, ""});
+    for (const auto& name : degraded) all.push_back({name, layer::state::degraded, "partly"});
+    all.push_back({"apparmor", layer::state::not_asked, ""});
+    return all;
+}
+
+const names namespaces{"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"};
+
+}  // namespace
+
+TEST_CASE("the group namespaces is there only with every one of its members")
+{
+    CHECK(missing(with(namespaces), {"namespaces"}).empty());
+    for (std::size_t i = 0; i != namespaces.size(); ++i) {
+        names fewer = namespaces;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        CHECK(missing(with(fewer), {"namespaces"}) == names{"namespaces"});
+        CHECK(missing(with(fewer, {namespaces[i]}), {"namespaces"}) == names{"namespaces"});
+    }
+}
+
+TEST_CASE("limits need rlimits and either a cgroup or a watchdog, and degraded counts")
+{
+    CHECK(missing(with({"rlimits", "cgroup"}), {"limits"}).empty());
+    CHECK(missing(with({"watchdog"}, {"rlimits"}), {"limits"}).empty());
+    CHECK(missing(with({"rlimits"}), {"limits"}) == names{"limits"});
+    CHECK(missing(with({"cgroup", "watchdog"}), {"limits"}) == names{"limits"});
+}
+
+TEST_CASE("a degraded, unasked, unknown or absent layer counts as missing")
+{
+    CHECK(missing(with({"network_namespace"}, {"seccomp"}), {"no_network", "seccomp", "apparmor", "landlock", "magic"}) ==
+          names{"seccomp", "apparmor", "landlock", "magic"});
+    CHECK(missing({}, {}).empty());
+}

@@ -1,0 +1,146 @@
+#include "test/sandbox/run_support.hpp"
+
+#include <signal.h>
+
+#include <fstream>
+
+namespace cmcp::sandbox::test {
+
+TEST_CASE("a run's output and exit code come back")
+{
+    stage s;
+    const auto result = s.run(s.bash("echo hello; exit 7"));
+    CHECK(s.output.out == "hello\n");
+    CHECK(result.why == cause::exited);
+    CHECK(result.exit_code == 7);
+    CHECK(result.signal == 0);
+    CHECK(result.wall.count() > 0);
+    CHECK(result.peak_memory > 0);
+}
+
+TEST_CASE("Python runs")
+{
+    stage s;
+    const auto result = s.run(s.python("import os, json; print(json.dumps([os.getcwd(), os.getuid()]))"));
+    CHECK(s.output.out == "[\"/workspace\", 1000]\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("standard output and standard error are kept apart")
+{
+    stage s;
+    s.run(s.bash("echo out; echo err >&2; echo again > /dev/stdout; echo fault > /dev/stderr"));
+    CHECK(s.output.out == "out\nagain\n");
+    CHECK(s.output.err == "err\nfault\n");
+}
+
+TEST_CASE("a signal is reported as a shell reports it")
+{
+    stage s;
+    const auto result = s.run(s.bash("kill -SEGV $$"));
+    CHECK(result.why == cause::signalled);
+    CHECK(result.signal == SIGSEGV);
+    CHECK(result.exit_code == 128 + SIGSEGV);
+}
+
+TEST_CASE("standard input is what the request says, and empty otherwise")
+{
+    stage s;
+    auto fed = s.bash("cat");
+    fed.input = "line\n";
+    s.run(std::move(fed));
+    CHECK(s.output.out == "line\n");
+    const auto result = s.run(s.bash("cat; echo end"));
+    CHECK(s.output.out == "end\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("a script of any size arrives as descriptor 3")
+{
+    stage s;
+    auto wanted = s.request({"/usr/bin/python3", "/dev/fd/3"});
+    wanted.script = "print('started')\n#" + std::string(3 << 20, 'x') + "\nprint('ended')\n";
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "started\nended\n");
+}
+
+TEST_CASE("code that is longer than a packet arrives whole")
+{
+    stage s;
+    const auto result = s.run(s.bash("# " + std::string(100'000, 'x') + "\necho long"));
+    CHECK(s.output.out == "long\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("what is written to descriptor 4 becomes the result")
+{
+    stage s;
+    auto wanted = s.bash("printf 42 >&4; echo printed");
+    wanted.result_channel = true;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.result == "42");
+    CHECK(s.output.out == "printed\n");
+}
+
+TEST_CASE("no other descriptors are open in a run")
+{
+    stage s;
+    s.run(s.bash("ls /proc/self/fd | wc -l"));
+    CHECK(s.output.out == "4\n");   // 0, 1, 2 and the folder that ls reads
+}
+
+TEST_CASE("the environment is the fixed small one and what the request adds")
+{
+    stage s;
+    auto wanted = s.request({"/usr/bin/env"});
+    wanted.environment = {{"LANG", "C"}, {"COLOR", "blue"}};
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=/workspace\nLANG=C\nTERM=dumb\nUSER=sandbox\n"
+                          "LOGNAME=sandbox\nCOLOR=blue\n");
+}
+
+TEST_CASE("the workspace is shared with the host and belongs to its owner there")
+{
+    stage s;
+    std::ofstream(s.workspace.path + "/in.txt") << "from outside";
+    s.run(s.bash("cat in.txt; echo inside > out.txt; mkdir sub; stat -c %u in.txt out.txt"));
+    CHECK(s.output.out == "from outside1000\n1000\n");
+    std::ifstream made(s.workspace.path + "/out.txt");
+    std::string line;
+    std::getline(made, line);
+    CHECK(line == "inside");
+    struct stat folder{}, file{};
+    REQUIRE(::stat(s.workspace.path.c_str(), &folder) == 0);
+    REQUIRE(::stat((s.workspace.path + "/out.txt").c_str(), &file) == 0);
+    CHECK(folder.st_uid == file.st_uid);
+}
+
+TEST_CASE("the working folder is the workspace unless the request names another")
+{
+    stage s;
+    s.run(s.bash("pwd; mkdir -p sub"));
+    CHECK(s.output.out == "/workspace\n");
+    auto wanted = s.bash("pwd");
+    wanted.working_dir = "/workspace/sub";
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "/workspace/sub\n");
+}
+
+TEST_CASE("the workspace is mounted where the request says")
+{
+    stage s;
+    auto wanted = s.bash("pwd; touch here; echo $HOME");
+    wanted.workspace_inside = "/app/results";
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "/app/results\n/app/results\n");
+    CHECK(std::filesystem::exists(s.workspace.path + "/here"));
+}
+
+TEST_CASE("large output arrives whole")
+{
+    stage s;
+    s.run(s.bash("head -c 20000000 /dev/zero | tr '\\0' x"));
+    CHECK(s.output.out.size() == 20'000'000);
+}
+
+}  // namespace cmcp::sandbox::test

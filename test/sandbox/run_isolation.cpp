@@ -1,0 +1,156 @@
+#include "test/sandbox/run_support.hpp"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <fstream>
+
+namespace cmcp::sandbox::test {
+
+TEST_CASE("only the small root is visible")
+{
+    stage s;
+    s.run(s.bash("ls -A / | tr '\\n' ' '"));
+    for (const auto& entry : {"home", "root", "var", "srv", "mnt", "work", "run", "sys", "boot", "opt"})
+        CHECK((" " + s.output.out).find(" " + std::string(entry) + " ") == std::string::npos);
+    CHECK(s.output.out.find("workspace") != std::string::npos);
+}
+
+TEST_CASE("accounts and keys of the host are not visible")
+{
+    stage s;
+    s.run(s.bash("cut -d: -f1 /etc/passwd | tr '\\n' ' '; ls /etc/shadow /etc/ssh 2>&1 | grep -c 'No such file'; id -un"));
+    CHECK(s.output.out == "sandbox nobody 2\nsandbox\n");
+}
+
+TEST_CASE("files of the host outside the workspace are not visible")
+{
+    stage s;
+    std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
+    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | wc -l"));
+    std::filesystem::remove("/tmp/cmcp-secret-of-the-host");
+    CHECK(s.output.out == "0\n");
+}
+
+TEST_CASE("the system is read-only in a run")
+{
+    stage s;
+    s.run(s.bash("grep ' /usr ' /proc/self/mounts | cut -d' ' -f4; for p in /usr /etc / /dev /proc; do touch $p/x 2>/dev/null && "
+                 "echo written $p; done; true"));
+    CHECK(s.output.out.starts_with("ro,"));
+    CHECK(s.output.out.find("written") == std::string::npos);
+}
+
+TEST_CASE("a run has no capabilities and an ordinary user")
+{
+    stage s;
+    s.run(s.bash("id -u; id -g; grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status"));
+    CHECK(s.output.out ==
+          "1000\n1000\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+          "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+}
+
+TEST_CASE("a run sees only its own processes")
+{
+    stage s;
+    s.run(s.python("import os\nprint([p for p in os.listdir('/proc') if p.isdigit() and p not in ('1', str(os.getpid()))])\n"
+                   "print(os.getpid())"));
+    CHECK(s.output.out == "[]\n2\n");
+}
+
+TEST_CASE("a server on the host's loopback cannot be reached")
+{
+    const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    socklen_t length = sizeof address;
+    ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    stage s;
+    s.run(s.bash("(echo > /dev/tcp/127.0.0.1/" + std::to_string(ntohs(address.sin_port)) + ") 2>&1 | grep -o refused"));
+    CHECK(s.output.out.starts_with("refused\n"));
+}
+
+TEST_CASE("a run has a loopback of its own")
+{
+    stage s;
+    s.run(s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\nc = socket.create_connection(l.getsockname())\n"
+                   "print('connected')"));
+    CHECK(s.output.out == "connected\n");
+}
+
+TEST_CASE("process 1 cannot be signalled and shows nothing")
+{
+    stage s;
+    const auto result = s.run(s.bash("kill -TERM 1; kill -KILL 1; kill -STOP 1; cat /proc/1/environ; echo alive"));
+    CHECK(s.output.out == "alive\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("a run that kills everything it can still ends as it says")
+{
+    stage s;
+    const auto result = s.run(s.bash("sleep 50 & kill -9 -1; exit 5"));
+    CHECK(result.exit_code == 5);
+    CHECK(result.why == cause::exited);
+}
+
+TEST_CASE("namespaces cannot be made inside a run")
+{
+    stage s;
+    const auto result = s.run(s.bash("unshare -U true 2>/dev/null || echo refused"));
+    CHECK(s.output.out == "refused\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("with an allow-list only listed programs exist")
+{
+    stage s;
+    auto wanted = s.bash("ls /usr/bin | tr '\\n' ' '; /usr/bin/id; id; exit 0");
+    wanted.programs.all = false;
+    wanted.programs.names = {"ls", "tr"};
+    s.run(std::move(wanted));
+    INFO(s.output.err);
+    CHECK(s.output.out.find("bash") != std::string::npos);
+    CHECK(s.output.out.find("ls ") != std::string::npos);
+    CHECK(s.output.out.find("python") == std::string::npos);
+    CHECK(s.output.err.find("/usr/bin/id: No such file or directory") != std::string::npos);
+    CHECK(s.output.err.find("id: command not found") != std::string::npos);
+}
+
+TEST_CASE("with an allow-list nothing writable can be executed")
+{
+    stage s;
+    auto wanted = s.bash("for d in . /tmp /dev/shm; do cp /usr/bin/cp $d/copy; $d/copy --version && echo ran; done; exit 0");
+    wanted.programs.all = false;
+    wanted.programs.names = {"cp"};
+    s.run(std::move(wanted));
+    CHECK(s.output.out.find("ran") == std::string::npos);
+    CHECK(s.output.err.find("ermission denied") != std::string::npos);
+}
+
+TEST_CASE("Python runs under an allow-list that does not name it, as the interpreter of the run")
+{
+    stage s;
+    auto wanted = s.python("import json, ssl, sqlite3, os; print(os.listdir('/workspace'))");
+    wanted.programs.all = false;
+    const auto result = s.run(std::move(wanted));
+    INFO(s.output.err);
+    CHECK(s.output.out == "[]\n");
+    CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("the probe finds the layers on")
+{
+    stage s;
+    const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe());
+    const auto absent = missing(found, {"namespaces", "seccomp", "no_network", "limits"});
+    std::string table;
+    for (const auto& each : found) table += each.name + ": " + std::string(to_string(each.is)) + " " + each.detail + "\n";
+    INFO(table);
+    CHECK(absent.empty());
+}
+
+}  // namespace cmcp::sandbox::test

@@ -1,0 +1,148 @@
+#include "test/sandbox/run_support.hpp"
+
+#include <signal.h>
+
+namespace cmcp::sandbox::test {
+
+TEST_CASE("a timeout ends the run and keeps what it printed")
+{
+    stage s;
+    auto wanted = s.bash("echo early; sleep 60; echo late");
+    wanted.limits.wall = std::chrono::milliseconds(300);
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::timeout);
+    CHECK(result.exit_code == 137);
+    CHECK(s.output.out == "early\n");
+}
+
+TEST_CASE("a run that stops itself ends at its timeout")
+{
+    stage s;
+    auto wanted = s.bash("echo before; kill -STOP $$; echo after");
+    wanted.limits.wall = std::chrono::milliseconds(300);
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::timeout);
+    CHECK(s.output.out == "before\n");
+}
+
+TEST_CASE("a program that takes too much processor time is ended")
+{
+    stage s;
+    auto wanted = s.bash("while :; do :; done");
+    wanted.limits.cpu = std::chrono::seconds(1);
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::cpu_limit);
+    CHECK(result.cpu >= std::chrono::milliseconds(900));
+}
+
+TEST_CASE("a program that ignores the processor time signal is ended too")
+{
+    stage s;
+    auto wanted = s.python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass");
+    wanted.limits.cpu = std::chrono::seconds(1);
+    CHECK(s.run(std::move(wanted)).why == cause::cpu_limit);
+}
+
+TEST_CASE("one Python process that asks for too much memory gets a MemoryError")
+{
+    stage s;
+    auto wanted = s.python("try:\n  x = bytearray(400 << 20)\nexcept MemoryError:\n  print('refused')");
+    wanted.limits.memory = 128 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(s.output.out == "refused\n");
+    CHECK(result.why == cause::exited);
+}
+
+TEST_CASE("processes that together use too much memory are ended")
+{
+    stage s;
+    auto wanted = s.bash(
+        "for i in 1 2 3 4; do python3 -c 'import time; x = b\"x\" * (60 << 20); time.sleep(30)' & done; wait");
+    wanted.limits.memory = 128 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::memory_limit);
+    CHECK(result.peak_memory > 100 << 20);
+}
+
+TEST_CASE("memory that processes share counts once")
+{
+    stage s;
+    auto wanted = s.python(
+        "import os, time\nx = b'x' * (60 << 20)\npids = []\nfor i in range(4):\n  pid = os.fork()\n  if not pid:\n"
+        "    time.sleep(0.3); os._exit(0)\n  pids.append(pid)\nfor p in pids: os.waitpid(p, 0)\nprint('done')");
+    wanted.limits.memory = 128 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::exited);
+    CHECK(s.output.out == "done\n");
+}
+
+TEST_CASE("anonymous shared memory counts as memory of the run")
+{
+    stage s;
+    auto wanted = s.python("import mmap, time\nm = mmap.mmap(-1, 300 << 20)\nfor i in range(0, 300 << 20, 4096): m[i] = 1\n"
+                           "time.sleep(20)");
+    wanted.limits.memory = 128 << 20;
+    CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
+}
+
+TEST_CASE("a fork bomb is bounded and gone after its timeout")
+{
+    stage s;
+    auto wanted = s.bash("bomb() { bomb | bomb & }; bomb; sleep 20");
+    wanted.limits.wall = std::chrono::milliseconds(700);
+    wanted.limits.processes = 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK((result.why == cause::timeout || result.why == cause::process_limit || result.why == cause::exited));
+    CHECK(s.output.err.find("Resource temporarily unavailable") != std::string::npos);
+}
+
+TEST_CASE("no more processes than allowed can exist")
+{
+    stage s;
+    auto wanted = s.python("import os, time\nmade = 0\ntry:\n  while made < 100:\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
+                           "    made += 1\nexcept OSError as e: print(e.errno)\nprint(made)");
+    wanted.limits.processes = 10;
+    const auto result = s.run(std::move(wanted));
+    CHECK(s.output.out == "11\n9\n");
+    CHECK(result.why == cause::exited);
+}
+
+TEST_CASE("a file that grows too large ends the program")
+{
+    stage s;
+    auto wanted = s.request({"/usr/bin/dd", "if=/dev/zero", "of=big", "bs=1M", "count=8"});
+    wanted.limits.file_size = 1 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::file_size_limit);
+    CHECK(std::filesystem::file_size(s.workspace.path + "/big") == 1 << 20);
+}
+
+TEST_CASE("the temporary folders are bounded")
+{
+    stage s;
+    auto wanted = s.bash("head -c 4M /dev/zero > /tmp/a; head -c 4M /dev/zero > /dev/shm/b; stat -c %s /tmp/a /dev/shm/b");
+    wanted.limits.tmp_size = 1 << 20;
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "1048576\n1048576\n");
+}
+
+TEST_CASE("a program that prints without end is ended after its share")
+{
+    stage s;
+    auto wanted = s.request({"/usr/bin/yes"});
+    wanted.limits.output = 1 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::output_limit);
+    CHECK(s.output.out.size() == 1 << 20);
+}
+
+TEST_CASE("open files are bounded")
+{
+    stage s;
+    auto wanted = s.python("f = []\ntry:\n  while True: f.append(open('/dev/null'))\nexcept OSError as e: print(e.errno, len(f) < 64)");
+    wanted.limits.open_files = 64;
+    s.run(std::move(wanted));
+    CHECK(s.output.out == "24 True\n");
+}
+
+}  // namespace cmcp::sandbox::test

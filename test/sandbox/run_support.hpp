@@ -1,0 +1,75 @@
+#pragma once
+
+#include "sandbox/native_backend.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace cmcp::sandbox::test {
+
+/// Collects what a run prints.
+class capture final : public output_receiver {
+public:
+    awaitable<> receive(stream from, std::string_view bytes) override
+    {
+        (from == stream::out ? out : err).append(bytes);
+        co_return;
+    }
+    std::string out;
+    std::string err;
+};
+
+/// An empty workspace folder that goes with the object. Open to all, so that it serves under any user.
+class temporary_workspace {
+public:
+    temporary_workspace()
+    {
+        std::string name = "/tmp/cmcp-test-XXXXXX";
+        if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
+        path = name;
+    }
+    temporary_workspace(const temporary_workspace&) = delete;
+    temporary_workspace& operator=(const temporary_workspace&) = delete;
+    ~temporary_workspace() { std::filesystem::remove_all(path); }
+    std::string path;
+};
+
+inline native_backend::options launcher_under_test()
+{
+    native_backend::options chosen;
+    chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    return chosen;
+}
+
+/// A backend on an io_context of its own, a workspace, and what the last run printed.
+struct stage {
+    asio::io_context io;
+    temporary_workspace workspace;
+    native_backend backend{io.get_executor(), launcher_under_test()};
+    capture output;
+
+    run_request request(std::vector<std::string> argv)
+    {
+        run_request made;
+        made.argv = std::move(argv);
+        made.workspace = workspace.path;
+        made.limits.wall = std::chrono::seconds(10);
+        return made;
+    }
+    run_request bash(std::string code) { return request({"/usr/bin/bash", "-c", std::move(code)}); }
+    run_request python(std::string code) { return request({"/usr/bin/python3", "-c", std::move(code)}); }
+
+    run_result run(run_request wanted)
+    {
+        output.out.clear();
+        output.err.clear();
+        auto result = cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), std::chrono::seconds(40));
+        INFO("error: " << result.error << "\nstderr: " << output.err);
+        CHECK(result.error.empty());
+        return result;
+    }
+};
+
+}  // namespace cmcp::sandbox::test

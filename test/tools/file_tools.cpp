@@ -1,0 +1,150 @@
+#include "test/managers/file_support.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include "mcp/tool_registry.hpp"
+#include "tools/file_delete.hpp"
+#include "tools/file_list.hpp"
+#include "tools/file_move.hpp"
+#include "tools/file_read.hpp"
+#include "tools/file_write.hpp"
+#include "tools/schema.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+struct silent_io : request_io {
+    bool wants_progress() const override { return false; }
+    awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
+    awaitable<> log(log_severity, std::string, json::value) override { co_return; }
+    awaitable<> notify(std::string, json::object) override { co_return; }
+    awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
+    void close_stream_for_polling() override {}
+};
+
+struct file_stage {
+    file_stage()
+    {
+        registry.add(std::make_unique<file_read>(files));
+        registry.add(std::make_unique<file_write>(files));
+        registry.add(std::make_unique<file_list>(files));
+        registry.add(std::make_unique<file_delete>(files));
+        registry.add(std::make_unique<file_move>(files));
+    }
+
+    awaitable<tool_result> start(std::string name, json::object arguments)
+    {
+        tool_context context{who, silent, "test", {}, {}};
+        tool_result result = co_await registry.find(name)->call(context, std::move(arguments));
+        co_return result;
+    }
+
+    tool_result call(const std::string& name, std::string_view arguments)
+    {
+        json::object given = json::parse(arguments).as_object();
+        CHECK(registry.validate(name, given) == "");
+        return run_coroutine(io, start(name, std::move(given)));
+    }
+
+    file_scene scene;
+    asio::io_context io;
+    blocking_pool pool;
+    workspaces places{scene.base, false};
+    file_manager files{pool, places, file_policy(1 << 20, {"txt"})};
+    tool_registry registry;
+    silent_io silent;
+    caller who;
+};
+
+}  // namespace
+
+TEST_CASE("file tools write, list, read, move and delete with the documented results")
+{
+    file_stage stage;
+    const auto written = stage.call("file_write", R"({"path": "data/a.txt", "content": "hällo"})");
+    CHECK(json::serialize(written.structured) == R"({"path":"data/a.txt","success":true})");
+    CHECK_FALSE(written.is_error);
+
+    const auto read = stage.call("file_read", R"({"path": "data/a.txt"})").structured;
+    CHECK(read.at("content") == "hällo");
+    CHECK(read.at("size") == 6);
+    CHECK(read.at("modified").is_double());
+    CHECK(read.at("success") == true);
+    CHECK_FALSE(read.contains("truncated"));
+
+    const auto part = stage.call("file_read", R"({"path": "data/a.txt", "limit": 2})").structured;
+    CHECK(part.at("content") == "h");
+    CHECK(part.at("truncated") == true);
+    CHECK(part.at("next_offset") == 1);
+
+    const auto moved = stage.call("file_move", R"({"source": "data/a.txt", "destination": "b.txt"})").structured;
+    CHECK(json::serialize(moved) == R"({"source":"data/a.txt","destination":"b.txt","success":true})");
+
+    const auto deleted = stage.call("file_delete", R"({"path": "b.txt"})").structured;
+    CHECK(json::serialize(deleted) == R"({"path":"b.txt","success":true})");
+}
+
+TEST_CASE("file_list gives null as the size of folders, and names that are no UTF-8 as valid JSON")
+{
+    file_stage stage;
+    stage.scene.put("\xff\n", "");
+    const auto listed = stage.call("file_list", "{}").structured;
+    CHECK(listed.at("path") == "/");
+    CHECK(listed.at("success") == true);
+    const auto& entries = listed.at("entries").as_array();
+    REQUIRE(entries.size() == 3);
+    CHECK(entries[0].at("is_directory") == false);
+    CHECK(entries[0].at("path") == "hello.txt");
+    CHECK(entries[1].at("is_directory") == true);
+    CHECK(entries[1].at("size").is_null());
+    CHECK(entries[2].at("name") == "\\xFF\n");
+    CHECK(entries[2].at("name_base64") == "/wo=");
+    CHECK(json::parse(json::serialize(listed)) == listed);
+
+    const auto page = stage.call("file_list", R"({"limit": 1, "recursive": true})").structured;
+    CHECK(page.at("truncated") == true);
+    json::object next{{"limit", 1}, {"recursive", true}, {"cursor", page.at("next_cursor")}};
+    const auto second = stage.call("file_list", json::serialize(next)).structured;
+    CHECK(second.at("entries").at(0).at("path") == "sub");
+}
+
+TEST_CASE("file tools answer a refusal with a sentence that the model can use")
+{
+    file_stage stage;
+    const std::pair<const char*, const char*> calls[] = {
+        {"file_read", R"({"path": "../outside/secret.txt"})"},
+        {"file_read", R"({"path": "\u0000"})"},
+        {"file_read", R"({"path": "hello.txt", "encoding": "x"})"},
+        {"file_write", R"({"path": "x.sh", "content": ""})"},
+        {"file_list", R"({"path": ".."})"},
+        {"file_delete", R"({"path": "/"})"},
+        {"file_move", R"({"source": "hello.txt", "destination": "sub"})"},
+    };
+    for (const auto& [name, arguments] : calls) {
+        INFO(name << ' ' << arguments);
+        const auto result = stage.call(name, arguments);
+        CHECK(result.is_error);
+        CHECK(result.structured.at("success") == false);
+        CHECK(result.structured.at("error").as_string().size() > 20);
+    }
+}
+
+TEST_CASE("file tools declare schemas that refuse wrong arguments, and true annotations")
+{
+    file_stage stage;
+    CHECK(contains(stage.registry.validate("file_read", {}), "path"));
+    CHECK(contains(stage.registry.validate("file_read", {{"path", 1}}), "path"));
+    CHECK(contains(stage.registry.validate("file_read", {{"path", "x"}, {"offset", -1}}), "offset"));
+    CHECK(contains(stage.registry.validate("file_write", {{"path", "x"}}), "content"));
+    CHECK(contains(stage.registry.validate("file_list", {{"typo", "x"}}), "typo"));
+    for (const auto& item : stage.registry.all()) {
+        const auto& about = item->definition();
+        INFO(about.name);
+        CHECK(about.annotations.read_only == (about.name == "file_read" || about.name == "file_list"));
+        CHECK(about.annotations.destructive != about.annotations.read_only);
+        CHECK_FALSE(about.annotations.open_world);
+        CHECK(about.output_schema.contains("properties"));
+        CHECK_FALSE(contains(json::serialize(about.input_schema), "$ref"));
+    }
+}

@@ -1,0 +1,112 @@
+#include "jsonrpc/rpc_error.hpp"
+#include "managers/paged_resources.hpp"
+#include "test/tools/system_support.hpp"
+
+#include <cstdlib>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+settings with_secret()
+{
+    settings chosen = all_programs();
+    chosen.auth_tokens = {{"me", "very-secret-token"}};
+    return chosen;
+}
+
+}  // namespace
+
+TEST_CASE("settings are shown, secrets and the server's environment are not")
+{
+    ::setenv("CMCP_TEST_SECRET", "from-the-environment", 1);
+    system_stage s(with_secret());
+    const auto all = s.call("system_env_var", {}).structured;
+    CHECK(all.at("variables").at("BASH_TIMEOUT_MAX") == "120");
+    CHECK(all.at("requested_var").is_null());
+    CHECK(json::serialize(all).find("very-secret-token") == std::string::npos);
+    CHECK(json::serialize(all).find("from-the-environment") == std::string::npos);
+    for (const char* name : {"CMCP_TEST_SECRET", "cmcp_test_secret", "MCP_AUTH_TOKENS", "*", "LD_PRELOAD"}) {
+        const auto refused = s.call("system_env_var", {{"var_name", name}});
+        CHECK(refused.is_error);
+        CHECK(refused.structured.at("requested_var") == name);
+        CHECK(refused.structured.at("variables").as_object().empty());
+        CHECK(refused.structured.at("success") == false);
+    }
+    CHECK(s.registry.validate("system_env_var", {{"var_name", ""}}).find("var_name") != std::string::npos);
+}
+
+TEST_CASE("the variables of the sandbox are shown as a run sees them")
+{
+    system_stage s;
+    for (const char* name : {"PATH", "HOME", "LANG", "TERM", "USER", "LOGNAME"}) {
+        const auto shown = s.call("system_env_var", {{"var_name", name}}).structured;
+        const std::string seen = text(s.bash(std::string("echo \"$") + name + "\""), "stdout");
+        CHECK(shown.at("variables").as_object().size() == 1);
+        CHECK(text(shown.at("variables").as_object(), name) + "\n" == seen);
+    }
+}
+
+TEST_CASE("system_info tells versions, limits and layers")
+{
+    system_stage s;
+    const auto about = s.call("system_info", {}).structured;
+    INFO(json::serialize(about));
+    CHECK(text(about, "name") == "container-mcp");
+    CHECK(text(about, "python_version").find("3.") == 0);
+    CHECK(text(about, "bash_version").find("5.") == 0);
+    CHECK(about.at("protocol_revisions").as_array().size() == 5);
+    CHECK_FALSE(about.at("layers").as_array().empty());
+    CHECK(about.at("limits").at("bash_timeout_max_s") == 120.0);
+    CHECK(json::serialize(about.at("allowed_commands")) == "[\"*\"]");
+    CHECK(s.progress.messages.empty());
+}
+
+TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
+{
+    const auto names = [](const settings& chosen) {
+        system_stage s(chosen);
+        std::string all;
+        for (const auto& one : s.registry.all()) all += one->definition().name + " ";
+        return all;
+    };
+    const std::string system = "system_run_command system_run_python system_env_var system_info ";
+    const std::string file = "file_read file_write file_list file_delete file_move ";
+    settings chosen;
+    CHECK(names(chosen) == system + file);
+    chosen.enable_system = false;
+    CHECK(names(chosen) == file);
+    chosen.enable_system = true;
+    chosen.enable_file = false;
+    CHECK(names(chosen) == system);
+}
+
+TEST_CASE("what file_write wrote a run can open, and long output can be paged with file_read")
+{
+    system_stage s;
+    s.call("file_write", {{"path", "data/in.txt"}, {"content", "from the file tool"}});
+    CHECK(text(s.python("print(open('data/in.txt').read())"), "output") == "from the file tool\n");
+    const std::string path = text(s.bash("seq 3000000", {{"max_output", 100}}), "output_path");
+    const auto page = s.call("file_read", {{"path", path}, {"offset", 20'000'000}, {"limit", 16}});
+    INFO(json::serialize(page.structured));
+    CHECK(text(page.structured, "content") == "2638889\n2638890\n");
+}
+
+TEST_CASE("long output can be paged with resources/read, by its owner only")
+{
+    system_stage s;
+    const std::string uri = text(s.bash("seq 100000", {{"max_output", 100}}), "output_uri");
+    paged_resources pages(*s.all->files);
+    const auto read = [&](caller who, std::string part) { return run_coroutine(s.io, pages.read(who, uri + part)); };
+    const auto page = read(caller(), "?offset=588888&limit=7");
+    REQUIRE(page);
+    CHECK(page->at(0).at("text") == "100000\n");
+    CHECK(page->at(0).at("_meta").at("size") == 588895);
+    CHECK_FALSE(read(caller(), ""));
+    caller stranger;
+    stranger.principal = "stranger";
+    CHECK_FALSE(read(stranger, "?offset=0"));
+    CHECK_THROWS_AS(read(caller(), "?offset=-1"), rpc_error);
+    CHECK_THROWS_AS(read(caller(), "?from=1"), rpc_error);
+}

@@ -1,0 +1,180 @@
+#include "test/tools/system_support.hpp"
+
+#include <fstream>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+TEST_CASE("Python code runs as a script does")
+{
+    system_stage s;
+    const auto result = s.python(R"(
+import sys
+def fact(n):
+    import math
+    assert math.factorial(3) == 6
+    return 1 if n < 2 else n * fact(n - 1)
+class A: pass
+if __name__ == "__main__":
+    print(fact(5), sys.argv, sorted(n for n in globals() if not n.startswith('__')))
+import pickle
+assert type(pickle.loads(pickle.dumps(A()))) is A
+)");
+    INFO(json::serialize(result));
+    CHECK(text(result, "output") == "120 [''] ['A', 'fact', 'sys']\n");
+    CHECK(text(result, "error").empty());
+    CHECK(result.at("result").is_null());
+    CHECK(result.at("success") == true);
+}
+
+TEST_CASE("the variable _ is the result in JSON, or its repr")
+{
+    system_stage s;
+    const auto value = [&](std::string code) { return json::serialize(s.python(std::move(code)).at("result")); };
+    CHECK(value("_ = {'a': [1, 2.5, None, True, 'x']}") == R"({"a":[1,2.5E0,null,true,"x"]})");
+    CHECK(value("_ = 2**64 - 1") == "18446744073709551615");
+    CHECK(value("_ = 10**30") == "\"1000000000000000000000000000000\"");
+    CHECK(value("_ = float('nan')") == "\"nan\"");
+    CHECK(value("_ = [float('inf')]") == "\"[inf]\"");
+    CHECK(value("_ = {1, 2}") == "\"{1, 2}\"");
+    CHECK(value("_ = []; _.append(_)") == "\"[[...]]\"");
+    CHECK(value("_ = '\\ud800'") == R"("'\\ud800'")");
+    CHECK(value("class B:\n  def __repr__(self): raise ValueError\n_ = B()") == "\"<B object, its repr() raised ValueError>\"");
+    CHECK(value("_ = 1\nimport sys; sys.exit(2)") == "1");
+    CHECK(value("_ = 1\nraise ValueError") == "1");
+    CHECK(value("pass") == "null");
+    CHECK(value("_ = 'x' * 5_000_000").size() < 200'000);
+    CHECK(value("_ = []\nfor i in range(3000): _ = [_]").find("repr() raised RecursionError") != std::string::npos);
+}
+
+TEST_CASE("a traceback shows the caller's lines and nothing of ours")
+{
+    system_stage s;
+    const auto result = s.python("def f():\n    return 1 / 0\nprint('before')\nf()\n");
+    CHECK(text(result, "output") == "before\n");
+    CHECK(text(result, "error") == "Traceback (most recent call last):\n"
+                                   "  File \"<code>\", line 4, in <module>\n    f()\n"
+                                   "  File \"<code>\", line 2, in f\n    return 1 / 0\n           ~~^~~\n"
+                                   "ZeroDivisionError: division by zero\n");
+    CHECK(result.at("exit_code") == 1);
+    CHECK(result.at("success") == false);
+    CHECK_FALSE(s.last.is_error);
+}
+
+TEST_CASE("a syntax error points at the caller's line")
+{
+    system_stage s;
+    const auto result = s.python("x = (\n");
+    CHECK(text(result, "error").find("File \"<code>\", line 1\n    x = (\n") != std::string::npos);
+    CHECK(text(result, "error").find("SyntaxError") != std::string::npos);
+    CHECK(result.at("exit_code") == 1);
+}
+
+TEST_CASE("sys.exit keeps the output and gives the exit code")
+{
+    system_stage s;
+    auto result = s.python("import sys\nprint('kept')\nsys.exit(4)");
+    CHECK(text(result, "output") == "kept\n");
+    CHECK(result.at("exit_code") == 4);
+    result = s.python("import sys\nsys.exit('sorry')");
+    CHECK(text(result, "error") == "sorry\n");
+    CHECK(result.at("exit_code") == 1);
+    CHECK(s.python("import sys\nsys.exit()").at("success") == true);
+}
+
+TEST_CASE("files of the workspace can be opened and imported, but stand in for no module")
+{
+    system_stage s;
+    s.bash("echo 'value = 42' > mine.py; echo 'raise SystemExit(9)' > json.py; cp json.py sitecustomize.py; echo text > a.txt");
+    const auto result = s.python("import json, mine\nprint(open('a.txt').read(), json.dumps(mine.value))");
+    CHECK(text(result, "output") == "text\n 42\n");
+}
+
+TEST_CASE("threads and processes of the code end as in a script")
+{
+    system_stage s;
+    const auto result = s.python(R"(
+import threading, time, multiprocessing
+def square(x): return x * x
+threading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start()
+with multiprocessing.get_context('fork').Pool(2) as pool: _ = pool.map(square, range(5))
+)");
+    INFO(json::serialize(result));
+    CHECK(text(result, "output") == "late\n");
+    CHECK(json::serialize(result.at("result")) == "[0,1,4,9,16]");
+}
+
+TEST_CASE("output that is hard to print does no harm")
+{
+    system_stage s;
+    CHECK(text(s.python("print('\\ud800')"), "output") == "\\ud800\n");
+    CHECK(text(s.python("import sys\nsys.stdout.buffer.write(b'\\xff')\nsys.stdout.flush()"), "output") == "\xEF\xBF\xBD");
+    CHECK(s.python("import sys\nprint(1)\nsys.stdout.close()\n_ = 2").at("result") == 2);
+    CHECK(text(s.python("import os\nprint('a')\nos._exit(0)"), "output") == "a\n");
+    CHECK(s.python(std::string(200'000, '(')).at("success") == false);
+    CHECK(s.python("").at("success") == true);
+    CHECK(s.python(std::string("x = 1\0", 6)).at("success") == false);
+}
+
+TEST_CASE("Python that takes too long is ended and what it printed is kept")
+{
+    system_stage s;
+    const auto result = s.python("print('part', end='')\nwhile True: pass", {{"timeout", 1}});
+    CHECK(text(result, "output") == "part");
+    CHECK(text(result, "cause") == "timeout");
+    CHECK(text(result, "error").find("Timed out after 1 s") == 0);
+    CHECK(s.last.is_error);
+}
+
+TEST_CASE("Python that needs too much memory is told so")
+{
+    system_stage s;
+    const auto result = s.python("x = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))");
+    INFO(json::serialize(result));
+    CHECK(result.at("success") == false);
+    const bool told = text(result, "cause") == "memory_limit" || text(result, "error").find("MemoryError") != std::string::npos;
+    CHECK(told);
+}
+
+TEST_CASE("lines are streamed without flush")
+{
+    system_stage s;
+    s.python("import time\nfor i in range(3):\n    print(i)\n    time.sleep(0.1)");
+    CHECK(s.progress.messages == std::vector<std::string>{"0\n", "1\n", "2\n"});
+}
+
+TEST_CASE("parts of lines are streamed, and lines of several processes are not torn")
+{
+    system_stage s;
+    s.python("import time\nfor i in range(3):\n    print(i, end=' ')\n    time.sleep(0.1)");
+    CHECK(s.progress.messages == std::vector<std::string>{"0 ", "1 ", "2 "});
+    const auto result = s.python("import os\npids = [os.fork() for _ in range(2)]\nfor i in range(2000): print('x' * 50)\n");
+    CHECK(text(result, "output").find("\n\n") == std::string::npos);
+}
+
+TEST_CASE("the print of the code is the print of Python")
+{
+    system_stage s;
+    const auto result = s.python(R"(
+import io, contextlib, pickle, sys
+with contextlib.redirect_stdout(io.StringIO()) as text: print('a', 'b', sep='-', end='!')
+print(text.getvalue(), pickle.loads(pickle.dumps(print)) is print)
+print('err', file=sys.stderr)
+try: print('x', end=5)
+except TypeError as problem: print(problem)
+)");
+    CHECK(text(result, "output") == "a-b! True\nend must be None or a string, not int\n");
+    CHECK(text(result, "error") == "err\n");
+}
+
+TEST_CASE("Python under an allow-list runs no other program")
+{
+    settings chosen;
+    chosen.bash_allowed_commands = {"ls"};
+    system_stage s(chosen);
+    const auto result = s.python("import subprocess, sqlite3, ctypes, ssl, decimal\nsubprocess.run(['/usr/bin/id'])");
+    INFO(json::serialize(result));
+    CHECK(text(result, "output").empty());
+    CHECK(text(result, "error").find("FileNotFoundError") != std::string::npos);
+    CHECK(text(s.python("import subprocess\nsubprocess.run(['ls', '-d', '/tmp'])"), "output") == "/tmp\n");
+}

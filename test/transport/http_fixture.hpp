@@ -1,0 +1,84 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/http_server.hpp"
+#include "mcp/server_core.hpp"
+#include "test/transport/raw_client.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace cmcp::test {
+
+/// What the fixture's tools wait for and count.
+struct tool_probe {
+    explicit tool_probe(asio::any_io_executor executor) : gate(executor, asio::steady_timer::time_point::max()) {}
+
+    asio::steady_timer gate;            ///< cancelled by release()
+    bool open = false;
+    std::atomic<int> started{0};
+    std::atomic<int> finished{0};
+    std::atomic<int> cancelled{0};
+    std::atomic<int> sent{0};           ///< notifications that were taken
+};
+
+/// A real server on port 0, run by a thread of its own. Tools:
+///   echo {text}            answers at once
+///   wait {}                answers "released" after release()
+///   chat {count, size}     sends notifications, then answers
+///   talk_and_wait {}       one notification, waits for release(), another one, answers
+///   poll {}                one notification, ends its stream, waits for release(), another one, answers
+class http_fixture {
+public:
+    explicit http_fixture(settings chosen = quick_settings());
+    ~http_fixture();
+
+    static settings quick_settings();
+
+    std::uint16_t port() const { return port_; }
+    void release();
+    void stop();                        ///< waits until the server has stopped
+    std::future<void> begin_stop();
+    tool_probe& probe() { return *probe_; }
+
+    /// initialize and initialized; returns the session id.
+    std::string open_session(std::string_view revision = "2025-06-18");
+
+    json::value health();
+
+private:
+    settings chosen_;
+    asio::io_context io_;
+    std::shared_ptr<tool_probe> probe_;
+    server_core core_;
+    std::unique_ptr<http_server> server_;
+    std::uint16_t port_ = 0;
+    std::thread thread_;
+    bool stopped_ = false;
+};
+
+/// Waits until `condition` holds; false when it never does.
+template <class Condition>
+bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(10))
+{
+    auto until = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+std::string call(int id, std::string_view tool, std::string_view arguments = "{}");
+std::string call_2026(int id, std::string_view tool, std::string_view arguments = "{}");
+std::string headers_2026(std::string_view tool);
+std::string in_session(std::string_view id);
+
+}  // namespace cmcp::test

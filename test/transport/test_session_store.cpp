@@ -1,0 +1,84 @@
+#include "transport/session_store.hpp"
+
+#include "test/support/catch.hpp"
+
+#include <set>
+
+using namespace cmcp;
+using refusal = session_store::refusal;
+
+namespace {
+
+struct store_fixture {
+    asio::io_context io;
+    settings chosen;
+    refusal why = refusal::none;
+
+    std::shared_ptr<http_session> make(session_store& store, std::string principal = "", std::string address = "a")
+    {
+        return store.create(std::move(principal), std::move(address), false, why);
+    }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(store_fixture, "session ids are long and never the same")
+{
+    session_store store(io.get_executor(), chosen);
+    std::set<std::string> seen;
+    for (int i = 0; i < 1000; ++i) seen.insert(make(store)->id);
+    CHECK(seen.size() == 1000);
+    CHECK(seen.begin()->size() == 40);
+}
+
+TEST_CASE_METHOD(store_fixture, "a session is found by its own principal only")
+{
+    session_store store(io.get_executor(), chosen);
+    auto made = make(store, "anna");
+    CHECK(store.find(made->id, "anna") == made);
+    CHECK_FALSE(store.find(made->id, "ben"));
+    store.drop(made);
+    CHECK_FALSE(store.find(made->id, "anna"));
+}
+
+TEST_CASE_METHOD(store_fixture, "sessions are limited for each address and as a whole")
+{
+    chosen.max_sessions = 3;
+    chosen.max_sessions_per_address = 2;
+    session_store store(io.get_executor(), chosen);
+    auto first = make(store, "", "a");
+    auto second = make(store, "", "a");
+    CHECK_FALSE(make(store, "", "a"));
+    CHECK(why == refusal::too_many_from_address);
+    CHECK(make(store, "", "b"));
+    CHECK_FALSE(make(store, "", "c"));
+    CHECK(why == refusal::too_many);
+    store.drop(first);
+    CHECK(make(store, "", "a"));
+}
+
+TEST_CASE_METHOD(store_fixture, "a full store drops the session that was idle for longest, never a busy one")
+{
+    chosen.max_sessions = 2;
+    session_store store(io.get_executor(), chosen);
+    auto busy = make(store);
+    auto idle = make(store);
+    busy->general->attach();
+    busy->last_used -= std::chrono::hours(1);
+    idle->last_used -= std::chrono::minutes(30);
+    auto made = make(store);
+    REQUIRE(made);
+    CHECK(store.find(busy->id, ""));
+    CHECK_FALSE(store.find(idle->id, ""));
+}
+
+TEST_CASE_METHOD(store_fixture, "idle sessions expire, used ones do not")
+{
+    session_store store(io.get_executor(), chosen);
+    auto idle = make(store);
+    auto used = make(store);
+    idle->last_used -= std::chrono::hours(25);
+    store.sweep(session_store::clock::now());
+    CHECK(store.size() == 1);
+    CHECK(store.find(used->id, ""));
+}

@@ -1,0 +1,44 @@
+#include "tools/register_tools.hpp"
+
+#include "managers/bash_manager.hpp"
+#include "managers/file_manager.hpp"
+#include "managers/python_manager.hpp"
+#include "tools/file_delete.hpp"
+#include "tools/file_list.hpp"
+#include "tools/file_move.hpp"
+#include "tools/file_read.hpp"
+#include "tools/file_write.hpp"
+#include "tools/system_env_var.hpp"
+#include "tools/system_info.hpp"
+#include "tools/system_run_command.hpp"
+#include "tools/system_run_python.hpp"
+
+namespace cmcp {
+namespace {
+
+void register_system_tools(tool_registry& registry, managers& all, const settings& chosen)
+{
+    registry.add(std::make_unique<system_run_command>(*all.bash));
+    registry.add(std::make_unique<system_run_python>(*all.python));
+    registry.add(std::make_unique<system_env_var>(chosen));
+    registry.add(std::make_unique<system_info>(all, chosen));
+}
+
+void register_file_tools(tool_registry& registry, managers& all)
+{
+    registry.add(std::make_unique<file_read>(*all.files));
+    registry.add(std::make_unique<file_write>(*all.files));
+    registry.add(std::make_unique<file_list>(*all.files));
+    registry.add(std::make_unique<file_delete>(*all.files));
+    registry.add(std::make_unique<file_move>(*all.files));
+}
+
+}  // namespace
+
+void register_tools(tool_registry& registry, managers& all, const settings& chosen)
+{
+    if (chosen.enable_system) register_system_tools(registry, all, chosen);
+    if (chosen.enable_file) register_file_tools(registry, all);
+}
+
+}  // namespace cmcp

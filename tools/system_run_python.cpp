@@ -1,0 +1,76 @@
+#include "tools/system_run_python.hpp"
+
+#include "managers/run_report.hpp"
+#include "managers/utf8_cleaner.hpp"
+#include "tools/schema.hpp"
+#include "tools/system_run_arguments.hpp"
+
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr const char* description =
+    "Run Python code as a script inside a sandbox without network. Files that the file tools write are in the working "
+    "folder under the same relative paths, can be opened and imported, and stay for later calls; variables do not. "
+    "Print what you want to see, or assign it to the variable _ to get it back as `result` in JSON.";
+
+tool_definition define()
+{
+    tool_definition made;
+    made.name = "system_run_python";
+    made.title = "Run Python code";
+    made.description = description;
+    made.input_schema = run_input_schema("code", "Python source; the value of the variable _ at the end is the result");
+    made.output_schema = schema::output({{"output", schema::string("Standard output, invalid UTF-8 replaced")},
+                                         {"error", schema::string("Standard error, with the traceback of an exception")},
+                                         {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
+                                        {"output", "error", "result", "success"});
+    add_run_output_schema(made.output_schema);
+    made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
+    return made;
+}
+
+// The text comes from inside the sandbox: code may have written anything to the descriptor.
+json::value parse_result(const std::string& text)
+{
+    if (text.empty()) return nullptr;
+    json::parse_options limits;
+    limits.max_depth = 64;
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure, {}, limits);
+    if (!failure) return parsed;
+    utf8_cleaner cleaner;
+    std::string shown = cleaner.add(text);
+    shown += cleaner.finish();
+    return json::value(json::string(shown));
+}
+
+tool_result make_result(run_outcome outcome)
+{
+    tool_result made;
+    std::string sentence = outcome.refused;
+    if (sentence.empty()) sentence = ending_sentence(outcome, "PYTHON_TIMEOUT_MAX");
+    made.is_error = !sentence.empty();
+    std::string error = std::move(outcome.err);
+    if (made.is_error && !error.empty() && error.back() != '\n') error += '\n';
+    made.structured["output"] = std::move(outcome.out);
+    made.structured["error"] = error + sentence;
+    made.structured["result"] = parse_result(outcome.end.result);
+    add_run_fields(made.structured, outcome);
+    return made;
+}
+
+}  // namespace
+
+system_run_python::system_run_python(python_manager& runs) : runs_(runs), definition_(define()) {}
+
+awaitable<tool_result> system_run_python::call(tool_context& context, json::object arguments)
+{
+    std::string code = read_string(arguments, "code");
+    run_options options = read_run_options(arguments, context.request_id);
+    auto outcome = co_await runs_.run(context.who, context.io, std::move(code), std::move(options));
+    co_return make_result(std::move(outcome));
+}
+
+}  // namespace cmcp
