@@ -1,6 +1,7 @@
 #include "command/commands.hpp"
 #include "command/run_loop.hpp"
 #include "command/sandbox_start.hpp"
+#include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -33,7 +34,7 @@ void print_json(const findings& found, const std::vector<std::string>& required,
     report["required"] = json::value_from(required);
     report["missing"] = json::value_from(missing);
     report["ok"] = missing.empty();
-    std::cout << json::serialize(report) << '\n';
+    std::cout << jsonrpc::write_json(report) << '\n';
 }
 
 void print_table(const findings& found, const std::vector<std::string>& missing)

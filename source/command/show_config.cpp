@@ -1,6 +1,7 @@
 #include "command/commands.hpp"
 #include "config/setting.hpp"
 #include "jsonrpc/json.hpp"
+#include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -32,7 +33,7 @@ void print_json(const loaded_settings& loaded)
         row["description"] = entry.description;
         all[entry.name] = std::move(row);
     }
-    std::cout << json::serialize(all) << '\n';
+    std::cout << jsonrpc::write_json(all) << '\n';
 }
 
 void print_table(const loaded_settings& loaded)

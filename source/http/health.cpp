@@ -1,4 +1,5 @@
 #include "http/health.hpp"
+#include "jsonrpc/write_json.hpp"
 
 namespace cmcp {
 
@@ -12,7 +13,7 @@ awaitable<> answer(exchange& x, std::function<json::object()> details)
     if (x.request().parameter("verbose"))
         for (auto& detail : details()) body[detail.key()] = std::move(detail.value());
     http_reply reply;
-    reply.body = json::serialize(body);
+    reply.body = jsonrpc::write_json(body);
     reply.with("Cache-Control", "no-store");
     co_await x.reply(std::move(reply));
 }

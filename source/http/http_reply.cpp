@@ -1,6 +1,7 @@
 #include "http/http_reply.hpp"
 
 #include "jsonrpc/json.hpp"
+#include "jsonrpc/write_json.hpp"
 
 #include <array>
 #include <ctime>
@@ -48,7 +49,7 @@ http_reply error_reply(int status, std::string_view sentence)
     reply.status = status;
     json::object body;
     body["error"] = json::string(sentence.data(), sentence.size());
-    reply.body = json::serialize(body);
+    reply.body = jsonrpc::write_json(body);
     return reply;
 }
 

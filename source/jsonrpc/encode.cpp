@@ -1,32 +1,17 @@
 #include "jsonrpc/message.hpp"
-#include "jsonrpc/sanitize.hpp"
+#include "jsonrpc/write_json.hpp"
 
 namespace cmcp::jsonrpc {
 
 namespace {
 
-std::string text_of(const json::value& value)
-{
-    return is_clean(value) ? json::serialize(value) : json::serialize(cleaned(value));
-}
-
-std::string text_of(std::string_view text) { return text_of(json::value(json::string(text))); }
-
-std::string text_of(const json::object& object)
-{
-    for (const auto& member : object)
-        if (!is_utf8({member.key().data(), member.key().size()}) || !is_clean(member.value()))
-            return json::serialize(cleaned(json::value(object)));
-    return json::serialize(object);
-}
-
 // Put together as text: a large result is not copied into an envelope first.
-std::string head(const json::value& id) { return R"({"jsonrpc":"2.0","id":)" + text_of(id); }
+std::string head(const json::value& id) { return R"({"jsonrpc":"2.0","id":)" + write_json(id); }
 
 std::string method_and_params(std::string_view method, const json::object& params)
 {
-    std::string text = R"("method":)" + text_of(method);
-    if (!params.empty()) text += R"(,"params":)" + text_of(params);
+    std::string text = R"("method":)" + write_json(method);
+    if (!params.empty()) text += R"(,"params":)" + write_json(params);
     return text + "}";
 }
 
@@ -34,7 +19,7 @@ std::string method_and_params(std::string_view method, const json::object& param
 
 std::string encode_result(const json::value& id, const json::value& result)
 {
-    return head(id) + R"(,"result":)" + text_of(result) + "}";
+    return head(id) + R"(,"result":)" + write_json(result) + "}";
 }
 
 std::string encode_error(const json::value& id, const rpc_error& error)
@@ -43,7 +28,7 @@ std::string encode_error(const json::value& id, const rpc_error& error)
     body["code"] = error.code;
     body["message"] = error.what();
     if (error.data) body["data"] = *error.data;
-    return head(id) + R"(,"error":)" + text_of(body) + "}";
+    return head(id) + R"(,"error":)" + write_json(body) + "}";
 }
 
 std::string encode_request(const json::value& id, std::string_view method, const json::object& params)

@@ -1,6 +1,5 @@
 #include "jsonrpc/sanitize.hpp"
 
-#include <cmath>
 #include <cstring>
 
 namespace cmcp::jsonrpc {
@@ -68,40 +67,6 @@ std::string to_utf8(std::string_view text)
         text.remove_prefix(1);
     }
     return out;
-}
-
-bool is_clean(const json::value& value)
-{
-    if (const auto* number = value.if_double()) return std::isfinite(*number);
-    if (const auto* text = value.if_string()) return is_utf8({text->data(), text->size()});
-    if (const auto* array = value.if_array()) {
-        for (const auto& item : *array)
-            if (!is_clean(item)) return false;
-    } else if (const auto* object = value.if_object()) {
-        for (const auto& member : *object)
-            if (!is_utf8({member.key().data(), member.key().size()}) || !is_clean(member.value())) return false;
-    }
-    return true;
-}
-
-json::value cleaned(const json::value& value)
-{
-    if (const auto* text = value.if_string()) return json::value(json::string(to_utf8({text->data(), text->size()})));
-    if (const auto* array = value.if_array()) {
-        json::array copy;
-        copy.reserve(array->size());
-        for (const auto& item : *array) copy.push_back(cleaned(item));
-        return copy;
-    }
-    if (const auto* object = value.if_object()) {
-        json::object copy;
-        copy.reserve(object->size());
-        for (const auto& member : *object)
-            copy.insert_or_assign(to_utf8({member.key().data(), member.key().size()}), cleaned(member.value()));
-        return copy;
-    }
-    if (!is_clean(value)) return nullptr;
-    return value;
 }
 
 }  // namespace cmcp::jsonrpc

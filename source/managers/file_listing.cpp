@@ -98,7 +98,8 @@ private:
     {
         const std::string path = top.path.empty() ? item.name : top.path + '/' + item.name;
         const bool shown_before = after_ && !comes_before(*after_, path);
-        if (shown_before && !after_->starts_with(path + '/')) return;   // and all that is in it
+        // What is in a folder comes after it: the page before may have ended between the two.
+        if (shown_before && path != *after_ && !after_->starts_with(path + '/')) return;
         if (!shown_before && wanted(path, item.name)) show(top.reader.descriptor(), path, item.name);
         if (recursive_ && !full_ && (item.type == DT_DIR || item.type == DT_UNKNOWN)) descend(top, path, item.name);
     }

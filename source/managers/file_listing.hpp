@@ -12,10 +12,10 @@ class file_root;
 
 struct file_list_request {
     std::string path = "/";
-    std::string pattern;                ///< empty: everything; see managers/glob.hpp
+    std::string pattern{};              ///< empty: everything; see managers/glob.hpp
     bool recursive = false;
     std::size_t limit = 1000;           ///< entries a page
-    std::string cursor;                 ///< next_cursor of the page before; empty: the first page
+    std::string cursor{};               ///< next_cursor of the page before; empty: the first page
 };
 
 struct file_entry {

@@ -16,7 +16,7 @@ struct file_read_request {
     std::string path;
     std::string encoding = "utf-8";         ///< or base64, or a name of managers/text_encoding.hpp
     std::uint64_t offset = 0;               ///< bytes
-    std::optional<std::uint64_t> limit;     ///< bytes; without it the whole file is meant
+    std::optional<std::uint64_t> limit{};   ///< bytes; without it the whole file is meant
 };
 
 struct file_content {

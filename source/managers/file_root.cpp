@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <vector>
@@ -101,12 +102,15 @@ unique_fd file_root::make_parent(const file_path& path) const
     unique_fd parent = open_beneath(descriptor(), path.parent(), folder_flags);
     if (parent) return parent;
     if (errno != ENOENT) path.fail(errno);
+    const auto names = split(path.parent());
+    if (std::find(names.begin(), names.end(), "..") != names.end())
+        path.refuse("goes up by \"..\" from a folder that does not exist; write the path without it.");
 
     // Every step begins at the root again: the folder just made may have been swapped for a link.
     parent = open_beneath(descriptor(), ".", folder_flags);
     std::string so_far;
     std::size_t made = 0;
-    for (const auto& name : split(path.parent())) {
+    for (const auto& name : names) {
         const bool first = so_far.empty();
         so_far += (first ? "" : "/") + name;
         unique_fd next = open_beneath(descriptor(), so_far, folder_flags);
@@ -114,8 +118,7 @@ unique_fd file_root::make_parent(const file_path& path) const
             if (first && path.absolute())
                 path.refuse("begins with a folder that does not exist: a leading / means the root of the workspace. To "
                             "make the folder there, leave the leading / out.");
-            if (name == ".." || ++made > most_new_folders)
-                path.refuse("needs too many new folders, or goes up from a folder that does not exist.");
+            if (++made > most_new_folders) path.refuse("needs more than 64 new folders; make some of them first.");
             make_folder(parent.get(), name);
             next = open_beneath(descriptor(), so_far, folder_flags);
         }

@@ -1,6 +1,6 @@
 #include "mcp/definitions.hpp"
 
-#include "jsonrpc/sanitize.hpp"
+#include "jsonrpc/write_json.hpp"
 
 namespace cmcp {
 
@@ -52,10 +52,8 @@ void known_block(json::value& value, revision protocol)
 json::array content_of(tool_result& result)
 {
     if (!result.content.empty() || result.structured.empty()) return std::move(result.content);
-    const json::value structured(result.structured);
     json::array content;
-    content.push_back(text_block(json::serialize(jsonrpc::is_clean(structured) ? structured
-                                                                               : jsonrpc::cleaned(structured))));
+    content.push_back(text_block(jsonrpc::write_json(result.structured)));
     return content;
 }
 

@@ -1,7 +1,7 @@
 #include "mcp/request_state.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
-#include "jsonrpc/sanitize.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "mcp/base64.hpp"
 
 #include <openssl/crypto.h>
@@ -46,7 +46,7 @@ std::string request_state::signature(std::string_view text) const
 
 std::string request_state::seal(const json::object& state) const
 {
-    const auto text = base64_encode(json::serialize(jsonrpc::cleaned(json::value(state))));
+    const auto text = base64_encode(jsonrpc::write_json(state));
     return text + "." + signature(text);
 }
 

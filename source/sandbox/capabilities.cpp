@@ -13,7 +13,8 @@ namespace {
 
 constexpr int possible_capabilities = 64;
 
-// EINVAL is past the kernel's last capability; EPERM means without CAP_SETPCAP, where no_new_privs stands in for the bounding set.
+// EINVAL is past the kernel's last capability; EPERM means without CAP_SETPCAP, where no_new_privs stands in for the
+// bounding set.
 bool clear_bounding_set()
 {
     for (int c = 0; c != possible_capabilities; ++c)
@@ -29,10 +30,7 @@ bool lock_securebits()
     return ::prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) == 0 || errno == EPERM;
 }
 
-bool clear_ambient_set()
-{
-    return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL;
-}
+bool clear_ambient_set() { return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL; }
 
 bool clear_sets()
 {

@@ -18,7 +18,8 @@ constexpr std::size_t headers_max = 512, dynamic_max = 4096, path_max = 4096, ne
 /// Reads pieces of a file whose offsets come from the file itself, and are therefore not to be trusted.
 class elf_file {
 public:
-    explicit elf_file(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+    explicit elf_file(const std::string& path)
+        : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     {
         if (!fd_) fail("cannot be opened");
     }
@@ -79,11 +80,20 @@ std::vector<Elf64_Phdr> read_segments(const elf_file& file, const Elf64_Ehdr& he
 void take(dynamic_section& to, const Elf64_Dyn& entry)
 {
     switch (entry.d_tag) {
-        case DT_NEEDED: to.needed.push_back(entry.d_un.d_val); break;
-        case DT_STRTAB: to.strings = entry.d_un.d_ptr; break;
-        case DT_RPATH: to.rpath = entry.d_un.d_val, to.has_rpath = true; break;
-        case DT_RUNPATH: to.runpath = entry.d_un.d_val, to.has_runpath = true; break;
-        default: break;
+        case DT_NEEDED:
+            to.needed.push_back(entry.d_un.d_val);
+            break;
+        case DT_STRTAB:
+            to.strings = entry.d_un.d_ptr;
+            break;
+        case DT_RPATH:
+            to.rpath = entry.d_un.d_val, to.has_rpath = true;
+            break;
+        case DT_RUNPATH:
+            to.runpath = entry.d_un.d_val, to.has_runpath = true;
+            break;
+        default:
+            break;
     }
 }
 
@@ -128,7 +138,8 @@ std::vector<std::string> split_search_path(const std::string& text, const std::s
     return folders;
 }
 
-void read_names(const elf_file& file, const std::vector<Elf64_Phdr>& segments, const dynamic_section& dynamic, elf_needed& to)
+void read_names(const elf_file& file, const std::vector<Elf64_Phdr>& segments, const dynamic_section& dynamic,
+                elf_needed& to)
 {
     if (dynamic.needed.empty() && !dynamic.has_rpath && !dynamic.has_runpath) return;
     const std::uint64_t names = file_offset(file, segments, dynamic.strings);

@@ -9,14 +9,15 @@ namespace cmcp::sandbox {
 
 /// What an ELF file asks of the dynamic loader.
 struct elf_needed {
-    std::uint16_t machine = 0;              ///< EM_X86_64, EM_AARCH64, …
-    std::string interpreter;                ///< PT_INTERP; empty for a static program or a library
-    std::vector<std::string> libraries;     ///< DT_NEEDED, as written
-    std::vector<std::string> search_path;   ///< DT_RUNPATH or DT_RPATH, $ORIGIN replaced by the file's folder
+    std::uint16_t machine = 0;             ///< EM_X86_64, EM_AARCH64, …
+    std::string interpreter;               ///< PT_INTERP; empty for a static program or a library
+    std::vector<std::string> libraries;    ///< DT_NEEDED, as written
+    std::vector<std::string> search_path;  ///< DT_RUNPATH or DT_RPATH, $ORIGIN replaced by the file's folder
 };
 
-/// Reads the dynamic section of the 64-bit ELF file at `path`. Nothing for a file that is no ELF at all (a script, say).
-/// Throws std::runtime_error with a sentence naming the file where it is unreadable, truncated or contradicts itself.
+/// Reads the dynamic section of the 64-bit ELF file at `path`. Nothing for a file that is no ELF at all (a script,
+/// say). Throws std::runtime_error with a sentence naming the file where it is unreadable, truncated or contradicts
+/// itself.
 std::optional<elf_needed> read_elf_needed(const std::string& path);
 
 }  // namespace cmcp::sandbox

@@ -8,7 +8,8 @@ namespace cmcp::sandbox {
 /// The Landlock version the kernel offers; 0 where it is absent or switched off.
 int landlock_abi();
 
-/// What stays reachable; everything else is refused. A path that names a folder means all below it. Missing paths are skipped.
+/// What stays reachable; everything else is refused. A path that names a folder means all below it. Missing paths are
+/// skipped.
 struct landlock_rules {
     std::vector<std::string> read_execute;  ///< read, list, execute
     std::vector<std::string> read_only;     ///< read, list
@@ -16,8 +17,8 @@ struct landlock_rules {
 };
 
 /// Confines the calling thread and its future children to `rules`, as far as the kernel's version knows the rights;
-/// sets no_new_privs. Also shuts off signals to, and abstract sockets of, processes outside (version 6). True as well when
-/// the kernel has no Landlock: the layer report tells. False: see errno.
+/// sets no_new_privs. Also shuts off signals to, and abstract sockets of, processes outside (version 6). True as well
+/// when the kernel has no Landlock: the layer report tells. False: see errno.
 bool apply_landlock(const landlock_rules& rules);
 
 }  // namespace cmcp::sandbox

@@ -9,7 +9,8 @@
 
 namespace cmcp::sandbox {
 
-/// Finds shared libraries where the dynamic loader would: the file's own search path, /etc/ld.so.conf, the loader's folders.
+/// Finds shared libraries where the dynamic loader would: the file's own search path, /etc/ld.so.conf, the loader's
+/// folders.
 class library_search {
 public:
     library_search();

@@ -59,12 +59,25 @@ public:
 
     layers all() const
     {
-        return {user_namespace(), pid_namespace(),    mount_namespace(), network_namespace(),
-                plain_namespace("ipc_namespace", "ipc"), uts_namespace(),
-                plain_namespace("cgroup_namespace", "cgroup"), plain_namespace("time_namespace", "time"),
-                seccomp(),        landlock(),         capabilities(),    no_new_privs(),
-                rlimits(),        cgroup(),           watchdog(),        own_uid(),
-                private_proc(),   apparmor(),         firejail()};
+        return {user_namespace(),
+                pid_namespace(),
+                mount_namespace(),
+                network_namespace(),
+                plain_namespace("ipc_namespace", "ipc"),
+                uts_namespace(),
+                plain_namespace("cgroup_namespace", "cgroup"),
+                plain_namespace("time_namespace", "time"),
+                seccomp(),
+                landlock(),
+                capabilities(),
+                no_new_privs(),
+                rlimits(),
+                cgroup(),
+                watchdog(),
+                own_uid(),
+                private_proc(),
+                apparmor(),
+                firejail()};
     }
 
 private:
@@ -80,7 +93,9 @@ private:
     layer plain_namespace(std::string name, std::string_view kind, std::string detail = "a namespace of its own") const
     {
         const auto own = differs(kind);
-        if (!own) return off(std::move(name), "it cannot be compared: there is no /proc and the kernel is too old to tell otherwise");
+        if (!own)
+            return off(std::move(name),
+                       "it cannot be compared: there is no /proc and the kernel is too old to tell otherwise");
         return *own ? on(std::move(name), std::move(detail)) : off(std::move(name), "shared with the launcher");
     }
 
@@ -119,7 +134,8 @@ private:
         if (found.is != state::on) return found;
         if (!is_true(network, "unreachable")) return off("network_namespace", "there is a route to addresses outside");
         const json::value* interfaces = network.if_contains("interfaces");
-        if (interfaces == nullptr || !interfaces->is_array()) return off("network_namespace", "its interfaces are unknown");
+        if (interfaces == nullptr || !interfaces->is_array())
+            return off("network_namespace", "its interfaces are unknown");
         for (const json::value& name : interfaces->get_array())
             if (!name.is_string() || name.get_string() != "lo")
                 return off("network_namespace", "it has interfaces besides loopback: " + json::serialize(name));
@@ -136,7 +152,8 @@ private:
             if (!is_true(refused, name)) open.emplace_back(name);
         if (refused.empty()) return degraded("seccomp", "a filter is in force; what it refuses was not tried");
         if (!open.empty()) return degraded("seccomp", "not refused: " + list(open));
-        return on("seccomp", "an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
+        return on("seccomp",
+                  "an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
     }
 
     layer landlock() const
@@ -153,9 +170,11 @@ private:
     layer capabilities() const
     {
         const json::object& found = part(inside_, "capabilities");
-        if (number(found, "held") != 0 || number(found, "ambient") != 0) return off("capabilities", "a run holds capabilities");
+        if (number(found, "held") != 0 || number(found, "ambient") != 0)
+            return off("capabilities", "a run holds capabilities");
         if (number(found, "bounding") != 0)
-            return degraded("capabilities", "none is held; the bounding set is not empty, so only no_new_privs keeps them away");
+            return degraded("capabilities",
+                            "none is held; the bounding set is not empty, so only no_new_privs keeps them away");
         return on("capabilities", "none, and none can be gained");
     }
 
@@ -173,7 +192,8 @@ private:
             if (number(found, name).value_or(-1) < 0) open.emplace_back(name);
         for (std::string_view name : {"core", "msgqueue"})
             if (number(found, name) != 0) open.emplace_back(name);
-        if (open.empty()) return on("rlimits", "processor time, file size, open files, processes, core files, message queues");
+        if (open.empty())
+            return on("rlimits", "processor time, file size, open files, processes, core files, message queues");
         constexpr std::size_t all = 6;
         if (open.size() == all) return off("rlimits", "no limit is in force");
         return degraded("rlimits", "not limited: " + list(open));
@@ -198,7 +218,8 @@ private:
         const auto outside = number(part(inside_, "identity"), "outside_uid").value_or(-1);
         const auto launcher = number(launcher_, "uid").value_or(-1);
         if (outside < 0 || launcher < 0) return off("own_uid", "the user outside cannot be seen without /proc");
-        if (outside == launcher) return off("own_uid", "a run is the server's user outside: without privilege there is no other");
+        if (outside == launcher)
+            return off("own_uid", "a run is the server's user outside: without privilege there is no other");
         return on("own_uid", "user " + std::to_string(outside) + " outside");
     }
 
@@ -206,9 +227,11 @@ private:
     {
         const json::object& proc = part(inside_, "proc");
         if (proc.empty()) return off("private_proc", "nobody looked");
-        if (!is_true(proc, "there")) return degraded("private_proc", "there is no /proc: this place refuses a fresh one");
+        if (!is_true(proc, "there"))
+            return degraded("private_proc", "there is no /proc: this place refuses a fresh one");
         if (!is_true(proc, "own")) return off("private_proc", "/proc shows another PID namespace");
-        if (is_true(proc, "system_settings")) return degraded("private_proc", "own processes only, but kernel settings are visible");
+        if (is_true(proc, "system_settings"))
+            return degraded("private_proc", "own processes only, but kernel settings are visible");
         return on("private_proc", "own processes only, no kernel settings");
     }
 
@@ -229,6 +252,9 @@ private:
 
 }  // namespace
 
-layers evaluate_probe(const json::object& inside, const json::object& launcher) { return comparison(inside, launcher).all(); }
+layers evaluate_probe(const json::object& inside, const json::object& launcher)
+{
+    return comparison(inside, launcher).all();
+}
 
 }  // namespace cmcp::sandbox

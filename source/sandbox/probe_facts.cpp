@@ -32,8 +32,9 @@ struct namespace_kind {
 
 constexpr unsigned long pidfd_io(unsigned n) { return _IO(0xff, n); }
 
-constexpr namespace_kind kinds[] = {{"cgroup", pidfd_io(1)}, {"ipc", pidfd_io(2)},  {"mnt", pidfd_io(3)}, {"net", pidfd_io(4)},
-                                    {"pid", pidfd_io(5)},    {"time", pidfd_io(7)}, {"user", pidfd_io(9)}, {"uts", pidfd_io(10)}};
+constexpr namespace_kind kinds[] = {{"cgroup", pidfd_io(1)}, {"ipc", pidfd_io(2)}, {"mnt", pidfd_io(3)},
+                                    {"net", pidfd_io(4)},    {"pid", pidfd_io(5)}, {"time", pidfd_io(7)},
+                                    {"user", pidfd_io(9)},   {"uts", pidfd_io(10)}};
 
 std::uint64_t namespace_inode(const namespace_kind& kind)
 {
@@ -45,7 +46,8 @@ std::uint64_t namespace_inode(const namespace_kind& kind)
     return opened && ::fstat(opened.get(), &found) == 0 ? found.st_ino : 0;
 }
 
-// Rules are for good, so a child tries. Each level needs a rule set that handles something; nothing needs to be allowed.
+// Rules are for good, so a child tries. Each level needs a rule set that handles something; nothing needs to be
+// allowed.
 int count_landlock_levels()
 {
     const std::uint64_t handled[] = {1};
@@ -78,7 +80,8 @@ json::array interfaces_up()
     json::array names;
     unique_fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     for (int index = 1; socket && index != highest_index; ++index) {
-        ifreq interface {};
+        ifreq interface {
+        };
         interface.ifr_ifindex = index;
         if (::ioctl(socket.get(), SIOCGIFNAME, &interface) == 0 && is_up(socket.get(), interface))
             names.emplace_back(interface.ifr_name);

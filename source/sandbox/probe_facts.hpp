@@ -7,7 +7,8 @@ namespace cmcp::sandbox {
 /// Kind ("user", "pid", …) to inode number of each namespace of this process; a kind that cannot be read is left out.
 json::object namespace_facts();
 
-/// How many Landlock rule sets can still be put on this process (the kernel's limit is 16); -1 where that cannot be known.
+/// How many Landlock rule sets can still be put on this process (the kernel's limit is 16); -1 where that cannot be
+/// known.
 int landlock_levels_left();
 
 /// Names of calls that every run must be refused, to true when this process was refused them.

@@ -25,7 +25,7 @@ constexpr std::string_view loaded_by_name[] = {"libgcc_s.so.1", "libnss_files.so
 
 // Data only; small programs misbehave without them.
 constexpr std::string_view shown_to_all[] = {"/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8", "/usr/share/zoneinfo",
-                                             "/usr/share/terminfo",    "/usr/lib/terminfo"};
+                                             "/usr/share/terminfo", "/usr/lib/terminfo"};
 
 // Where these are links into /usr, programs and the loader are often named by them.
 constexpr std::string_view linked_folders[] = {"/bin", "/sbin", "/lib", "/lib64"};
@@ -34,11 +34,21 @@ constexpr std::string_view linked_folders[] = {"/bin", "/sbin", "/lib", "/lib64"
 const std::multimap<std::string, std::string, std::less<>>& own_folders()
 {
     static const std::multimap<std::string, std::string, std::less<>> table{
-        {"git", "/usr/share/git-core"}, {"file", "/usr/share/misc"},     {"file", "/usr/lib/file"},
-        {"perl", "/usr/share/perl"},    {"perl", "/usr/share/perl5"},    {"perl", "*/perl"},
-        {"perl", "*/perl5"},            {"perl", "*/perl-base"},         {"gawk", "*/gawk"},
-        {"gawk", "/usr/share/awk"},     {"node", "/usr/share/nodejs"},   {"node", "/usr/share/node_modules"},
-        {"jq", "/usr/share/jq"},        {"ruby", "/usr/lib/ruby"},       {"ruby", "*/ruby"},
+        {"git", "/usr/share/git-core"},
+        {"file", "/usr/share/misc"},
+        {"file", "/usr/lib/file"},
+        {"perl", "/usr/share/perl"},
+        {"perl", "/usr/share/perl5"},
+        {"perl", "*/perl"},
+        {"perl", "*/perl5"},
+        {"perl", "*/perl-base"},
+        {"gawk", "*/gawk"},
+        {"gawk", "/usr/share/awk"},
+        {"node", "/usr/share/nodejs"},
+        {"node", "/usr/share/node_modules"},
+        {"jq", "/usr/share/jq"},
+        {"ruby", "/usr/lib/ruby"},
+        {"ruby", "*/ruby"},
     };
     return table;
 }
@@ -93,7 +103,8 @@ public:
         std::erase_if(links_, [&](const auto& link) { return is_shown(link.first); });
         const std::set<std::string> all = directories_;
         std::erase_if(directories_, [&](const std::string& path) { return lies_in(path, all); });
-        return {list(programs_), list(libraries_), list(directories_), {links_.begin(), links_.end()}, std::move(unknown)};
+        return {
+            list(programs_), list(libraries_), list(directories_), {links_.begin(), links_.end()}, std::move(unknown)};
     }
 
 private:
@@ -164,7 +175,8 @@ private:
         add_folder((prefix / "lib/python3").string());
         add_folder("/usr/local/lib/" + version);
         std::vector<std::string> added;
-        std::set_difference(directories_.begin(), directories_.end(), before.begin(), before.end(), std::back_inserter(added));
+        std::set_difference(directories_.begin(), directories_.end(), before.begin(), before.end(),
+                            std::back_inserter(added));
         for (const std::string& folder : added) add_modules(folder);
     }
 
@@ -173,7 +185,8 @@ private:
     {
         const auto options = fs::directory_options::skip_permission_denied;
         std::error_code ended;
-        for (fs::recursive_directory_iterator at(folder, options, ended), end; !ended && at != end; at.increment(ended)) {
+        for (fs::recursive_directory_iterator at(folder, options, ended), end; !ended && at != end;
+             at.increment(ended)) {
             if (at->path().extension() != ".so" || !at->is_regular_file()) continue;
             try {
                 add_needed(at->path().string());

@@ -8,18 +8,19 @@
 
 namespace cmcp::sandbox {
 
-/// The files that make up an allow-list of programs. Every path is absolute, free of symlinks outside, and has the same name
-/// inside. Make the links first: they include /bin, /sbin, /lib and /lib64 where these lead into /usr.
+/// The files that make up an allow-list of programs. Every path is absolute, free of symlinks outside, and has the same
+/// name inside. Make the links first: they include /bin, /sbin, /lib and /lib64 where these lead into /usr.
 struct view_files {
-    std::vector<std::string> programs;      ///< regular files to show and allow to execute
-    std::vector<std::string> libraries;     ///< shared libraries and the ELF interpreter: show, allow to execute
-    std::vector<std::string> directories;   ///< folders to show whole, read-only: standard library, locale
-    std::vector<std::pair<std::string, std::string>> links;  ///< (path inside, target): symlinks to make, as absolute targets
-    std::vector<std::string> unknown;       ///< names that no folder of PATH has, or that cannot be loaded
+    std::vector<std::string> programs;     ///< regular files to show and allow to execute
+    std::vector<std::string> libraries;    ///< shared libraries and the ELF interpreter: show, allow to execute
+    std::vector<std::string> directories;  ///< folders to show whole, read-only: standard library, locale
+    std::vector<std::pair<std::string, std::string>>
+        links;                         ///< (path inside, target): symlinks to make, as absolute targets
+    std::vector<std::string> unknown;  ///< names that no folder of PATH has, or that cannot be loaded
 };
 
-/// Looks `view.names` up in /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin and collects what they load. `interpreters` are the
-/// absolute programs that the run itself needs: they are added as if listed, python with its standard library.
+/// Looks `view.names` up in /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin and collects what they load. `interpreters`
+/// are the absolute programs that the run itself needs: they are added as if listed, python with its standard library.
 view_files resolve_view(const program_view& view, const std::vector<std::string>& interpreters);
 
 }  // namespace cmcp::sandbox

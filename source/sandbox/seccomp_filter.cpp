@@ -93,20 +93,18 @@ sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t when_true,
                     static_cast<std::uint8_t>(when_false));
 }
 
-sock_filter fail(int error)
-{
-    return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error));
-}
+sock_filter fail(int error) { return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
 
-// What libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers that nobody
-// knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
+// What libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers that
+// nobody knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
 std::vector<sock_filter> prologue()
 {
     constexpr std::size_t low_half = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
     constexpr std::size_t before_ioctls = 7;
     const auto requests = refused_ioctls();
     const std::size_t n = requests.size();
-    const std::size_t end = before_ioctls + 1 + n + 1;  // the index of the first instruction after the prologue, less its last
+    const std::size_t end =
+        before_ioctls + 1 + n + 1;  // the index of the first instruction after the prologue, less its last
     std::vector<sock_filter> code;
     auto skip = [&] { return end - code.size(); };
     code.push_back(load(offsetof(seccomp_data, arch)));

@@ -13,19 +13,21 @@ namespace cmcp::sandbox {
 namespace {
 
 // What C libraries, shells, Git, CPython, numpy, Node and compilers use. Left out on purpose: whatever makes or enters
-// namespaces and mounts, looks into other processes, loads code into the kernel, sets clocks, keys, quota or swap, opens
-// files by handle, and the large, often broken interfaces (io_uring, bpf, perf, userfaultfd).
+// namespaces and mounts, looks into other processes, loads code into the kernel, sets clocks, keys, quota or swap,
+// opens files by handle, and the large, often broken interfaces (io_uring, bpf, perf, userfaultfd).
+// clang-format off
 constexpr std::string_view allowed[] = {
     // files
-    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "lseek", "close",
-    "close_range", "dup", "dup2", "dup3", "fcntl", "flock", "stat", "fstat", "lstat", "newfstatat", "statx", "access",
-    "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "rename",
-    "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir",
-    "truncate", "ftruncate", "fallocate", "fadvise64", "readahead", "sync", "syncfs", "fsync", "fdatasync",
-    "sync_file_range", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "umask",
-    "statfs", "fstatfs", "sendfile", "splice", "tee", "vmsplice", "copy_file_range", "ioctl", "getxattr", "lgetxattr",
-    "fgetxattr", "listxattr", "llistxattr", "flistxattr", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
-    "lremovexattr", "fremovexattr", "inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
+    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "lseek",
+    "close", "close_range", "dup", "dup2", "dup3", "fcntl", "flock", "stat", "fstat", "lstat", "newfstatat", "statx",
+    "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir",
+    "fchdir", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat",
+    "mkdir", "mkdirat", "rmdir", "truncate", "ftruncate", "fallocate", "fadvise64", "readahead", "sync", "syncfs",
+    "fsync", "fdatasync", "sync_file_range", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat",
+    "futimesat", "umask", "statfs", "fstatfs", "sendfile", "splice", "tee", "vmsplice", "copy_file_range", "ioctl",
+    "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "setxattr", "lsetxattr",
+    "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "inotify_init", "inotify_init1", "inotify_add_watch",
+    "inotify_rm_watch",
     // waiting
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "signalfd", "signalfd4", "timerfd_create", "timerfd_settime",
@@ -36,13 +38,14 @@ constexpr std::string_view allowed[] = {
     "munlock", "munlockall", "pkey_alloc", "pkey_free", "pkey_mprotect", "membarrier", "get_mempolicy",
     "set_mempolicy", "mbind",
     // processes and threads
-    "fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "kill", "tkill", "tgkill", "getpid",
-    "getppid", "gettid", "getpgid", "getpgrp", "getsid", "setpgid", "setsid", "pidfd_open", "pidfd_send_signal",
-    "set_tid_address", "set_robust_list", "get_robust_list", "futex", "futex_waitv", "rseq", "arch_prctl", "prctl",
-    "restart_syscall", "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_setparam",
-    "sched_getscheduler", "sched_setscheduler", "sched_getattr", "sched_setattr", "sched_get_priority_max",
-    "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "setpriority", "ioprio_get", "ioprio_set",
-    "getrlimit", "setrlimit", "prlimit64", "getrusage", "times", "sysinfo", "uname", "getcpu", "getrandom",
+    "fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "kill", "tkill", "tgkill",
+    "getpid", "getppid", "gettid", "getpgid", "getpgrp", "getsid", "setpgid", "setsid", "pidfd_open",
+    "pidfd_send_signal", "set_tid_address", "set_robust_list", "get_robust_list", "futex", "futex_waitv", "rseq",
+    "arch_prctl", "prctl", "restart_syscall", "sched_yield", "sched_getaffinity", "sched_setaffinity",
+    "sched_getparam", "sched_setparam", "sched_getscheduler", "sched_setscheduler", "sched_getattr", "sched_setattr",
+    "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "setpriority",
+    "ioprio_get", "ioprio_set", "getrlimit", "setrlimit", "prlimit64", "getrusage", "times", "sysinfo", "uname",
+    "getcpu", "getrandom",
     // signals
     "rt_sigaction", "rt_sigprocmask", "rt_sigpending", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
     "rt_sigqueueinfo", "rt_tgsigqueueinfo", "sigaltstack", "pause", "alarm", "getitimer", "setitimer",
@@ -60,6 +63,7 @@ constexpr std::string_view allowed[] = {
     "shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
     "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr",
 };
+// clang-format on
 
 constexpr std::uint32_t tiocsti = 0x5412, tioclinux = 0x541c, tioccons = 0x541d;
 constexpr std::array<std::uint32_t, 3> terminal_requests{tiocsti, tioclinux, tioccons};

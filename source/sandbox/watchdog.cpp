@@ -2,13 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ std::string read_text(int directory, const std::string& path)
     return text;
 }
 
-std::vector<std::string> process_names(int directory)
+// The entries of a folder whose names begin with a digit from `first` on.
+std::vector<std::string> names_in(int directory, char first)
 {
     std::vector<std::string> names;
     const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -35,8 +37,15 @@ std::vector<std::string> process_names(int directory)
     if (!entries) return names;
     while (const dirent* entry = ::readdir(entries.get())) {
         const std::string_view name = entry->d_name;
-        if (name[0] >= '1' && name[0] <= '9' && name != "1") names.emplace_back(name);
+        if (name[0] >= first && name[0] <= '9') names.emplace_back(name);
     }
+    return names;
+}
+
+std::vector<std::string> process_names(int directory)
+{
+    auto names = names_in(directory, '1');
+    std::erase(names, "1");   // the reaper
     return names;
 }
 
@@ -61,13 +70,39 @@ std::uint64_t field(std::string_view text, std::string_view name)
     return at == std::string_view::npos ? 0 : std::strtoull(text.data() + at + name.size(), nullptr, 10) * 1024;
 }
 
+struct own_memory {
+    std::uint64_t anonymous = 0;
+    std::uint64_t shared = 0;
+};
+
 // Pages shared with others count in proportion; pages of program files are not the run's own.
-std::uint64_t own_bytes(int directory, const std::string& process)
+own_memory own_bytes(int directory, const std::string& process)
 {
     const std::string exact = read_text(directory, process + "/smaps_rollup");
-    if (!exact.empty()) return field(exact, "\nPss_Anon:") + field(exact, "\nPss_Shmem:") + field(exact, "\nSwapPss:");
+    if (!exact.empty())
+        return {field(exact, "\nPss_Anon:") + field(exact, "\nSwapPss:"), field(exact, "\nPss_Shmem:")};
     const std::string rough = read_text(directory, process + "/status");
-    return field(rough, "\nRssAnon:") + field(rough, "\nRssShmem:");
+    return {field(rough, "\nRssAnon:"), field(rough, "\nRssShmem:")};
+}
+
+// The kernel's own file system where memfd_create puts its files.
+dev_t device_of_anonymous_files()
+{
+    const unique_fd any(::memfd_create("device", MFD_CLOEXEC));
+    struct stat status{};
+    return any && ::fstat(any.get(), &status) == 0 ? status.st_dev : 0;
+}
+
+void add_anonymous_files(int directory, const std::string& process, std::map<ino_t, std::uint64_t>& found)
+{
+    static const dev_t device = device_of_anonymous_files();
+    const unique_fd folder(::openat(directory, (process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return;
+    for (const auto& name : names_in(folder.get(), '0')) {
+        struct stat status{};
+        if (::fstatat(folder.get(), name.c_str(), &status, 0) == 0 && status.st_dev == device)
+            found[status.st_ino] = static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
 }
 
 std::uint64_t bytes_used(const unique_fd& file_system)
@@ -86,20 +121,39 @@ usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd sha
 
 std::uint64_t usage_meter::files_in_memory() const { return bytes_used(temporary_) + bytes_used(shared_); }
 
-usage usage_meter::measure(std::uint64_t limit) const
+// What is written to a memfd need not be mapped by anyone. Looking through all descriptors costs more than the rest.
+std::uint64_t usage_meter::anonymous_files(const std::vector<std::string>& processes)
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (now < count_again_) return anonymous_files_;
+    count_again_ = now + std::chrono::milliseconds(50);
+    std::map<ino_t, std::uint64_t> found;
+    for (const auto& name : processes) add_anonymous_files(processes_.get(), name, found);
+    anonymous_files_ = 0;
+    for (const auto& [inode, bytes] : found) anonymous_files_ += bytes;
+    return anonymous_files_;
+}
+
+usage usage_meter::measure(std::uint64_t limit)
 {
     usage now;
     if (!processes_) return now;
     const auto names = process_names(processes_.get());
     const std::uint64_t files = files_in_memory();
-    now.memory = files;
+    const std::uint64_t unmapped = anonymous_files(names);
+    now.memory = files + unmapped;
     for (const auto& name : names) {
         now.memory += resident_bytes(processes_.get(), name);
         now.processes += threads(processes_.get(), name);
     }
     if (now.memory <= limit) return now;
-    now.memory = files;
-    for (const auto& name : names) now.memory += own_bytes(processes_.get(), name);
+    own_memory total;
+    for (const auto& name : names) {
+        const own_memory own = own_bytes(processes_.get(), name);
+        total.anonymous += own.anonymous;
+        total.shared += own.shared;
+    }
+    now.memory = files + total.anonymous + std::max(total.shared, unmapped);   // a memfd that is mapped is in both
     return now;
 }
 

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -25,16 +27,19 @@ public:
 
     /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
     /// the exact proportional figures are read.
-    usage measure(std::uint64_t limit) const;
+    usage measure(std::uint64_t limit);
 
     explicit operator bool() const { return static_cast<bool>(processes_); }
 
 private:
     std::uint64_t files_in_memory() const;
+    std::uint64_t anonymous_files(const std::vector<std::string>& processes);
 
     unique_fd processes_;
     unique_fd temporary_;
     unique_fd shared_;
+    std::uint64_t anonymous_files_ = 0;   ///< as last counted
+    std::chrono::steady_clock::time_point count_again_{};
 };
 
 /// When to look again: soon where little is left (memory can be filled by some 4 GB a second), at most every 50 ms.

@@ -1,9 +1,8 @@
 #include "test/managers/file_support.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <thread>
-
-#include <stdio.h>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -46,7 +45,7 @@ struct swapped_folder : file_scene {
     }
 };
 
-constexpr int rounds = 3000;
+constexpr int rounds = 1000;
 
 }  // namespace
 

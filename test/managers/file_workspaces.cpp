@@ -8,8 +8,6 @@
 
 #include <fcntl.h>
 
-#include <future>
-
 using namespace cmcp;
 using namespace cmcp::test;
 

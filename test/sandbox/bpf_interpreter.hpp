@@ -21,13 +21,25 @@ inline std::uint32_t run_bpf(const std::vector<sock_filter>& code, const seccomp
                 if (i.k % 4 != 0 || i.k + 4 > sizeof call) throw std::runtime_error("a load outside of the call");
                 std::memcpy(&a, reinterpret_cast<const char*>(&call) + i.k, sizeof a);
                 break;
-            case BPF_ALU | BPF_AND | BPF_K: a &= i.k; break;
-            case BPF_JMP | BPF_JA: at += i.k; break;
-            case BPF_JMP | BPF_JEQ | BPF_K: at += a == i.k ? i.jt : i.jf; break;
-            case BPF_JMP | BPF_JGE | BPF_K: at += a >= i.k ? i.jt : i.jf; break;
-            case BPF_JMP | BPF_JGT | BPF_K: at += a > i.k ? i.jt : i.jf; break;
-            case BPF_RET | BPF_K: return i.k;
-            default: throw std::runtime_error("an instruction that is not known here");
+            case BPF_ALU | BPF_AND | BPF_K:
+                a &= i.k;
+                break;
+            case BPF_JMP | BPF_JA:
+                at += i.k;
+                break;
+            case BPF_JMP | BPF_JEQ | BPF_K:
+                at += a == i.k ? i.jt : i.jf;
+                break;
+            case BPF_JMP | BPF_JGE | BPF_K:
+                at += a >= i.k ? i.jt : i.jf;
+                break;
+            case BPF_JMP | BPF_JGT | BPF_K:
+                at += a > i.k ? i.jt : i.jf;
+                break;
+            case BPF_RET | BPF_K:
+                return i.k;
+            default:
+                throw std::runtime_error("an instruction that is not known here");
         }
     }
     throw std::runtime_error("the program ends without an answer");

@@ -5,7 +5,8 @@
 
 namespace cmcp::test {
 
-/// Runs `body` in a forked child and returns what it returned (0 to 125); -1 when a signal ended it. No assertions inside.
+/// Runs `body` in a forked child and returns what it returned (0 to 125); -1 when a signal ended it. No assertions
+/// inside.
 template <class Body>
 int in_child(Body body)
 {

@@ -37,7 +37,8 @@ struct folders {
 
     landlock_rules rules() const
     {
-        return {{"/usr", "/lib", "/lib64"}, {(root / "readable").string()}, {(root / "open").string(), "/nowhere/at/all"}};
+        return {
+            {"/usr", "/lib", "/lib64"}, {(root / "readable").string()}, {(root / "open").string(), "/nowhere/at/all"}};
     }
     std::string at(const char* path) const { return (root / path).string(); }
 
@@ -81,15 +82,15 @@ TEST_CASE("Landlock lets a program be executed only where a rule says so")
     if (skip()) return;
     const folders f;
     CHECK(test::in_child([&] {
-        if (!apply_landlock(f.rules())) return 2;
-        ::execl(f.at("open/true").c_str(), "true", nullptr);
-        return errno == EACCES ? 0 : 3;
-    }) == 0);
+              if (!apply_landlock(f.rules())) return 2;
+              ::execl(f.at("open/true").c_str(), "true", nullptr);
+              return errno == EACCES ? 0 : 3;
+          }) == 0);
     CHECK(test::in_child([&] {
-        if (!apply_landlock(f.rules())) return 2;
-        ::execl("/usr/bin/true", "true", nullptr);
-        return 3;
-    }) == 0);
+              if (!apply_landlock(f.rules())) return 2;
+              ::execl("/usr/bin/true", "true", nullptr);
+              return 3;
+          }) == 0);
 }
 
 TEST_CASE("Landlock keeps signals inside from version 6 on")
@@ -117,8 +118,8 @@ TEST_CASE("dropped capabilities do not come back with an exec")
 {
     const int answer = test::in_child([] {
         if (!drop_all_capabilities()) return 2;
-        ::execl("/bin/sh", "sh", "-c", "grep -Eq '^CapEff:.0*$' /proc/self/status && grep -Eq '^CapPrm:.0*$' /proc/self/status",
-                nullptr);
+        ::execl("/bin/sh", "sh", "-c",
+                "grep -Eq '^CapEff:.0*$' /proc/self/status && grep -Eq '^CapPrm:.0*$' /proc/self/status", nullptr);
         return 3;
     });
     CHECK(answer == 0);

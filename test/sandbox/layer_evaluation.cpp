@@ -17,7 +17,8 @@ using state = layer::state;
 json::object launcher()
 {
     return json::parse(R"({"namespaces":{"user":1,"pid":2,"mnt":3,"net":4,"ipc":5,"uts":6,"cgroup":7,"time":8},
-        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true})").get_object();
+        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true})")
+        .get_object();
 }
 
 json::object inside()
@@ -28,7 +29,8 @@ json::object inside()
         "capabilities":{"held":0,"bounding":0,"ambient":0},"network":{"interfaces":["lo"],"unreachable":true},
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
         "proc":{"there":true,"own":true,"system_settings":false},"root_read_only":true,"apparmor":"",
-        "landlock_levels":15})").get_object();
+        "landlock_levels":15})")
+        .get_object();
 }
 
 layer find(const layers& all, std::string_view name)
@@ -38,7 +40,10 @@ layer find(const layers& all, std::string_view name)
     return *at;
 }
 
-state judged(const json::object& facts, std::string_view name) { return find(evaluate_probe(facts, launcher()), name).is; }
+state judged(const json::object& facts, std::string_view name)
+{
+    return find(evaluate_probe(facts, launcher()), name).is;
+}
 
 json::object changed(std::string_view pointer, json::value to)
 {
@@ -97,7 +102,8 @@ TEST_CASE("a probe outside of any sandbox is not taken for one")
     REQUIRE(got > 0);
     text.resize(static_cast<std::size_t>(got));
     const layers found = evaluate_probe(json::parse(text).get_object(), launcher_facts());
-    for (const char* name : {"user_namespace", "pid_namespace", "mount_namespace", "network_namespace", "landlock", "cgroup"}) {
+    for (const char* name :
+         {"user_namespace", "pid_namespace", "mount_namespace", "network_namespace", "landlock", "cgroup"}) {
         INFO(name);
         CHECK(find(found, name).is == state::off);
     }

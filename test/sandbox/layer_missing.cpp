@@ -41,7 +41,8 @@ TEST_CASE("limits need rlimits and either a cgroup or a watchdog, and degraded c
 
 TEST_CASE("a degraded, unasked, unknown or absent layer counts as missing")
 {
-    CHECK(missing(with({"network_namespace"}, {"seccomp"}), {"no_network", "seccomp", "apparmor", "landlock", "magic"}) ==
-          names{"seccomp", "apparmor", "landlock", "magic"});
+    CHECK(
+        missing(with({"network_namespace"}, {"seccomp"}), {"no_network", "seccomp", "apparmor", "landlock", "magic"}) ==
+        names{"seccomp", "apparmor", "landlock", "magic"});
     CHECK(missing({}, {}).empty());
 }

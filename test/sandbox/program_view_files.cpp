@@ -21,7 +21,8 @@ bool has(const std::vector<std::string>& list, const std::string& path)
 
 bool has_named(const std::vector<std::string>& list, std::string_view part)
 {
-    return std::any_of(list.begin(), list.end(), [&](const std::string& path) { return path.find(part) != std::string::npos; });
+    return std::any_of(list.begin(), list.end(),
+                       [&](const std::string& path) { return path.find(part) != std::string::npos; });
 }
 
 struct folder {
@@ -79,7 +80,8 @@ TEST_CASE("a program that is reached by symlinks keeps its name inside")
 
 TEST_CASE("names that no folder has, and names that are paths, are reported as unknown")
 {
-    const view_files files = resolve_view({false, {"ls", "no-such-program", "../bin/id", "", ".", "cd"}}, {"/usr/bin/bash"});
+    const view_files files =
+        resolve_view({false, {"ls", "no-such-program", "../bin/id", "", ".", "cd"}}, {"/usr/bin/bash"});
     CHECK(files.unknown == std::vector<std::string>{"no-such-program", "../bin/id", "", ".", "cd"});
     CHECK_FALSE(has_named(files.programs, "/id"));
 }

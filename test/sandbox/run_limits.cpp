@@ -85,6 +85,23 @@ TEST_CASE("anonymous shared memory counts as memory of the run")
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
+TEST_CASE("files in anonymous memory count as memory of the run")
+{
+    stage s;
+    auto wanted = s.python("import os, time\nfor i in range(12):\n  fd = os.memfd_create('x')\n  os.write(fd, b'x' * (25 << 20))\n"
+                           "time.sleep(20)");
+    wanted.limits.memory = 128 << 20;
+    CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
+}
+
+TEST_CASE("System V shared memory, which nothing could count, is refused")
+{
+    stage s;
+    s.run(s.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+                   "print(libc.shmget(0, 4096, 0o1600), libc.msgget(0, 0o1600))"));
+    CHECK(s.output.out == "-1 -1\n");
+}
+
 TEST_CASE("a fork bomb is bounded and gone after its timeout")
 {
     stage s;

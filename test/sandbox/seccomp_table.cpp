@@ -58,15 +58,19 @@ constexpr std::uint64_t high_bits = 0xdeadbeef00000000;
 
 TEST_CASE("the filter refuses every call that leads out of a sandbox")
 {
+    // clang-format off
     const char* const forbidden[] = {
         "unshare", "setns", "mount", "umount2", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick",
         "mount_setattr", "pivot_root", "chroot", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
         "pidfd_getfd", "kcmp", "bpf", "perf_event_open", "keyctl", "add_key", "request_key", "userfaultfd",
-        "open_by_handle_at", "name_to_handle_at", "io_uring_setup", "io_uring_enter", "io_uring_register", "kexec_load",
-        "kexec_file_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "reboot", "settimeofday",
-        "clock_settime", "clock_adjtime", "adjtimex", "acct", "quotactl", "quotactl_fd", "syslog", "sethostname",
-        "setdomainname", "iopl", "ioperm", "modify_ldt", "fanotify_init", "fanotify_mark", "move_pages", "migrate_pages",
-        "lookup_dcookie", "vhangup", "nfsservctl", "_sysctl", "uselib", "ustat", "sysfs", "memfd_secret"};
+        "open_by_handle_at", "name_to_handle_at", "io_uring_setup", "io_uring_enter", "io_uring_register",
+        "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff",
+        "reboot", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "acct", "quotactl", "quotactl_fd",
+        "syslog", "sethostname", "setdomainname", "iopl", "ioperm", "modify_ldt", "fanotify_init", "fanotify_mark",
+        "move_pages", "migrate_pages", "lookup_dcookie", "vhangup", "nfsservctl", "_sysctl", "uselib", "ustat",
+        "sysfs", "memfd_secret",
+    };
+    // clang-format on
     for (const char* name : forbidden) {
         const int number = seccomp_syscall_resolve_name(name);
         if (number < 0) continue;  // not a call of this architecture
@@ -78,14 +82,18 @@ TEST_CASE("the filter refuses every call that leads out of a sandbox")
 
 TEST_CASE("the filter lets through what shells, interpreters and compilers need")
 {
+    // clang-format off
     const char* const needed[] = {
-        "read", "write", "openat", "close", "fstat", "newfstatat", "statx", "mmap", "mprotect", "munmap", "brk", "futex",
-        "rt_sigaction", "rt_sigprocmask", "execve", "exit_group", "wait4", "waitid", "pipe2", "dup3", "fcntl", "getdents64",
-        "getcwd", "chdir", "unlinkat", "renameat2", "mkdirat", "epoll_create1", "epoll_ctl", "epoll_pwait", "eventfd2",
-        "timerfd_create", "getrandom", "memfd_create", "sched_getaffinity", "sched_yield", "prlimit64", "set_robust_list",
-        "rseq", "prctl", "clock_gettime", "clock_nanosleep", "uname", "sysinfo", "getuid", "setpgid", "setsid", "kill",
-        "tgkill", "pidfd_open", "bind", "connect", "listen", "accept4", "sendmsg", "recvmsg", "shmget", "semget",
-        "copy_file_range", "splice", "inotify_add_watch", "ioctl", "flock", "fallocate", "membarrier", "get_mempolicy"};
+        "read", "write", "openat", "close", "fstat", "newfstatat", "statx", "mmap", "mprotect", "munmap", "brk",
+        "futex", "rt_sigaction", "rt_sigprocmask", "execve", "exit_group", "wait4", "waitid", "pipe2", "dup3",
+        "fcntl", "getdents64", "getcwd", "chdir", "unlinkat", "renameat2", "mkdirat", "epoll_create1", "epoll_ctl",
+        "epoll_pwait", "eventfd2", "timerfd_create", "getrandom", "memfd_create", "sched_getaffinity", "sched_yield",
+        "prlimit64", "set_robust_list", "rseq", "prctl", "clock_gettime", "clock_nanosleep", "uname", "sysinfo",
+        "getuid", "setpgid", "setsid", "kill", "tgkill", "pidfd_open", "bind", "connect", "listen", "accept4",
+        "sendmsg", "recvmsg", "shmget", "semget", "copy_file_range", "splice", "inotify_add_watch", "ioctl", "flock",
+        "fallocate", "membarrier", "get_mempolicy",
+    };
+    // clang-format on
     for (const char* name : needed) {
         INFO(name);
         CHECK(allowed(seccomp_syscall_resolve_name(name)));
@@ -95,8 +103,10 @@ TEST_CASE("the filter lets through what shells, interpreters and compilers need"
 TEST_CASE("the filter lets clone make threads and processes but no namespaces")
 {
     CHECK(allowed(SYS_clone, {SIGCHLD}));
-    CHECK(allowed(SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS}));
-    for (std::uint64_t flag : {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET}) {
+    CHECK(allowed(SYS_clone,
+                  {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS}));
+    for (std::uint64_t flag :
+         {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET}) {
         INFO(flag);
         CHECK(error_of(SYS_clone, {flag | SIGCHLD}) == EPERM);
         CHECK(error_of(SYS_clone, {high_bits | flag | SIGCHLD}) == EPERM);
@@ -113,8 +123,10 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols")
                 const bool stream = type == SOCK_STREAM && (protocol == 0 || protocol == 6);
                 const bool datagram = type == SOCK_DGRAM && (protocol == 0 || protocol == 17);
                 const bool expected = internet && (stream || datagram);
-                if (allowed(SYS_socket, {family, type, protocol}) != expected) FAIL(family << " " << type << " " << protocol);
-                if (!internet && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT) FAIL("family " << family);
+                if (allowed(SYS_socket, {family, type, protocol}) != expected)
+                    FAIL(family << " " << type << " " << protocol);
+                if (!internet && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT)
+                    FAIL("family " << family);
             }
     CHECK(allowed(SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0}));
     CHECK(error_of(SYS_socket, {high_bits | AF_VSOCK, SOCK_STREAM, 0}) == EAFNOSUPPORT);

@@ -46,11 +46,27 @@ TEST_CASE("under an allow-list the listed programs work, in pipes and with their
 TEST_CASE("under an allow-list an unlisted program fails whatever way it is named")
 {
     listed s({"ls", "cat", "env", "find", "xargs", "awk", "sed", "tar", "git"});
-    for (const char* code :
-         {"id", "echo a; id", "echo $(id)", "/usr/bin/id", "/bin/id", "env id", "env /usr/bin/id", "find . -maxdepth 0 -exec id \\;",
-          "echo x | xargs id", "awk 'BEGIN{system(\"id\")}'", "echo | sed 's/^/id/e'", "git -c alias.x='!id' x",
-          "tar cf /dev/null copied --checkpoint=1 --checkpoint-action=exec=id", "PATH=/usr/bin:/bin id", "exec -a ls id",
-          "cat /usr/bin/id", "ls /usr/bin/id", "command -p id", "hash -p /usr/bin/id ls; ls -d x", "eval i\"\"d", "python3 -c 1"}) {
+    for (const char* code : {"id",
+                             "echo a; id",
+                             "echo $(id)",
+                             "/usr/bin/id",
+                             "/bin/id",
+                             "env id",
+                             "env /usr/bin/id",
+                             "find . -maxdepth 0 -exec id \\;",
+                             "echo x | xargs id",
+                             "awk 'BEGIN{system(\"id\")}'",
+                             "echo | sed 's/^/id/e'",
+                             "git -c alias.x='!id' x",
+                             "tar cf /dev/null copied --checkpoint=1 --checkpoint-action=exec=id",
+                             "PATH=/usr/bin:/bin id",
+                             "exec -a ls id",
+                             "cat /usr/bin/id",
+                             "ls /usr/bin/id",
+                             "command -p id",
+                             "hash -p /usr/bin/id ls; ls -d x",
+                             "eval i\"\"d",
+                             "python3 -c 1"}) {
         const std::string out = s.bash_prints(code);
         INFO(code << " printed " << out);
         CHECK(out.find("uid=") == std::string::npos);
@@ -63,11 +79,13 @@ TEST_CASE("under an allow-list a copied program cannot be started from any writa
 {
     listed s({"cp", "cat", "ls", "chmod"});
     for (const char* code :
-         {"./copied", "cp copied /tmp/x; chmod +x /tmp/x; /tmp/x", "cp copied /dev/shm/x; chmod +x /dev/shm/x; /dev/shm/x",
-          "cat copied > y; chmod +x y; ./y", "exec ./copied", "/proc/self/cwd/copied", "exec 9<copied; /proc/self/fd/9",
-          "/lib64/ld-linux-x86-64.so.2 ./copied", "/lib64/ld-linux-x86-64.so.2 /workspace/copied",
-          "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 ./copied", "cp copied /tmp/x; /lib64/ld-linux-x86-64.so.2 /tmp/x",
-          "exec 9<copied; /lib64/ld-linux-x86-64.so.2 /proc/self/fd/9", "/usr/lib/x86_64-linux-gnu/libc.so.6 ./copied"}) {
+         {"./copied", "cp copied /tmp/x; chmod +x /tmp/x; /tmp/x",
+          "cp copied /dev/shm/x; chmod +x /dev/shm/x; /dev/shm/x", "cat copied > y; chmod +x y; ./y", "exec ./copied",
+          "/proc/self/cwd/copied", "exec 9<copied; /proc/self/fd/9", "/lib64/ld-linux-x86-64.so.2 ./copied",
+          "/lib64/ld-linux-x86-64.so.2 /workspace/copied", "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 ./copied",
+          "cp copied /tmp/x; /lib64/ld-linux-x86-64.so.2 /tmp/x",
+          "exec 9<copied; /lib64/ld-linux-x86-64.so.2 /proc/self/fd/9",
+          "/usr/lib/x86_64-linux-gnu/libc.so.6 ./copied"}) {
         const std::string out = s.bash_prints(code);
         INFO(code << " printed " << out << s.output.err);
         CHECK(out.find("uid=") == std::string::npos);

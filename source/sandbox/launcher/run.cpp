@@ -69,7 +69,7 @@ struct number_guard {
 }  // namespace
 
 call_filters::call_filters(bool counted)
-    : memory_is_counted(counted), general(compile_filter(counted)), listed(counted ? compile_filter(false) : general),
+    : memory_is_counted(counted), general(compile_filter(true)), listed(compile_filter(false)),
       uncounted(refuse_uncounted_memory())
 {
 }
