@@ -59,7 +59,10 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
     auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout);
     auto admit = [&shared = *context](http_request& asked) {
         auto refused = shared.guard.check(asked);
-        return refused ? refused : shared.routes.refuse(asked);
+        // What is not there is not there for anybody: no token would help.
+        bool may_be_nothing = !refused || refused->status == 401;
+        auto nothing = may_be_nothing ? shared.routes.refuse(asked) : std::nullopt;
+        return nothing ? nothing : refused;
     };
     request_reader reader(*peer, context->chosen, admit);
     for (bool go_on = true; go_on;) {

@@ -1,7 +1,6 @@
 #include "http/http_reply.hpp"
 
-#include "jsonrpc/json.hpp"
-#include "jsonrpc/write_json.hpp"
+#include "jsonrpc/message.hpp"
 
 #include <array>
 #include <ctime>
@@ -47,9 +46,7 @@ http_reply error_reply(int status, std::string_view sentence)
 {
     http_reply reply;
     reply.status = status;
-    json::object body;
-    body["error"] = json::string(sentence.data(), sentence.size());
-    reply.body = jsonrpc::write_json(body);
+    reply.body = jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, std::string(sentence)));
     return reply;
 }
 

@@ -18,7 +18,8 @@ struct http_reply {
     http_reply& with(std::string name, std::string value);
 };
 
-/// {"error": sentence}; the sentence says what to do.
+/// An error outside of any JSON-RPC message, in the form that clients of MCP read anyway:
+/// {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}. The sentence says what to do.
 http_reply error_reply(int status, std::string_view sentence);
 
 /// 405 with the methods that are allowed (RFC 9110 section 15.5.6).

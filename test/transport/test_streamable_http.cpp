@@ -281,6 +281,7 @@ TEST_CASE("sessions belong to the principal that made them")
     auto nobody = request(server, post("/mcp", ping, in_session(id)));
     CHECK(nobody.status == 401);
     CHECK(nobody.field("www-authenticate") == "Bearer");
+    CHECK(request(server, get("/nothing")).status == 404);
 }
 
 TEST_CASE("a full server says when to come back")
