@@ -12,13 +12,18 @@ json::object typed(std::string_view type, std::string_view description)
     return made;
 }
 
+json::array list(names all)
+{
+    json::array made;
+    for (auto name : all) made.emplace_back(json::string_view(name.data(), name.size()));
+    return made;
+}
+
 void add_members(json::object& to, properties members, names required)
 {
     json::object& all = to["properties"].emplace_object();
     for (const auto& [name, member] : members) all[name] = member;
-    if (required.size() == 0) return;
-    json::array& needed = to["required"].emplace_array();
-    for (auto name : required) needed.emplace_back(json::string_view(name.data(), name.size()));
+    if (required.size() != 0) to["required"] = list(required);
 }
 
 }  // namespace
@@ -81,8 +86,7 @@ json::object any(std::string_view description)
 json::object one_of(std::string_view description, names values)
 {
     json::object made = typed("string", description);
-    json::array& all = made["enum"].emplace_array();
-    for (auto value : values) all.emplace_back(json::string_view(value.data(), value.size()));
+    made["enum"] = list(values);
     return made;
 }
 
@@ -93,6 +97,14 @@ json::object input(properties members, names required)
     return made;
 }
 
-json::object output(properties members, names required) { return object({}, members, required); }
+json::object output(properties members, names required)
+{
+    json::object made = object({}, members);
+    json::object failed;
+    failed["properties"] = json::object{{"success", json::object{{"const", false}}}};
+    failed["required"] = json::array{"success", "error"};
+    made["anyOf"] = json::array{json::object{{"required", list(required)}}, std::move(failed)};
+    return made;
+}
 
 }  // namespace cmcp::schema

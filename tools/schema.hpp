@@ -27,7 +27,8 @@ json::object one_of(std::string_view description, names values);  ///< a string 
 /// An input schema: no member that is not named is taken.
 json::object input(properties members, names required = {});
 
-/// An output schema: more members may come.
+/// An output schema: more members may come. A failure has {success: false, error} in place of the required ones;
+/// clients hold failures against the schema, too.
 json::object output(properties members, names required = {});
 
 }  // namespace cmcp::schema

@@ -33,7 +33,7 @@ tool_definition define()
     json::object variables = schema::object("Values by name", {});
     variables["additionalProperties"] = json::object{{"type", "string"}};
     made.output_schema = schema::output({{"variables", std::move(variables)},
-                                         {"requested_var", schema::any("The name that was asked for, or null")},
+                                         {"requested_var", schema::any("The value of the variable that was asked for; null when none was, or there is none")},
                                          {"success", schema::boolean("Whether there is such a variable")},
                                          {"error", schema::string("What to do instead")}},
                                         {"variables", "requested_var", "success"});
@@ -67,7 +67,7 @@ tool_result not_there(const std::string& name)
     tool_result made = tool_failure("var_name: \"" + name + "\" is neither a setting that may be shown nor a variable of the "
                                     "sandbox; call system_env_var without var_name for the list");
     made.structured["variables"] = json::object();
-    made.structured["requested_var"] = name;
+    made.structured["requested_var"] = nullptr;
     return made;
 }
 
@@ -79,16 +79,18 @@ awaitable<tool_result> system_env_var::call(tool_context&, json::object argument
 {
     const json::value* asked = arguments.if_contains("var_name");
     json::object shown;
+    json::value wanted;
     if (asked == nullptr) {
         for (const auto& [name, value] : variables_) shown[name] = value;
     } else {
         const auto found = variables_.find(std::string(asked->as_string()));
         if (found == variables_.end()) co_return not_there(std::string(asked->as_string()));
         shown[found->first] = found->second;
+        wanted = found->second;
     }
     tool_result made;
     made.structured["variables"] = std::move(shown);
-    made.structured["requested_var"] = asked != nullptr ? *asked : json::value(nullptr);
+    made.structured["requested_var"] = std::move(wanted);
     made.structured["success"] = true;
     co_return made;
 }

@@ -11,14 +11,16 @@ blocking_pool::~blocking_pool() { threads_.join(); }
 
 void blocking_pool::start(std::shared_ptr<job> item)
 {
-    asio::post(threads_, [item] {
+    asio::post(threads_, [item = std::move(item)]() mutable {
         if (item->abandoned) return;
         try {
             item->call();
         } catch (...) {
             item->failure = std::current_exception();
         }
-        asio::post(item->ready.get_executor(), [item] {
+        // Handed over whole: this thread keeps no share in it, so that its end is not here either.
+        auto executor = item->ready.get_executor();
+        asio::post(executor, [item = std::move(item)] {
             item->finished = true;
             item->ready.cancel();
         });

@@ -1,5 +1,6 @@
 #include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
+#include "jsonrpc/sanitize.hpp"
 
 #include <cmath>
 
@@ -21,20 +22,25 @@ bool only_finite_numbers(const json::value& value)
     return true;
 }
 
-std::string parse_failure(const json::error_code& failure, const decode_limits& limits)
+// The place is told by the byte, so that a client's author finds it in a dump.
+std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at, const decode_limits& limits)
 {
     if (failure == json::error::too_deep)
         return "Parse error: the message is nested deeper than " + std::to_string(limits.depth) + " levels";
-    return "Parse error: " + failure.message();
+    if (!is_utf8(text)) return "Parse error: the message is not valid UTF-8";
+    if (failure == json::error::incomplete) return "Parse error: the message is not complete JSON";
+    return "Parse error: " + failure.message() + " at byte " + std::to_string(at);
 }
 
 json::value parse(std::string_view text, const decode_limits& limits)
 {
     json::parse_options options;
     options.max_depth = limits.depth;
+    json::parser parser(json::storage_ptr(), options);
     json::error_code failure;
-    json::value value = json::parse(text, failure, json::storage_ptr(), options);
-    if (failure) throw decode_error(rpc_code::parse_error, parse_failure(failure, limits), nullptr);
+    const std::size_t read = parser.write(text, failure);
+    if (failure) throw decode_error(rpc_code::parse_error, parse_failure(failure, text, read, limits), nullptr);
+    json::value value = parser.release();
     if (!only_finite_numbers(value))
         throw decode_error(rpc_code::parse_error, "Parse error: a number is out of range", nullptr);
     return value;

@@ -1,6 +1,7 @@
 #include "test/managers/file_support.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
 #include "tools/file_delete.hpp"
 #include "tools/file_list.hpp"
@@ -100,7 +101,7 @@ TEST_CASE("file_list gives null as the size of folders, and names that are no UT
     CHECK(entries[1].at("size").is_null());
     CHECK(entries[2].at("name") == "\\xFF\n");
     CHECK(entries[2].at("name_base64") == "/wo=");
-    CHECK(json::parse(json::serialize(listed)) == listed);
+    CHECK(json::parse(jsonrpc::write_json(listed)).at("entries").at(2).at("name") == "\\xFF\n");
 
     const auto page = stage.call("file_list", R"({"limit": 1, "recursive": true})").structured;
     CHECK(page.at("truncated") == true);
