@@ -5,6 +5,7 @@
 #include <string>
 
 using namespace cmcp;
+using namespace std::string_literals;
 using verdict = raw_header::verdict;
 
 namespace {
@@ -47,7 +48,7 @@ TEST_CASE("what parsers disagree about is refused")
         INFO(each);
         CHECK(judge(each) == verdict::refused);
     }
-    CHECK(judge(std::string("GET / HTTP/1.1\r\nX-\0A: 1\r\n\r\n", 29)) == verdict::refused);
+    CHECK(judge(std::string("GET / HTTP/1.1\r\nX-\0A: 1\r\n\r\n"s)) == verdict::refused);
 }
 
 TEST_CASE("limits of the header have their own status")
