@@ -112,6 +112,8 @@ json::object system_info::limits() const
     made["processes"] = chosen_.process_limit;
     made["file_size_bytes"] = chosen_.file_size_limit;
     made["tmp_bytes"] = chosen_.tmp_size;
+    made["workspace_bytes"] = chosen_.workspace_max_size;
+    made["workspace_files"] = chosen_.workspace_max_files;
     made["output_bytes"] = default_max_output;
     made["output_bytes_max"] = highest_max_output;
     made["output_bytes_hard"] = chosen_.output_hard_limit;

@@ -74,6 +74,8 @@ std::vector<setting> sandbox_rows()
         row("SANDBOX_MEMORY_LIMIT", number(&s::memory_limit, 16, terabyte, mib), "memory of a command, MiB"),
         row("SANDBOX_FILE_SIZE_LIMIT", number(&s::file_size_limit, 1, terabyte, mib), "largest file that a run may write, MiB"),
         row("SANDBOX_TMP_SIZE", number(&s::tmp_size, 1, terabyte, mib), "size of a run's /tmp and /dev/shm, MiB each"),
+        row("SANDBOX_WORKSPACE_MAX_MB", number(&s::workspace_max_size, 0, terabyte, mib), "what a workspace may hold before runs that fill it are ended, MiB; 0: any"),
+        row("SANDBOX_WORKSPACE_MAX_FILES", number(&s::workspace_max_files, 0, 1'000'000'000), "files and folders in a workspace; 0: any"),
         row("SANDBOX_OUTPUT_LIMIT", number(&s::output_hard_limit, 1, terabyte, mib), "output that ends a run, MiB a stream"),
         row("WORKSPACE_PER_SESSION", flag(&s::workspace_per_session), "a workspace for each session instead of one for each caller"),
         row("BASH_ALLOWED_COMMANDS", commands(&s::bash_allowed_commands), "programs that exist inside the sandbox; * for all"),

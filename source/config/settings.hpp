@@ -53,6 +53,8 @@ struct settings {
     std::uint64_t memory_limit = 512ull << 20;              // SANDBOX_MEMORY_LIMIT (MiB) of commands
     std::uint64_t file_size_limit = 256ull << 20;           // SANDBOX_FILE_SIZE_LIMIT (MiB)
     std::uint64_t tmp_size = 64ull << 20;                   // SANDBOX_TMP_SIZE (MiB)
+    std::uint64_t workspace_max_size = 1024ull << 20;       // SANDBOX_WORKSPACE_MAX_MB (MiB), 0: any
+    std::uint64_t workspace_max_files = 200'000;            // SANDBOX_WORKSPACE_MAX_FILES, 0: any
     std::uint64_t output_hard_limit = 64ull << 20;          // SANDBOX_OUTPUT_LIMIT (MiB) kept of each stream
     std::filesystem::path launcher_path;                    // SANDBOX_LAUNCHER, default beside the executable
     bool workspace_per_session = false;                     // WORKSPACE_PER_SESSION

@@ -77,6 +77,8 @@ sandbox::run_limits common_limits(const settings& chosen)
     limits.processes = chosen.process_limit;
     limits.file_size = chosen.file_size_limit;
     limits.tmp_size = chosen.tmp_size;
+    limits.workspace_size = chosen.workspace_max_size;
+    limits.workspace_files = chosen.workspace_max_files;
     limits.output = chosen.output_hard_limit;
     return limits;
 }

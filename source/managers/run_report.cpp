@@ -68,6 +68,7 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view timeout
         case cause::process_limit:
             return "Ended: it started more processes and threads than the limit of " + std::to_string(limits.processes) + ".";
         case cause::file_size_limit:
+            if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
             return "Ended: it wrote a file larger than the limit of " + mebibytes(limits.file_size) + ". Write smaller files.";
         case cause::output_limit:
             return "Ended: it printed more than the limit of " + mebibytes(limits.output) +

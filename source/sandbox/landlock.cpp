@@ -54,6 +54,7 @@ constexpr std::uint64_t reading = read_file | read_dir;
 constexpr std::uint64_t running = reading | execute;
 constexpr std::uint64_t writing = reading | write_file | remove_dir | remove_file | make_dir | make_reg | make_sock |
                                   make_fifo | make_sym | refer | truncate | ioctl_dev;
+constexpr std::uint64_t removing = reading | remove_dir | remove_file;
 constexpr std::uint64_t on_plain_files = execute | write_file | read_file | truncate | ioctl_dev;
 
 std::uint64_t known_rights(int abi)
@@ -110,6 +111,7 @@ bool apply_landlock(const landlock_rules& rules)
     if (!allow_all(ruleset.get(), rules.read_execute, running & known)) return false;
     if (!allow_all(ruleset.get(), rules.read_only, reading & known)) return false;
     if (!allow_all(ruleset.get(), rules.read_write, writing & known)) return false;
+    if (!allow_all(ruleset.get(), rules.read_remove, removing & known)) return false;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
     return ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0;
 }

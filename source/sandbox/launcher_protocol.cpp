@@ -16,7 +16,8 @@ void write_limits(wire_writer& out, const run_limits& limits)
 {
     out.number<std::int64_t>(limits.wall.count());
     out.number<std::int64_t>(limits.cpu.count());
-    for (auto value : {limits.memory, limits.processes, limits.file_size, limits.tmp_size, limits.open_files})
+    for (auto value : {limits.memory, limits.processes, limits.file_size, limits.tmp_size, limits.open_files, limits.workspace_size,
+                       limits.workspace_files})
         out.number<std::uint64_t>(value);
 }
 
@@ -25,7 +26,8 @@ run_limits read_limits(wire_reader& in)
     run_limits limits;
     limits.wall = std::chrono::milliseconds(in.number<std::int64_t>());
     limits.cpu = std::chrono::seconds(in.number<std::int64_t>());
-    for (auto* value : {&limits.memory, &limits.processes, &limits.file_size, &limits.tmp_size, &limits.open_files})
+    for (auto* value : {&limits.memory, &limits.processes, &limits.file_size, &limits.tmp_size, &limits.open_files,
+                        &limits.workspace_size, &limits.workspace_files})
         *value = in.number<std::uint64_t>();
     return limits;
 }
@@ -120,6 +122,7 @@ std::string encode_ended(const ended_message& ended)
     out.number<std::int32_t>(result.exit_code);
     out.number<std::int32_t>(result.signal);
     out.text(result.error);
+    out.text(result.detail);
     out.texts(result.denied);
     out.number<std::int64_t>(result.wall.count());
     out.number<std::int64_t>(result.cpu.count());
@@ -137,6 +140,7 @@ ended_message decode_ended(std::string_view message)
     result.exit_code = in.number<std::int32_t>();
     result.signal = in.number<std::int32_t>();
     result.error = in.text();
+    result.detail = in.text();
     in.texts(result.denied);
     result.wall = std::chrono::microseconds(in.number<std::int64_t>());
     result.cpu = std::chrono::microseconds(in.number<std::int64_t>());

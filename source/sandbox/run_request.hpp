@@ -19,6 +19,8 @@ struct run_limits {
     std::uint64_t file_size = 256ull << 20;     ///< bytes, one file
     std::uint64_t tmp_size = 64ull << 20;       ///< bytes, /tmp and /dev/shm each
     std::uint64_t open_files = 256;
+    std::uint64_t workspace_size = 1024ull << 20;   ///< bytes that the workspace may hold, with what was there before; 0: any
+    std::uint64_t workspace_files = 200'000;        ///< files and folders in it; 0: any
     std::uint64_t output = 64ull << 20;         ///< bytes a stream may bring before the run is ended (output_limit)
 };
 

@@ -31,6 +31,7 @@ struct run_result {
     int exit_code = -1;                 ///< as a shell reports it: 128 + signal when a signal ended it
     int signal = 0;                     ///< 0: none
     std::string error;                  ///< setup_failed: which step failed and what to do
+    std::string detail;                 ///< a sentence that says what was exceeded, where `why` alone does not
     std::vector<std::string> denied;    ///< system calls, paths or destinations that were refused, where known
     std::chrono::microseconds wall{0};
     std::chrono::microseconds cpu{0};

@@ -18,6 +18,7 @@ constexpr advice table[] = {
     {"start program", ENOEXEC, "The file is not a program: start it through its interpreter."},
     {"start program", E2BIG, "The arguments are too long for the kernel: pass the code as the run's script instead."},
     {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},
+    {"workspace is full", 0, "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},
     {"open workspace", ENOENT, "The workspace folder does not exist: create it or correct SANDBOX_ROOT."},
     {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
     {"workspace owner", 0, "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,6 +56,17 @@ std::uint64_t resident_bytes(int directory, const std::string& process)
     const std::string text = read_text(directory, process + "/statm");
     const auto space = text.find(' ');
     return space == std::string::npos ? 0 : std::strtoull(text.c_str() + space, nullptr, 10) * page;
+}
+
+std::uint64_t written_bytes(int directory, const std::string& process)
+{
+    const std::string text = read_text(directory, process + "/io");
+    const auto number = [&](const char* name) {
+        const auto at = text.find(name);
+        return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + std::strlen(name), nullptr, 10);
+    };
+    const std::uint64_t written = number("\nwrite_bytes: "), cancelled = number("\ncancelled_write_bytes: ");
+    return written > cancelled ? written - cancelled : 0;
 }
 
 std::uint64_t threads(int directory, const std::string& process)
@@ -132,6 +144,15 @@ std::uint64_t usage_meter::anonymous_files(const std::vector<std::string>& proce
     anonymous_files_ = 0;
     for (const auto& [inode, bytes] : found) anonymous_files_ += bytes;
     return anonymous_files_;
+}
+
+std::uint64_t usage_meter::written() const
+{
+    std::uint64_t all = 0;
+    // The reaper's figure holds those of the processes that it has collected.
+    if (processes_)
+        for (const auto& name : names_in(processes_.get(), '1')) all += written_bytes(processes_.get(), name);
+    return all;
 }
 
 usage usage_meter::measure(std::uint64_t limit)

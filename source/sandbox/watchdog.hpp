@@ -29,6 +29,10 @@ public:
     /// the exact proportional figures are read.
     usage measure(std::uint64_t limit);
 
+    /// Bytes that all processes so far have written to files on disk, less what was thrown away before it got there; 0
+    /// where the kernel does not count it.
+    std::uint64_t written() const;
+
     explicit operator bool() const { return static_cast<bool>(processes_); }
 
 private:

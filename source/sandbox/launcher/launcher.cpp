@@ -21,10 +21,11 @@ extern "C" int mount(const char*, const char*, const char*, unsigned long, const
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, and two for each run.
+// Tags of epoll: the server, the signals, the counts of workspaces, and two for each run.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
-constexpr std::uint64_t run_tag(std::uint64_t id, bool control) { return (id + 1) * 2 + (control ? 1 : 0); }
+constexpr std::uint64_t count_tag = 2;
+constexpr std::uint64_t run_tag(std::uint64_t id, bool control) { return (id + 2) * 2 + (control ? 1 : 0); }
 
 // The launcher's own view of the mounts: what it prepares there is never seen by the host, and ends with it.
 void enter_own_namespaces(const identities& ids)
@@ -83,6 +84,7 @@ launcher::launcher(unique_fd server, bool use_cgroups)
 {
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
+    watch(workspaces_.readable(), count_tag);
     json::object facts = launcher_facts();   // before the launcher leaves the server's namespaces
     facts["cgroup_state"] = cgroups_.active() ? "on" : "off";
     facts["cgroup"] = cgroups_.reason();
@@ -144,7 +146,11 @@ void launcher::handle(std::uint64_t tag)
         done_ = true;
         return;
     }
-    const std::uint64_t id = tag / 2 - 1;
+    if (tag == count_tag) {
+        workspaces_.collect();
+        return start_those_that_waited();
+    }
+    const std::uint64_t id = tag / 2 - 2;
     const auto found = runs_.find(id);
     if (found == runs_.end()) return;
     if (tag == run_tag(id, false)) return end(id);
@@ -166,20 +172,61 @@ void launcher::read_server()
 void launcher::take_message(packet message)
 {
     const auto kind = kind_of(message.bytes);
-    if (kind == message_kind::start || kind == message_kind::start_in_memfd) return start(std::move(message));
+    if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
     if (kind != message_kind::cancel) return;
-    const auto found = runs_.find(decode_cancel(message.bytes));
+    const std::uint64_t id = decode_cancel(message.bytes);
+    if (cancel_waiting(id)) return;
+    const auto found = runs_.find(id);
     if (found != runs_.end()) found->second->kill(cause::cancelled);
 }
 
-void launcher::start(packet message)
+void launcher::receive_start(packet message)
 {
     start_message wanted = decode_start(take_body(message));
+    if (!obstacle_.empty()) return refuse(wanted.id, obstacle_);
+    if (must_wait(wanted))
+        waiting_.push_back({std::move(wanted), std::move(message.descriptors)});
+    else
+        start(std::move(wanted), std::move(message.descriptors));
+}
+
+bool launcher::must_wait(const start_message& wanted)
+try {
+    const unique_fd folder = open_bounded_workspace(wanted.request);
+    if (!folder) return false;
+    return workspaces_.must_wait(workspace_ledger::key_of(folder.get()), folder.get(), workspace_bounds(wanted.request.limits));
+} catch (const step_failed&) {
+    return false;   // start() meets the same obstacle and tells it
+}
+
+void launcher::start_those_that_waited()
+{
+    std::deque<waiting_start> ready;
+    ready.swap(waiting_);
+    for (auto& each : ready) {
+        if (must_wait(each.wanted))
+            waiting_.push_back(std::move(each));
+        else
+            start(std::move(each.wanted), std::move(each.descriptors));
+    }
+}
+
+bool launcher::cancel_waiting(std::uint64_t id)
+{
+    const auto same = [&](const waiting_start& each) { return each.wanted.id == id; };
+    if (std::erase_if(waiting_, same) == 0) return false;
+    ended_message ended{id, {}};
+    ended.result.why = cause::cancelled;
+    send(encode_ended(ended));
+    return true;
+}
+
+void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
+{
     const std::uint64_t id = wanted.id;
-    if (!obstacle_.empty()) return refuse(id, obstacle_);
     try {
-        workshop shop{ids_, *views_, cgroups_, filters_, with_time_namespace_};
-        auto made = std::make_unique<run>(shop, std::move(wanted), std::move(message.descriptors));
+        workshop shop{ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_};
+        auto made = std::make_unique<run>(shop, std::move(wanted), std::move(descriptors));
         watch(made->pidfd(), run_tag(id, false));
         watch(made->control(), run_tag(id, true));
         runs_.emplace(id, std::move(made));

@@ -23,7 +23,11 @@ private:
     void handle(std::uint64_t tag);
     void read_server();
     void take_message(packet message);
-    void start(packet message);
+    void receive_start(packet message);
+    void start(start_message wanted, std::vector<unique_fd> descriptors);
+    void start_those_that_waited();
+    bool must_wait(const start_message& wanted);
+    bool cancel_waiting(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
     void watch(int fd, std::uint64_t tag);
     void end(std::uint64_t id);
@@ -38,8 +42,14 @@ private:
     std::string obstacle_;                  ///< why no run can be started; empty: all is well
     call_filters filters_;
     std::unique_ptr<view_store> views_;
+    workspace_ledger workspaces_;
     bool with_time_namespace_;
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;
+    struct waiting_start {
+        start_message wanted;
+        std::vector<unique_fd> descriptors;
+    };
+    std::deque<waiting_start> waiting_;     // for a count of their workspace
     std::deque<std::string> outbox_;
     bool done_ = false;
 };

@@ -84,7 +84,7 @@ std::vector<const bpf_program*> call_filters::choose(const program_view& program
 }
 
 run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
-    : ids_(shop.ids), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
+    : ids_(shop.ids), workspaces_(shop.workspaces), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
 {
     number_guard guard{ids_, number_};
     jail_plan plan;
@@ -99,11 +99,26 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     plan.rules = seen.rules;
     plan.writable_may_execute = seen.writable_may_execute;
     plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+    open_workspace(plan);
     prepare_workspace(shop, plan);
     cgroup_ = shop.cgroups.make(id_, limits_);
     found_.cpu_limit = cpu_seconds(limits_);
     launch(shop, plan);
     guard.kept = true;
+}
+
+// A run in a full workspace is not ended for what others left there; it may only make room.
+void run::open_workspace(jail_plan& plan)
+{
+    workspace_ = open_bounded_workspace(plan.request);
+    if (!workspace_) return;
+    workspace_key_ = workspace_ledger::key_of(workspace_.get());
+    room_at_start_ = workspace_ledger::free_room(workspace_.get());
+    began_full_ = workspaces_.last_finding(workspace_key_) != workspace_ledger::finding::fits;
+    if (!began_full_) return;
+    if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
+    std::erase(plan.rules.read_write, plan.request.workspace_inside);
+    plan.rules.read_remove.push_back(plan.request.workspace_inside);
 }
 
 void run::prepare_workspace(workshop& shop, jail_plan& plan)
@@ -186,7 +201,24 @@ void run::measure(steady_time now)
     reached_process_limit_ |= used.processes >= limits_.processes;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
     if (used.processes > limits_.processes) return kill(cause::process_limit);
+    if (!look_at_workspace()) return;
     next_look_ = now + next_look(used.memory, limits_.memory);
+}
+
+// False: the run was ended. What is deleted but open, or was moved about under the count, shows in what the run wrote.
+bool run::look_at_workspace()
+{
+    using finding = workspace_ledger::finding;
+    if (!workspace_ || began_full_) return true;
+    const tree_bounds most = workspace_bounds(limits_);
+    finding found = workspaces_.look(workspace_key_, workspace_.get(), most, begun_);
+    const std::uint64_t free_now = workspace_ledger::free_room(workspace_.get()).bytes;
+    const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
+    if (found == finding::fits && lost > most.bytes && meter_.written() > most.bytes) found = finding::too_large;
+    if (found == finding::fits) return true;
+    detail_ = explain_full(found, limits_);
+    kill(cause::file_size_limit);
+    return false;
 }
 
 void run::look(steady_time now)
@@ -208,6 +240,7 @@ ended_message run::finish()
     hear();
     child_.pidfd.reset();
     ids_.release(number_);
+    if (workspace_) workspaces_.note_end(workspace_key_, workspace_.get(), workspace_bounds(limits_));
     ended_message ended{id_, {}};
     auto& result = ended.result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
@@ -219,6 +252,8 @@ ended_message run::finish()
         return ended;
     }
     judge(found_, result);
+    result.detail = detail_;
+    if (began_full_) result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
     if (reached_process_limit_ || cgroup_.out_of_processes())
         result.denied.push_back("fork: the limit of " + std::to_string(limits_.processes) + " processes was reached");
     return ended;

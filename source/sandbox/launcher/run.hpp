@@ -8,6 +8,7 @@
 #include "sandbox/verdict.hpp"
 #include "sandbox/watchdog.hpp"
 #include "view_store.hpp"
+#include "workspace_ledger.hpp"
 
 #include <chrono>
 #include <optional>
@@ -31,6 +32,7 @@ struct call_filters {
 struct workshop {
     identities& ids;
     view_store& views;
+    workspace_ledger& workspaces;
     const cgroup_parent& cgroups;
     const call_filters& filters;
     bool with_time_namespace;
@@ -65,8 +67,11 @@ private:
     void prepare_workspace(workshop& shop, struct jail_plan& plan);
     void launch(workshop& shop, struct jail_plan& plan);
     void measure(steady_time now);
+    void open_workspace(struct jail_plan& plan);
+    bool look_at_workspace();
 
     identities& ids_;
+    workspace_ledger& workspaces_;
     std::uint64_t id_;
     unsigned number_;
     run_limits limits_;
@@ -74,12 +79,17 @@ private:
     cloned child_;
     unique_fd control_;
     usage_meter meter_;
+    unique_fd workspace_;              ///< none: its size does not count
+    workspace_ledger::key workspace_key_{};
+    workspace_ledger::room room_at_start_;
+    bool began_full_ = false;
     steady_time begun_;
     steady_time deadline_;
     steady_time next_look_;
     evidence found_;
     bool failed_ = false;
     std::string failure_;
+    std::string detail_;
     std::uint64_t peak_memory_ = 0;
     bool reached_process_limit_ = false;
 };
