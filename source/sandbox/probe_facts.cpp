@@ -153,7 +153,6 @@ json::object refusal_facts()
     facts["keyctl"] = refused(::syscall(SYS_keyctl, invalid), EPERM);
     facts["io_uring_setup"] = refused(::syscall(SYS_io_uring_setup, 0, nullptr), EPERM);
     facts["TIOCSTI"] = refused(::ioctl(invalid, TIOCSTI, ""), EPERM);
-    facts["AF_UNIX"] = socket_refused(AF_UNIX);
     facts["AF_NETLINK"] = socket_refused(AF_NETLINK);
     facts["AF_VSOCK"] = socket_refused(AF_VSOCK);
     facts["AF_ALG"] = socket_refused(AF_ALG);

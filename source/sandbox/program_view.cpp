@@ -53,6 +53,9 @@ const std::multimap<std::string, std::string, std::less<>>& own_folders()
     return table;
 }
 
+// Other names under which a program starts itself, in folders of its own.
+constexpr std::pair<std::string_view, std::string_view> own_names[] = {{"git", "/usr/lib/git-core/git"}};
+
 bool is_executable(const fs::path& path)
 {
     struct stat found {};
@@ -79,6 +82,7 @@ public:
         // A script's interpreter is a program of its own right: it is there only when it is listed too.
         add_needed(real);
         add_own_folders(name);
+        add_own_names(name);
         if (name.starts_with("python3")) add_python(real, name);
     }
 
@@ -92,6 +96,14 @@ public:
             if (auto library = search_.find(std::string(name), *machine_, {})) add_library(*library);
         if (auto library = search_.find("libc.so.6", *machine_, {}))
             add_folder((fs::path(*library).parent_path() / "gconv").string());
+    }
+
+    // Programs start others by way of /bin/sh. Where Bash is there and no other shell is listed, it plays that part.
+    void add_shell()
+    {
+        const std::string shell = "/usr/bin/sh", bash = "/usr/bin/bash";
+        const bool there = std::any_of(links_.begin(), links_.end(), [&](const auto& link) { return link.first == shell; });
+        if (!there && programs_.contains(bash) && !programs_.contains(shell)) links_.emplace(shell, bash);
     }
 
     view_files take(std::vector<std::string> unknown) &&
@@ -167,6 +179,19 @@ private:
         }
     }
 
+    // Only links to the program itself: no helper comes in that is not listed.
+    void add_own_names(const std::string& program)
+    {
+        for (const auto& [name, path] : own_names) {
+            std::error_code absent;
+            if (name != program || !fs::is_regular_file(path, absent)) continue;
+            const std::string itself = resolve(std::string(path));
+            if (programs_.insert(itself).second) add_needed(itself);
+            for (const auto& entry : fs::directory_iterator(fs::path(path).parent_path(), absent))
+                if (entry.is_symlink(absent) && fs::canonical(entry.path(), absent) == itself) resolve(entry.path().string());
+        }
+    }
+
     void add_python(const std::string& real, const std::string& version)
     {
         const fs::path prefix = fs::path(real).parent_path().parent_path();
@@ -226,6 +251,7 @@ view_files resolve_view(const program_view& view, const std::vector<std::string>
         for (const std::string& name : *names)
             if (!add(files, name)) unknown.push_back(name);
     files.add_common();
+    files.add_shell();
     return std::move(files).take(std::move(unknown));
 }
 

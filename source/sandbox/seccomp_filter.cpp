@@ -60,13 +60,14 @@ void add(scmp_filter_ctx filter, const syscall_rule& rule)
     check(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
 }
 
-context build(bool memory_files)
+context build(bool memory_files, bool announcing)
 {
     context filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), &::seccomp_release);
     if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
     check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign architectures");
     check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
-    for (std::string_view name : allowed_syscalls()) add(filter.get(), {name, -1, 0, {}});
+    for (std::string_view name : allowed_syscalls())
+        if (!announcing || name != "connect") add(filter.get(), {name, -1, 0, {}});
     if (memory_files) add(filter.get(), {"memfd_create", -1, 0, {}});
     for (const syscall_rule& rule : conditional_syscalls()) add(filter.get(), rule);
     return filter;
@@ -121,11 +122,9 @@ std::vector<sock_filter> prologue()
     return code;
 }
 
-}  // namespace
-
-bpf_program compile_filter(bool memory_files)
+bpf_program compile(bool memory_files, bool announcing)
 {
-    context filter = build(memory_files);
+    context filter = build(memory_files, announcing);
     std::vector<sock_filter> body = export_code(filter.get());
     bpf_program program{prologue()};
     program.code.insert(program.code.end(), body.begin(), body.end());
@@ -133,19 +132,84 @@ bpf_program compile_filter(bool memory_files)
     return program;
 }
 
-bool install_filter(const bpf_program& filter)
+bool refuses_for_good(const sock_filter& i)
 {
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-    sock_fprog program{static_cast<unsigned short>(filter.code.size()), const_cast<sock_filter*>(filter.code.data())};
-    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    return i.code == (BPF_RET | BPF_K) && (i.k == (SECCOMP_RET_ERRNO | EPERM) || i.k == SECCOMP_RET_KILL_PROCESS);
 }
 
-std::string syscall_name(int number)
+unsigned architecture_token(std::uint32_t arch, int number)
 {
-    char* known = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+    return arch == AUDIT_ARCH_X86_64 && (static_cast<std::uint32_t>(number) & x32_bit) != 0 ? SCMP_ARCH_X32 : arch;
+}
+
+const char* architecture_name(unsigned token)
+{
+    switch (token) {
+        case SCMP_ARCH_X86: return "i386";
+        case SCMP_ARCH_X32: return "x32";
+        case SCMP_ARCH_ARM: return "arm";
+        default: return "a foreign architecture";
+    }
+}
+
+}  // namespace
+
+bpf_program compile_filter(bool memory_files) { return compile(memory_files, false); }
+
+// libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.
+bpf_program compile_announcing_filter(bool memory_files)
+{
+    bpf_program program = compile(memory_files, true);
+    for (sock_filter& each : program.code)
+        if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
+    return program;
+}
+
+namespace {
+
+long install(const bpf_program& filter, unsigned long flags)
+{
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    sock_fprog program{static_cast<unsigned short>(filter.code.size()), const_cast<sock_filter*>(filter.code.data())};
+    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+}  // namespace
+
+bool install_filter(const bpf_program& filter) { return install(filter, 0) == 0; }
+
+unique_fd install_announcing_filter(const bpf_program& filter)
+{
+    constexpr unsigned long wait_killable = 1ul << 5;   // Linux 5.19: signals do not disturb a call that waits for its answer
+    unique_fd listener(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | wait_killable)));
+    if (!listener && errno == EINVAL) listener.reset(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER)));
+    return listener;
+}
+
+namespace {
+
+std::string name_in(unsigned token, int number)
+{
+    char* known = ::seccomp_syscall_resolve_num_arch(token, number);
     if (known == nullptr) return std::to_string(number);
     std::unique_ptr<char, decltype(&std::free)> owner(known, &std::free);
     return known;
+}
+
+}  // namespace
+
+std::string syscall_name(int number) { return name_in(SCMP_ARCH_NATIVE, number); }
+
+std::string syscall_name(int number, std::uint32_t arch)
+{
+    if (is_native(arch, number)) return syscall_name(number);
+    const unsigned token = architecture_token(arch, number);
+    return name_in(token, number) + " (" + architecture_name(token) + ")";
+}
+
+bool is_native(std::uint32_t arch, int number)
+{
+    return arch == native_arch && (static_cast<std::uint32_t>(number) & x32_bit) == 0;
 }
 
 }  // namespace cmcp::sandbox

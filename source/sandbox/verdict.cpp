@@ -24,7 +24,8 @@ cause cause_of_signal(int signal, const evidence& found)
 void judge(const evidence& found, run_result& result)
 {
     if (found.killed_for || !found.status) {
-        result.signal = SIGKILL;
+        // The call was answered by the end of the whole run; by itself the kernel would have sent this signal.
+        result.signal = found.killed_for == cause::denied_syscall ? SIGSYS : SIGKILL;
         result.why = found.killed_for.value_or(found.out_of_memory ? cause::memory_limit : cause::signalled);
     } else if (WIFSIGNALED(*found.status)) {
         result.signal = WTERMSIG(*found.status);
@@ -32,6 +33,8 @@ void judge(const evidence& found, run_result& result)
     } else {
         result.signal = 0;
         result.why = found.out_of_memory ? cause::memory_limit : cause::exited;
+        // A program that copes with a refused fork has not died of it.
+        if (found.out_of_processes && WEXITSTATUS(*found.status) != 0) result.why = cause::process_limit;
     }
     result.exit_code = result.signal != 0 ? 128 + result.signal : WEXITSTATUS(*found.status);
 }

@@ -1,8 +1,9 @@
 #include "sandbox/watchdog.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/mman.h>
+#include "sandbox/deleted_files.hpp"
+#include "sandbox/process_folder.hpp"
+#include "sandbox/socket_memory.hpp"
+
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,33 +18,9 @@
 namespace cmcp::sandbox {
 namespace {
 
-std::string read_text(int directory, const std::string& path)
-{
-    const unique_fd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return {};   // the process has ended meanwhile
-    std::string text(2048, '\0');
-    const ssize_t length = ::read(file.get(), text.data(), text.size());
-    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-    return text;
-}
-
-// The entries of a folder whose names begin with a digit from `first` on.
-std::vector<std::string> names_in(int directory, char first)
-{
-    std::vector<std::string> names;
-    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-    if (!entries) return names;
-    while (const dirent* entry = ::readdir(entries.get())) {
-        const std::string_view name = entry->d_name;
-        if (name[0] >= first && name[0] <= '9') names.emplace_back(name);
-    }
-    return names;
-}
-
 std::vector<std::string> process_names(int directory)
 {
-    auto names = names_in(directory, '1');
+    auto names = numbered_entries(directory, '1');
     std::erase(names, "1");   // the reaper
     return names;
 }
@@ -97,26 +72,6 @@ own_memory own_bytes(int directory, const std::string& process)
     return {field(rough, "\nRssAnon:"), field(rough, "\nRssShmem:")};
 }
 
-// The kernel's own file system where memfd_create puts its files.
-dev_t device_of_anonymous_files()
-{
-    const unique_fd any(::memfd_create("device", MFD_CLOEXEC));
-    struct stat status{};
-    return any && ::fstat(any.get(), &status) == 0 ? status.st_dev : 0;
-}
-
-void add_anonymous_files(int directory, const std::string& process, std::map<ino_t, std::uint64_t>& found)
-{
-    static const dev_t device = device_of_anonymous_files();
-    const unique_fd folder(::openat(directory, (process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) return;
-    for (const auto& name : names_in(folder.get(), '0')) {
-        struct stat status{};
-        if (::fstatat(folder.get(), name.c_str(), &status, 0) == 0 && status.st_dev == device)
-            found[status.st_ino] = static_cast<std::uint64_t>(status.st_blocks) * 512;
-    }
-}
-
 std::uint64_t bytes_used(const unique_fd& file_system)
 {
     struct statfs status{};
@@ -126,24 +81,21 @@ std::uint64_t bytes_used(const unique_fd& file_system)
 
 }  // namespace
 
-usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared)
-    : processes_(std::move(processes)), temporary_(std::move(temporary)), shared_(std::move(shared))
+usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets)
+    : processes_(std::move(processes)), temporary_(std::move(temporary)), shared_(std::move(shared)),
+      sockets_(std::move(sockets))
 {
 }
 
 std::uint64_t usage_meter::files_in_memory() const { return bytes_used(temporary_) + bytes_used(shared_); }
 
-// What is written to a memfd need not be mapped by anyone. Looking through all descriptors costs more than the rest.
-std::uint64_t usage_meter::anonymous_files(const std::vector<std::string>& processes)
+// Asking for every socket costs more than the rest.
+std::uint64_t usage_meter::in_sockets()
 {
     const auto now = std::chrono::steady_clock::now();
-    if (now < count_again_) return anonymous_files_;
-    count_again_ = now + std::chrono::milliseconds(50);
-    std::map<ino_t, std::uint64_t> found;
-    for (const auto& name : processes) add_anonymous_files(processes_.get(), name, found);
-    anonymous_files_ = 0;
-    for (const auto& [inode, bytes] : found) anonymous_files_ += bytes;
-    return anonymous_files_;
+    if (!sockets_ || now < count_again_) return in_sockets_;
+    count_again_ = now + std::chrono::milliseconds(20);
+    return in_sockets_ = socket_memory(sockets_.get());
 }
 
 std::uint64_t usage_meter::written() const
@@ -151,8 +103,13 @@ std::uint64_t usage_meter::written() const
     std::uint64_t all = 0;
     // The reaper's figure holds those of the processes that it has collected.
     if (processes_)
-        for (const auto& name : names_in(processes_.get(), '1')) all += written_bytes(processes_.get(), name);
+        for (const auto& name : numbered_entries(processes_.get(), '1')) all += written_bytes(processes_.get(), name);
     return all;
+}
+
+std::uint64_t usage_meter::deleted(dev_t device) const
+{
+    return processes_ ? deleted_files(processes_.get(), device) : 0;
 }
 
 usage usage_meter::measure(std::uint64_t limit)
@@ -160,9 +117,8 @@ usage usage_meter::measure(std::uint64_t limit)
     usage now;
     if (!processes_) return now;
     const auto names = process_names(processes_.get());
-    const std::uint64_t files = files_in_memory();
-    const std::uint64_t unmapped = anonymous_files(names);
-    now.memory = files + unmapped;
+    const std::uint64_t files = files_in_memory() + in_sockets();
+    now.memory = files;
     for (const auto& name : names) {
         now.memory += resident_bytes(processes_.get(), name);
         now.processes += threads(processes_.get(), name);
@@ -174,7 +130,7 @@ usage usage_meter::measure(std::uint64_t limit)
         total.anonymous += own.anonymous;
         total.shared += own.shared;
     }
-    now.memory = files + total.anonymous + std::max(total.shared, unmapped);   // a memfd that is mapped is in both
+    now.memory = files + total.anonymous + total.shared;
     return now;
 }
 

@@ -13,7 +13,7 @@ namespace cmcp::sandbox {
 
 /// What a run uses at one moment, all its processes together.
 struct usage {
-    std::uint64_t memory = 0;      ///< bytes, with the files in its memory file systems
+    std::uint64_t memory = 0;      ///< bytes, with its files in memory and what waits in its sockets
     std::uint64_t processes = 0;   ///< processes and threads, without the reaper
 };
 
@@ -22,8 +22,9 @@ class usage_meter {
 public:
     usage_meter() = default;
 
-    /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm (O_PATH).
-    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared);
+    /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm (O_PATH);
+    /// `sockets`: from open_socket_statistics() in its network namespace, or none.
+    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets);
 
     /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
     /// the exact proportional figures are read.
@@ -33,16 +34,20 @@ public:
     /// where the kernel does not count it.
     std::uint64_t written() const;
 
+    /// Bytes of files on `device` that have no name any more but are in use. Slow.
+    std::uint64_t deleted(dev_t device) const;
+
     explicit operator bool() const { return static_cast<bool>(processes_); }
 
 private:
     std::uint64_t files_in_memory() const;
-    std::uint64_t anonymous_files(const std::vector<std::string>& processes);
+    std::uint64_t in_sockets();
 
     unique_fd processes_;
     unique_fd temporary_;
     unique_fd shared_;
-    std::uint64_t anonymous_files_ = 0;   ///< as last counted
+    unique_fd sockets_;
+    std::uint64_t in_sockets_ = 0;   ///< as last counted
     std::chrono::steady_clock::time_point count_again_{};
 };
 

@@ -25,7 +25,7 @@ json::object inside()
 {
     return json::parse(R"({"identity":{"pid":2,"uid":1000,"outside_uid":200000,"host_name":"sandbox"},
         "namespaces":{"user":11,"pid":12,"mnt":13,"net":14,"ipc":15,"uts":16,"cgroup":17,"time":18},
-        "no_new_privs":true,"seccomp_mode":2,"refused":{"unshare":true,"AF_UNIX":true},
+        "no_new_privs":true,"seccomp_mode":2,"refused":{"unshare":true,"AF_VSOCK":true},
         "capabilities":{"held":0,"bounding":0,"ambient":0},"network":{"interfaces":["lo"],"unreachable":true},
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
         "proc":{"there":true,"own":true,"system_settings":false},"root_read_only":true,"apparmor":"",
@@ -72,7 +72,7 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/root_read_only", false), "mount_namespace") == state::degraded);
     CHECK(judged(changed("/network/unreachable", false), "network_namespace") == state::off);
     CHECK(judged(changed("/network/interfaces", json::array({"lo", "eth0"})), "network_namespace") == state::off);
-    CHECK(judged(changed("/refused/AF_UNIX", false), "seccomp") == state::degraded);
+    CHECK(judged(changed("/refused/AF_VSOCK", false), "seccomp") == state::degraded);
     CHECK(judged(changed("/seccomp_mode", 0), "seccomp") == state::off);
     CHECK(judged(changed("/landlock_levels", 16), "landlock") == state::off);
     CHECK(judged(changed("/capabilities/held", 1), "capabilities") == state::off);

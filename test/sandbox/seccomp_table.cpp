@@ -68,7 +68,7 @@ TEST_CASE("the filter refuses every call that leads out of a sandbox")
         "reboot", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "acct", "quotactl", "quotactl_fd",
         "syslog", "sethostname", "setdomainname", "iopl", "ioperm", "modify_ldt", "fanotify_init", "fanotify_mark",
         "move_pages", "migrate_pages", "lookup_dcookie", "vhangup", "nfsservctl", "_sysctl", "uselib", "ustat",
-        "sysfs", "memfd_secret",
+        "sysfs", "memfd_secret", "vmsplice",
     };
     // clang-format on
     for (const char* name : forbidden) {
@@ -91,7 +91,7 @@ TEST_CASE("the filter lets through what shells, interpreters and compilers need"
         "prlimit64", "set_robust_list", "rseq", "prctl", "clock_gettime", "clock_nanosleep", "uname", "sysinfo",
         "getuid", "setpgid", "setsid", "kill", "tgkill", "pidfd_open", "bind", "connect", "listen", "accept4",
         "sendmsg", "recvmsg", "shmget", "semget", "copy_file_range", "splice", "inotify_add_watch", "ioctl", "flock",
-        "fallocate", "membarrier", "get_mempolicy",
+        "membarrier", "get_mempolicy",
     };
     // clang-format on
     for (const char* name : needed) {
@@ -114,7 +114,7 @@ TEST_CASE("the filter lets clone make threads and processes but no namespaces")
     CHECK(error_of(SYS_clone3) == ENOSYS);
 }
 
-TEST_CASE("the filter lets sockets be made only for the internet protocols")
+TEST_CASE("the filter lets sockets be made only for the internet protocols and between processes")
 {
     for (std::uint64_t family = 0; family != 64; ++family)
         for (std::uint64_t type = 0; type != 16; ++type)
@@ -122,10 +122,12 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols")
                 const bool internet = family == AF_INET || family == AF_INET6;
                 const bool stream = type == SOCK_STREAM && (protocol == 0 || protocol == 6);
                 const bool datagram = type == SOCK_DGRAM && (protocol == 0 || protocol == 17);
-                const bool expected = internet && (stream || datagram);
+                const bool local = family == AF_UNIX && protocol == 0 &&
+                                   (type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET);
+                const bool expected = local || (internet && (stream || datagram));
                 if (allowed(SYS_socket, {family, type, protocol}) != expected)
                     FAIL(family << " " << type << " " << protocol);
-                if (!internet && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT)
+                if (!internet && family != AF_UNIX && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT)
                     FAIL("family " << family);
             }
     CHECK(allowed(SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0}));

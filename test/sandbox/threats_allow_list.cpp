@@ -43,6 +43,15 @@ TEST_CASE("under an allow-list the listed programs work, in pipes and with their
     CHECK(s.output.out.find("a.tar") != std::string::npos);
 }
 
+TEST_CASE("under an allow-list Git finds itself where it looks for its helpers")
+{
+    listed s({"git", "cat"});
+    const std::string out = s.bash_prints("git config --global user.name a; git config --global user.email b; git init -q r; cd r; "
+                                          "echo x > f; git add f; git commit -qm one; git gc -q; cd ..; git clone -q r copy; cat copy/f");
+    INFO(s.output.err);
+    CHECK(out == "x\n");
+}
+
 TEST_CASE("under an allow-list an unlisted program fails whatever way it is named")
 {
     listed s({"ls", "cat", "env", "find", "xargs", "awk", "sed", "tar", "git"});

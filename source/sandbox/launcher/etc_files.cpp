@@ -25,7 +25,7 @@ void add_accounts(tree_builder& tree, const std::string& home)
 
 void add_names(tree_builder& tree)
 {
-    tree.file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n");
+    tree.file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n");
     tree.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n");
     tree.file("/etc/hostname", "sandbox\n");
     tree.file("/etc/resolv.conf", "");

@@ -6,6 +6,7 @@
 #include "sandbox/mounts.hpp"
 #include "sandbox/packet_socket.hpp"
 #include "sandbox/setup_step.hpp"
+#include "sandbox/socket_memory.hpp"
 #include "sandbox/wire.hpp"
 
 #include <fcntl.h>
@@ -79,6 +80,7 @@ struct own_mounts {
     unique_fd processes;   // the launcher's look at this PID namespace
     unique_fd temporary;
     unique_fd shared;
+    unique_fd sockets;
 };
 
 unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
@@ -119,6 +121,7 @@ own_mounts build_file_system(const jail_plan& plan)
     mount_processes(plan, mounts);
     mounts.temporary = mount_memory(plan, "/tmp", 0);
     mounts.shared = mount_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
+    mounts.sockets = open_socket_statistics();
     mount_workspace(plan);
     enter_root(plan.root.get());
     return mounts;
@@ -132,9 +135,20 @@ void enter_working_folder(const run_request& request)
 
 void report_ready(const jail_plan& plan, const own_mounts& mounts)
 {
-    const int all[] = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
-    const std::string text(1, static_cast<char>(child_says::ready));
-    send_packet(plan.control.get(), text, mounts.processes ? std::span<const int>(all) : std::span<const int>());
+    std::vector<int> all;
+    if (mounts.processes) all = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
+    if (mounts.processes && mounts.sockets) all.push_back(mounts.sockets.get());
+    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::ready)), all);
+}
+
+// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
+void install_filters(const jail_plan& plan)
+{
+    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
+    const int fd = listener.get();
+    if (listener) send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::listen)), {&fd, 1});
+    for (const bpf_program* filter : plan.filters)
+        if (!(listener && filter == plan.filters.front()) && !install_filter(*filter)) throw step_failed("system call filter");
 }
 
 void give_up_privileges(const jail_plan& plan)
@@ -143,8 +157,7 @@ void give_up_privileges(const jail_plan& plan)
     check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_launcher();
     if (!apply_landlock(plan.rules)) throw step_failed("Landlock");
-    for (const bpf_program* filter : plan.filters)
-        if (!install_filter(*filter)) throw step_failed("system call filter");
+    install_filters(plan);
 }
 
 void enter_jail(jail_plan& plan)

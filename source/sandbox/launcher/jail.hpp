@@ -14,7 +14,8 @@ namespace cmcp::sandbox {
 struct jail_plan {
     run_request request;
     bool probe = false;
-    std::vector<const bpf_program*> filters;   ///< installed in this order
+    const bpf_program* announcing = nullptr;    ///< in place of the first filter where a listener is possible
+    std::vector<const bpf_program*> filters;    ///< installed in this order
     landlock_rules rules;
     bool writable_may_execute = true;
     id_pair outside{};
@@ -27,7 +28,8 @@ struct jail_plan {
 
 /// First byte of what the child sends over the control socket.
 enum class child_says : char {
-    ready = 'r',     ///< set up; with three descriptors: its processes, /tmp, /dev/shm (fewer where /proc is refused)
+    ready = 'r',     ///< set up; with its processes, /tmp, /dev/shm and the statistics of its sockets (not where /proc is refused)
+    listen = 'l',    ///< with the listener of refused calls
     failed = 'f',    ///< errno and name of the step; nothing was executed
     ended = 'e',     ///< wait status of the payload
 };

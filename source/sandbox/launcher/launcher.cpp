@@ -21,11 +21,12 @@ extern "C" int mount(const char*, const char*, const char*, unsigned long, const
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, the counts of workspaces, and two for each run.
+// Tags of epoll: the server, the signals, the counts of workspaces, and three for each run.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
 constexpr std::uint64_t count_tag = 2;
-constexpr std::uint64_t run_tag(std::uint64_t id, bool control) { return (id + 2) * 2 + (control ? 1 : 0); }
+enum class run_event : std::uint64_t { ended, said, refused };
+constexpr std::uint64_t run_tag(std::uint64_t id, run_event what) { return (id + 1) * 4 + static_cast<std::uint64_t>(what); }
 
 // The launcher's own view of the mounts: what it prepares there is never seen by the host, and ends with it.
 void enter_own_namespaces(const identities& ids)
@@ -136,7 +137,10 @@ void launcher::wait_and_handle()
     }
     const auto now = std::chrono::steady_clock::now();
     for (auto& [id, each] : runs_)
-        if (now >= each->next_event()) each->look(now);
+        if (now >= each->next_event()) {
+            each->look(now);
+            watch_refusals(id, *each);
+        }
 }
 
 void launcher::handle(std::uint64_t tag)
@@ -150,11 +154,24 @@ void launcher::handle(std::uint64_t tag)
         workspaces_.collect();
         return start_those_that_waited();
     }
-    const std::uint64_t id = tag / 2 - 2;
+    const std::uint64_t id = tag / 4 - 1;
     const auto found = runs_.find(id);
     if (found == runs_.end()) return;
-    if (tag == run_tag(id, false)) return end(id);
-    if (!found->second->hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, found->second->control(), nullptr);
+    run& of = *found->second;
+    if (tag == run_tag(id, run_event::ended)) return end(id);
+    if (tag == run_tag(id, run_event::refused)) of.hear_refusal();
+    else if (!of.hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
+    watch_refusals(id, of);
+}
+
+void launcher::watch_refusals(std::uint64_t id, const run& of)
+{
+    int& watched = refusals_watched_.try_emplace(id, -1).first->second;
+    const int wanted = of.refusals();
+    if (watched == wanted) return;
+    if (watched >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, watched, nullptr);   // fails where it is closed already
+    watched = wanted;
+    if (wanted >= 0) watch(wanted, run_tag(id, run_event::refused));
 }
 
 void launcher::read_server()
@@ -227,8 +244,8 @@ void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
     try {
         workshop shop{ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_};
         auto made = std::make_unique<run>(shop, std::move(wanted), std::move(descriptors));
-        watch(made->pidfd(), run_tag(id, false));
-        watch(made->control(), run_tag(id, true));
+        watch(made->pidfd(), run_tag(id, run_event::ended));
+        watch(made->control(), run_tag(id, run_event::said));
         runs_.emplace(id, std::move(made));
     } catch (const step_failed& failure) {
         refuse(id, explain_setup_failure(failure.what(), failure.error));
@@ -249,6 +266,7 @@ void launcher::end(std::uint64_t id)
     const auto found = runs_.find(id);
     const ended_message ended = found->second->finish();
     runs_.erase(found);
+    refusals_watched_.erase(id);
     send(encode_ended(ended));
 }
 

@@ -31,6 +31,7 @@ private:
     void refuse(std::uint64_t id, const std::string& why);
     void watch(int fd, std::uint64_t tag);
     void end(std::uint64_t id);
+    void watch_refusals(std::uint64_t id, const run& of);
     void send(std::string message);
     void flush();
 
@@ -45,6 +46,7 @@ private:
     workspace_ledger workspaces_;
     bool with_time_namespace_;
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;
+    std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
     struct waiting_start {
         start_message wanted;
         std::vector<unique_fd> descriptors;

@@ -22,6 +22,8 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds first_look{5};
+constexpr int refusals_each_look = 500;      // a run that tries without end slows down itself, not the others
+constexpr std::size_t most_denied = 16;
 
 unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
 {
@@ -70,6 +72,7 @@ struct number_guard {
 
 call_filters::call_filters(bool counted)
     : memory_is_counted(counted), general(compile_filter(true)), listed(compile_filter(false)),
+      announcing_general(compile_announcing_filter(true)), announcing_listed(compile_announcing_filter(false)),
       uncounted(refuse_uncounted_memory())
 {
 }
@@ -83,6 +86,11 @@ std::vector<const bpf_program*> call_filters::choose(const program_view& program
     return chosen;
 }
 
+const bpf_program* call_filters::announcing(const program_view& programs) const
+{
+    return programs.all ? &announcing_general : &announcing_listed;
+}
+
 run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
     : ids_(shop.ids), workspaces_(shop.workspaces), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
 {
@@ -92,6 +100,7 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     plan.request = std::move(start.request);
     plan.probe = start.probe;
     plan.filters = shop.filters.choose(plan.request.programs);
+    plan.announcing = shop.filters.announcing(plan.request.programs);
     plan.outside = ids_.outside(number_);
     plan.maps_itself = !ids_.privileged();
     if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
@@ -182,9 +191,29 @@ bool run::hear()
             failure_ = explain_setup_failure(message.text(), error);
         }
         auto& fds = heard->descriptors;
-        if (says == child_says::ready && fds.size() == 3)
-            meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]));
+        if (says == child_says::listen && fds.size() == 1) listen(std::move(fds[0]));
+        if (says != child_says::ready || fds.size() < 3) continue;
+        fds.resize(4);
+        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]));
     }
+}
+
+void run::listen(unique_fd listener)
+{
+    refusals_ = refusal_listener(std::move(listener));
+    refusals_budget_ = refusals_each_look;
+}
+
+void run::hear_refusal()
+{
+    bool over = false;
+    const auto heard = refusals_.answer(over);
+    if (over) refusals_ = {};
+    if (!heard) return;
+    --refusals_budget_;
+    const bool known = heard->what.empty() || std::find(denied_.begin(), denied_.end(), heard->what) != denied_.end();
+    if (!known && denied_.size() < most_denied) denied_.push_back(heard->what);
+    if (heard->deadly) kill(cause::denied_syscall);
 }
 
 void run::kill(cause why)
@@ -205,16 +234,25 @@ void run::measure(steady_time now)
     next_look_ = now + next_look(used.memory, limits_.memory);
 }
 
-// False: the run was ended. What is deleted but open, or was moved about under the count, shows in what the run wrote.
+// Whether the disk fills although a count finds nothing: the files are deleted but in use, or were moved about under it.
+bool run::hides_files(tree_bounds most) const
+{
+    const std::uint64_t free_now = workspace_ledger::free_room(workspace_.get()).bytes;
+    const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
+    // Others use the disk too: only what the run itself wrote is held against it.
+    const std::uint64_t at_most = std::min(lost, lost > most.bytes ? meter_.written() : 0);
+    if (at_most <= most.bytes) return false;
+    return at_most / 4 > most.bytes || meter_.deleted(workspace_key_.first) + workspaces_.counted(workspace_key_) > most.bytes;
+}
+
+// False: the run was ended.
 bool run::look_at_workspace()
 {
     using finding = workspace_ledger::finding;
     if (!workspace_ || began_full_) return true;
     const tree_bounds most = workspace_bounds(limits_);
     finding found = workspaces_.look(workspace_key_, workspace_.get(), most, begun_);
-    const std::uint64_t free_now = workspace_ledger::free_room(workspace_.get()).bytes;
-    const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
-    if (found == finding::fits && lost > most.bytes && meter_.written() > most.bytes) found = finding::too_large;
+    if (found == finding::fits && hides_files(most)) found = finding::too_large;
     if (found == finding::fits) return true;
     detail_ = explain_full(found, limits_);
     kill(cause::file_size_limit);
@@ -227,6 +265,7 @@ void run::look(steady_time now)
         deadline_ = next_look_ = steady_time::max();
         return;
     }
+    if (refusals_) refusals_budget_ = refusals_each_look;
     if (now >= deadline_) return kill(cause::timeout);
     if (now >= next_look_) measure(now);
 }
@@ -247,14 +286,16 @@ ended_message run::finish()
     result.cpu = found_.cpu = total_time(used);
     result.peak_memory = std::max({peak_memory_, cgroup_.peak_memory(), static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
     found_.out_of_memory = cgroup_.out_of_memory();
+    found_.out_of_processes = reached_process_limit_ || cgroup_.out_of_processes();
     if (failed_) {
         result.error = failure_;
         return ended;
     }
     judge(found_, result);
+    result.denied = std::move(denied_);
     result.detail = detail_;
     if (began_full_) result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
-    if (reached_process_limit_ || cgroup_.out_of_processes())
+    if (found_.out_of_processes)
         result.denied.push_back("fork: the limit of " + std::to_string(limits_.processes) + " processes was reached");
     return ended;
 }

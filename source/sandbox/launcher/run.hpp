@@ -4,6 +4,7 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/launcher_protocol.hpp"
 #include "sandbox/packet_socket.hpp"
+#include "sandbox/refusal_listener.hpp"
 #include "sandbox/seccomp_filter.hpp"
 #include "sandbox/verdict.hpp"
 #include "sandbox/watchdog.hpp"
@@ -21,10 +22,13 @@ using steady_time = std::chrono::steady_clock::time_point;
 struct call_filters {
     explicit call_filters(bool memory_is_counted);
     std::vector<const bpf_program*> choose(const program_view& programs) const;
+    const bpf_program* announcing(const program_view& programs) const;
 
     bool memory_is_counted;    ///< by a cgroup; otherwise only what processes map can be counted
     bpf_program general;
     bpf_program listed;        ///< under an allow-list
+    bpf_program announcing_general;
+    bpf_program announcing_listed;
     bpf_program uncounted;
 };
 
@@ -54,6 +58,11 @@ public:
     /// Reads what the child says. False: it will say no more.
     bool hear();
 
+    /// The descriptor to watch for refused calls; -1: none yet, none any more, or too many came at once. Changes in hear(),
+    /// hear_refusal() and look().
+    int refusals() const { return refusals_budget_ > 0 ? refusals_.readable() : -1; }
+    void hear_refusal();
+
     void kill(cause why);
 
     /// The next moment at which look() wants to be called.
@@ -67,8 +76,10 @@ private:
     void prepare_workspace(workshop& shop, struct jail_plan& plan);
     void launch(workshop& shop, struct jail_plan& plan);
     void measure(steady_time now);
+    void listen(unique_fd listener);
     void open_workspace(struct jail_plan& plan);
     bool look_at_workspace();
+    bool hides_files(tree_bounds most) const;
 
     identities& ids_;
     workspace_ledger& workspaces_;
@@ -79,6 +90,9 @@ private:
     cloned child_;
     unique_fd control_;
     usage_meter meter_;
+    refusal_listener refusals_;
+    int refusals_budget_ = 0;          ///< how many more are answered before the next look
+    std::vector<std::string> denied_;
     unique_fd workspace_;              ///< none: its size does not count
     workspace_ledger::key workspace_key_{};
     workspace_ledger::room room_at_start_;

@@ -124,6 +124,12 @@ workspace_ledger::finding workspace_ledger::last_finding(key which) const
     return found == entries_.end() ? finding::fits : found->second.found;
 }
 
+std::uint64_t workspace_ledger::counted(key which) const
+{
+    const auto found = entries_.find(which);
+    return found == entries_.end() || !found->second.last ? 0 : found->second.last->bytes;
+}
+
 workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since)
 {
     entry& of = at(which);

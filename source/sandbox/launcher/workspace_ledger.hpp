@@ -35,6 +35,7 @@ public:
 
     /// What the last count found; nothing: there is none.
     finding last_finding(key which) const;
+    std::uint64_t counted(key which) const;   ///< bytes; 0 without a count
 
     /// Begins a count when one is due; returns what the latest count that began after `since` found.
     finding look(key which, int folder, tree_bounds most, clock::time_point since);

@@ -1,0 +1,185 @@
+#include "sandbox/refusal_listener.hpp"
+#include "sandbox/verdict.hpp"
+#include "test/sandbox/run_support.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+
+namespace cmcp::sandbox::test {
+namespace {
+
+bool names(const run_result& result, const std::string& what)
+{
+    return std::any_of(result.denied.begin(), result.denied.end(),
+                       [&](const std::string& each) { return each.find(what) != std::string::npos; });
+}
+
+std::string joined(const run_result& result)
+{
+    std::string all;
+    for (const auto& each : result.denied) all += each + "\n";
+    return all;
+}
+
+const std::string library = "import ctypes, errno, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n";
+
+}  // namespace
+
+TEST_CASE("refused calls are named, fail with EPERM and do not end the run")
+{
+    stage s;
+    const auto result = s.run(s.python(library + "print(libc.unshare(0x20000), ctypes.get_errno())\nlibc.mount(0, 0, 0, 0, 0)\n"
+                                                 "libc.ptrace(0, 0, 0, 0)\nos._exit(3)"));
+    INFO(joined(result));
+    CHECK(s.output.out == "");   // _exit keeps what is buffered
+    CHECK(result.why == cause::exited);
+    CHECK(result.exit_code == 3);
+    for (const char* name : {"unshare", "mount", "ptrace"}) CHECK(names(result, name));
+    s.run(s.python(library + "print(libc.unshare(0x20000), ctypes.get_errno())"));
+    CHECK(s.output.out == "-1 1\n");
+}
+
+TEST_CASE("a run that is refused nothing has nothing denied")
+{
+    stage s;
+    const auto result = s.run(s.python("import asyncio, subprocess, socket\nsubprocess.run(['ls'])\n"
+                                       "async def main():\n  p = await asyncio.create_subprocess_exec('true'); await p.wait()\n"
+                                       "asyncio.run(main())"));
+    INFO(joined(result) << s.output.err);
+    CHECK(result.exit_code == 0);
+    CHECK(result.denied.empty());
+}
+
+TEST_CASE("a call of a foreign architecture ends the run and is named")
+{
+    stage s;
+    // mov eax, 21 (mount of i386); int 0x80; ret
+    const auto result = s.run(s.python(
+        "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(bytes([0xb8, 21, 0, 0, 0, 0xcd, 0x80, 0xc3]))\n"
+        "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\nprint('before', flush=True)\nf()\n"
+        "print('survived')"));
+#if defined(__x86_64__)
+    INFO(joined(result) << s.output.err);
+    CHECK(s.output.out == "before\n");
+    CHECK(result.why == cause::denied_syscall);
+    CHECK(result.signal == SIGSYS);
+    CHECK(names(result, "mount (i386)"));
+#endif
+}
+
+TEST_CASE("the destination of a connection that cannot be made is named")
+{
+    stage s;
+    const auto result = s.run(s.python(
+        "import socket\nfor to in (('192.0.2.7', 8443), ('2001:db8::5', 80)):\n"
+        "  try: socket.create_connection(to, 2)\n  except OSError as e: print(e.errno)\nraise SystemExit(1)"));
+    INFO(joined(result));
+    CHECK(s.output.out == "101\n101\n");
+    CHECK(names(result, "192.0.2.7:8443"));
+    CHECK(names(result, "[2001:db8::5]:80"));
+    CHECK(names(result, "the sandbox has no network"));
+}
+
+TEST_CASE("a name look-up is told as one, and connections inside are not told at all")
+{
+    stage s;
+    const auto looked_up = s.run(s.python("import socket\ntry: socket.getaddrinfo('example.com', 80)\n"
+                                          "except OSError: print('no such name')"));
+    INFO(joined(looked_up));
+    CHECK(s.output.out == "no such name\n");
+    CHECK(names(looked_up, "name look-up"));
+    const auto inside = s.run(s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\n"
+                                       "for i in range(2000): socket.create_connection(l.getsockname()).close(); l.accept()[0].close()\n"
+                                       "print('connected')"));
+    INFO(s.output.err);
+    CHECK(s.output.out == "connected\n");
+    CHECK(inside.denied.empty());
+}
+
+TEST_CASE("a run that tries refused calls without end disturbs no other")
+{
+    stage s;
+    auto wanted = s.python(library + "while True: libc.unshare(0x20000)");
+    wanted.limits.wall = std::chrono::milliseconds(800);
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::timeout);
+    CHECK(result.denied == std::vector<std::string>{"unshare"});
+    s.run(s.bash("echo well"));
+    CHECK(s.output.out == "well\n");
+}
+
+TEST_CASE("a program that dies because no more processes may be started is told so")
+{
+    stage s;
+    auto wanted = s.python("import os, time\nfor i in range(100):\n  if not os.fork(): time.sleep(20); os._exit(0)\n  time.sleep(0.02)");
+    wanted.limits.processes = 8;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::process_limit);
+    CHECK(names(result, "fork: the limit of 8 processes"));
+}
+
+TEST_CASE("every cause comes of its own evidence")
+{
+    const auto judged = [](const evidence& found) {
+        run_result result;
+        judge(found, result);
+        return result;
+    };
+    const auto exited = [](int code) { return code << 8; };
+    evidence found;
+    found.cpu_limit = std::chrono::seconds(10);
+    found.status = exited(3);
+    CHECK(judged(found).why == cause::exited);
+    CHECK(judged(found).exit_code == 3);
+    found.out_of_processes = true;
+    CHECK(judged(found).why == cause::process_limit);
+    found.status = exited(0);
+    CHECK(judged(found).why == cause::exited);
+    found.status = SIGSEGV;
+    CHECK(judged(found).why == cause::signalled);
+    found.status = SIGXCPU;
+    CHECK(judged(found).why == cause::cpu_limit);
+    found.status = SIGXFSZ;
+    CHECK(judged(found).why == cause::file_size_limit);
+    found.status = SIGSYS;
+    CHECK(judged(found).why == cause::denied_syscall);
+    found.status = SIGKILL;
+    CHECK(judged(found).why == cause::signalled);
+    found.cpu = std::chrono::seconds(11);
+    CHECK(judged(found).why == cause::cpu_limit);
+    found.out_of_memory = true;
+    CHECK(judged(found).why == cause::memory_limit);
+    for (const cause why : {cause::timeout, cause::cancelled, cause::output_limit, cause::memory_limit, cause::file_size_limit}) {
+        found.killed_for = why;
+        CHECK(judged(found).why == why);
+        CHECK(judged(found).signal == SIGKILL);
+        CHECK(judged(found).exit_code == 128 + SIGKILL);
+    }
+    CHECK(run_result().why == cause::setup_failed);
+}
+
+TEST_CASE("wall time, processor time and memory of a run are told")
+{
+    stage s;
+    const auto result = s.run(s.python("import time\nx = b'x' * (50 << 20)\nt = time.process_time()\n"
+                                       "while time.process_time() - t < 0.3: pass\ntime.sleep(0.2)"));
+    CHECK(result.wall >= std::chrono::milliseconds(500));
+    CHECK(result.cpu >= std::chrono::milliseconds(300));
+    CHECK(result.peak_memory >= 50 << 20);
+    CHECK(result.peak_memory < 200 << 20);
+}
+
+TEST_CASE("sockets between the processes of a run work, by name and in the workspace")
+{
+    stage s;
+    s.run(s.python("from multiprocessing import Manager\n"
+                   "if __name__ == '__main__':\n  with Manager() as m:\n    d = m.dict(a=1); print(d['a'])"));
+    INFO(s.output.err);
+    CHECK(s.output.out == "1\n");
+    s.run(s.python("import socket\na = socket.socket(socket.AF_UNIX); a.bind('\\0name'); a.listen()\n"
+                   "b = socket.socket(socket.AF_UNIX); b.connect('\\0name'); print('connected')"));
+    CHECK(s.output.out == "connected\n");
+}
+
+}  // namespace cmcp::sandbox::test
