@@ -10,8 +10,9 @@ struct layer {
     enum class state { on, degraded, off, not_asked };
 
     std::string name;       ///< user_namespace, pid_namespace, mount_namespace, network_namespace, ipc_namespace,
-                            ///< uts_namespace, cgroup_namespace, time_namespace, seccomp, landlock, capabilities, no_new_privs,
-                            ///< rlimits, cgroup, watchdog, own_uid, private_proc, apparmor, firejail
+                            ///< uts_namespace, cgroup_namespace, time_namespace, seccomp, landlock, landlock_scope,
+                            ///< capabilities, no_new_privs, rlimits, core_dumps, keyrings, tracing, cgroup, watchdog,
+                            ///< workspace_quota, own_uid, private_proc, apparmor, firejail (layers/), server_self
     state is = state::off;
     std::string detail;     ///< how far, or why not; for example "ABI 7", "cgroup v2 has no memory controller here"
 };

@@ -32,7 +32,8 @@ void apply_limits(const run_limits& limits)
 {
     const auto cpu = static_cast<rlim_t>(cpu_seconds(limits).count());
     set_limit(RLIMIT_CPU, cpu, cpu + 1, "limit processor time");   // SIGXCPU first, SIGKILL a second later
-    set_limit(RLIMIT_CORE, 0, "limit core files");
+    // Less than any core file needs. A limit of 0 would still let the kernel hand the dump to the host's handler (core(5)).
+    set_limit(RLIMIT_CORE, 1, "limit core files");
     set_limit(RLIMIT_MSGQUEUE, 0, "limit message queues");
     set_limit(RLIMIT_MEMLOCK, 64 << 10, "limit locked memory");
     set_limit(RLIMIT_SIGPENDING, 256, "limit pending signals");

@@ -55,12 +55,13 @@ void end_child(const cloned& child)
 
 }  // namespace
 
-cloned clone_into_namespaces(bool with_time, int cgroup)
+std::uint64_t all_namespaces(bool with_time)
 {
-    const std::uint64_t all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-                              CLONE_NEWCGROUP | (with_time ? new_time : 0);
-    return clone_with(all, cgroup);
+    return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+           (with_time ? new_time : 0);
 }
+
+cloned clone_into_namespaces(std::uint64_t kinds, int cgroup) { return clone_with(kinds, cgroup); }
 
 cloned clone_into_user_namespace() { return clone_with(CLONE_NEWUSER, -1); }
 

@@ -22,9 +22,12 @@ struct cloned {
     unique_fd pidfd;
 };
 
-/// Clones this process into new namespaces of all kinds (time too when `with_time`); dispositions of signals are reset.
+/// CLONE_NEW* of all kinds (time too when `with_time`).
+std::uint64_t all_namespaces(bool with_time);
+
+/// Clones this process into new namespaces of the given kinds; dispositions of signals are reset.
 /// `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws step_failed("clone").
-cloned clone_into_namespaces(bool with_time, int cgroup);
+cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);
 
 /// Clones this process into a new user namespace only. Throws step_failed("clone").
 cloned clone_into_user_namespace();

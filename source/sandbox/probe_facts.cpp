@@ -151,6 +151,7 @@ json::object refusal_facts()
     facts["ptrace"] = refused(::syscall(SYS_ptrace, PTRACE_PEEKDATA, invalid, nullptr, nullptr), EPERM);
     facts["process_vm_readv"] = refused(::syscall(SYS_process_vm_readv, 0, nullptr, 0, nullptr, 0, 1), EPERM);
     facts["keyctl"] = refused(::syscall(SYS_keyctl, invalid), EPERM);
+    facts["add_key"] = refused(::syscall(SYS_add_key, nullptr, nullptr, nullptr, 0, 0), EPERM);
     facts["io_uring_setup"] = refused(::syscall(SYS_io_uring_setup, 0, nullptr), EPERM);
     facts["TIOCSTI"] = refused(::ioctl(invalid, TIOCSTI, ""), EPERM);
     facts["AF_NETLINK"] = socket_refused(AF_NETLINK);

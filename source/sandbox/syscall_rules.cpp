@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -44,7 +45,7 @@ constexpr std::string_view allowed[] = {
     "arch_prctl", "prctl", "restart_syscall", "sched_yield", "sched_getaffinity", "sched_setaffinity",
     "sched_getparam", "sched_setparam", "sched_getscheduler", "sched_setscheduler", "sched_getattr", "sched_setattr",
     "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "setpriority",
-    "ioprio_get", "ioprio_set", "getrlimit", "setrlimit", "prlimit64", "getrusage", "times", "sysinfo", "uname",
+    "ioprio_get", "ioprio_set", "getrlimit", "getrusage", "times", "sysinfo", "uname",
     "getcpu", "getrandom",
     // signals
     "rt_sigaction", "rt_sigprocmask", "rt_sigpending", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
@@ -114,6 +115,22 @@ void add_file_modes(rules& to)
     to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
 }
 
+// The limit of core files must not become 0, which would open the way to the host's handler of core dumps. Programs that
+// set it mean to have no core files, which is so.
+void add_limits(rules& to)
+{
+    constexpr std::uint64_t limits_end = RLIM_NLIMITS;
+    for (std::uint64_t limit = 0; limit != limits_end; ++limit) {
+        const int answer = limit == RLIMIT_CORE ? pretends_success : 0;
+        to.push_back({"setrlimit", -1, answer, {{0, low32, limit}}});
+        if (limit != RLIMIT_CORE) to.push_back({"prlimit64", -1, 0, {{1, low32, limit}}});
+    }
+    to.push_back({"prlimit64", -1, 0, {{1, low32, RLIMIT_CORE}, {2, ~0ull, 0}}});
+    // Any bit of the address of a new limit.
+    for (unsigned bit = 0; bit != 64; ++bit)
+        to.push_back({"prlimit64", -1, pretends_success, {{1, low32, RLIMIT_CORE}, {2, 1ull << bit, 1ull << bit}}});
+}
+
 void add_internet_sockets(rules& to)
 {
     constexpr std::uint64_t type_mask = 0xf;  // the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
@@ -157,6 +174,7 @@ std::vector<syscall_rule> conditional_syscalls()
     add_processes(all);
     add_file_modes(all);
     add_sockets(all);
+    add_limits(all);
     return all;
 }
 

@@ -26,6 +26,9 @@ struct syscall_rule {
     std::vector<argument_is> when;
 };
 
+/// An error that is none: the call does nothing and succeeds.
+inline constexpr int pretends_success = -1;
+
 std::vector<syscall_rule> conditional_syscalls();
 
 /// ioctl requests that inject input into a terminal or take over its output; only the low 32 bits of the request count.

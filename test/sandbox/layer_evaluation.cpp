@@ -17,7 +17,7 @@ using state = layer::state;
 json::object launcher()
 {
     return json::parse(R"({"namespaces":{"user":1,"pid":2,"mnt":3,"net":4,"ipc":5,"uts":6,"cgroup":7,"time":8},
-        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true})")
+        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true,"workspace_quota":true})")
         .get_object();
 }
 
@@ -25,10 +25,11 @@ json::object inside()
 {
     return json::parse(R"({"identity":{"pid":2,"uid":1000,"outside_uid":200000,"host_name":"sandbox"},
         "namespaces":{"user":11,"pid":12,"mnt":13,"net":14,"ipc":15,"uts":16,"cgroup":17,"time":18},
-        "no_new_privs":true,"seccomp_mode":2,"refused":{"unshare":true,"AF_VSOCK":true},
+        "no_new_privs":true,"seccomp_mode":2,"refused":{"unshare":true,"AF_VSOCK":true,"ptrace":true,"process_vm_readv":true,"keyctl":true,"add_key":true},
         "capabilities":{"held":0,"bounding":0,"ambient":0},"network":{"interfaces":["lo"],"unreachable":true},
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
-        "proc":{"there":true,"own":true,"system_settings":false},"root_read_only":true,"apparmor":"",
+        "proc":{"there":true,"own":true,"system_settings":false,"processes":[2]},
+        "outside_socket_refused":true,"core_limit_stays":true,"crash_leaves_no_core":true,"first_process_closed":true,"root_read_only":true,"apparmor":"",
         "landlock_levels":15})")
         .get_object();
 }
@@ -80,13 +81,20 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/limits/nproc", -1), "rlimits") == state::degraded);
     CHECK(judged(changed("/identity/outside_uid", 0), "own_uid") == state::off);
     CHECK(judged(changed("/proc/own", false), "private_proc") == state::off);
+    CHECK(judged(changed("/proc/processes", json::array({1, 2})), "private_proc") == state::degraded);
+    CHECK(judged(changed("/outside_socket_refused", false), "landlock_scope") == state::off);
+    CHECK(judged(changed("/core_limit_stays", false), "core_dumps") == state::degraded);
+    CHECK(judged(changed("/crash_leaves_no_core", false), "core_dumps") == state::off);
+    CHECK(judged(changed("/refused/keyctl", false), "keyrings") == state::off);
+    CHECK(judged(changed("/refused/ptrace", false), "tracing") == state::off);
+    CHECK(judged(changed("/first_process_closed", false), "tracing") == state::off);
 }
 
 TEST_CASE("a probe that says nothing gives no layer")
 {
     for (const layer& l : evaluate_probe({}, launcher())) {
         INFO(l.name);
-        const bool of_the_launcher = l.name == "cgroup" || l.name == "watchdog";
+        const bool of_the_launcher = l.name == "cgroup" || l.name == "watchdog" || l.name == "workspace_quota";
         if (!of_the_launcher) CHECK((l.is == state::off || l.is == state::not_asked));
     }
 }

@@ -1,9 +1,12 @@
 #include "jail.hpp"
 
+#include "fault.hpp"
 #include "payload.hpp"
+#include "sandbox/apparmor.hpp"
 #include "sandbox/capabilities.hpp"
 #include "sandbox/limits.hpp"
 #include "sandbox/mounts.hpp"
+#include "sandbox/outside_socket.hpp"
 #include "sandbox/packet_socket.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/socket_memory.hpp"
@@ -70,6 +73,7 @@ void map_ids(const jail_plan& plan)
 // Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
 void become_sandbox_user(const jail_plan& plan)
 {
+    left_out("own_uid");
     if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
     check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
     check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
@@ -96,6 +100,7 @@ unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint
 // Inside a container with a masked /proc the kernel refuses a fresh one; the run then has none, never the container's.
 void mount_processes(const jail_plan& plan, own_mounts& mounts)
 {
+    if (left_out("private_proc")) return;
     try {
         const auto visible = new_proc(true, "mount /proc");
         attach_mount(visible.get(), plan.root.get(), "proc", "mount /proc");
@@ -117,6 +122,7 @@ void mount_workspace(const jail_plan& plan)
 own_mounts build_file_system(const jail_plan& plan)
 {
     own_mounts mounts;
+    left_out("mounts");
     attach_mount(plan.root.get(), AT_FDCWD, "/usr", "mount the root");
     mount_processes(plan, mounts);
     mounts.temporary = mount_memory(plan, "/tmp", 0);
@@ -151,13 +157,21 @@ void install_filters(const jail_plan& plan)
         if (!(listener && filter == plan.filters.front()) && !install_filter(*filter)) throw step_failed("system call filter");
 }
 
+void enter_apparmor(const jail_plan& plan)
+{
+    if (plan.apparmor.empty() || left_out("apparmor")) return;
+    if (const int error = enter_apparmor_at_exec(plan.apparmor); error != 0) throw step_failed("AppArmor", error);
+}
+
 void give_up_privileges(const jail_plan& plan)
 {
-    if (!drop_all_capabilities()) throw step_failed("drop capabilities");
-    check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
+    enter_apparmor(plan);
+    if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
+    // Landlock and seccomp set it too.
+    if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_launcher();
-    if (!apply_landlock(plan.rules)) throw step_failed("Landlock");
-    install_filters(plan);
+    if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
+    if (!left_out("seccomp")) install_filters(plan);
 }
 
 void enter_jail(jail_plan& plan)
@@ -171,11 +185,12 @@ void enter_jail(jail_plan& plan)
         const own_mounts mounts = build_file_system(plan);
         report_ready(plan, mounts);
     }
-    bring_loopback_up();
-    check(::sethostname("sandbox", 7), "set the host name");
-    forget_keyrings();
+    if (!left_out("network_namespace")) bring_loopback_up();
+    if (!left_out("uts_namespace")) check(::sethostname("sandbox", 7), "set the host name");
+    if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
-    apply_limits(plan.request.limits);
+    if (!left_out("rlimits")) apply_limits(plan.request.limits);
+    if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
     plan.root.reset();
     plan.workspace.reset();

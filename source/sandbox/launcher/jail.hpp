@@ -6,6 +6,7 @@
 #include "sandbox/run_request.hpp"
 #include "sandbox/seccomp_filter.hpp"
 
+#include <string>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -23,6 +24,8 @@ struct jail_plan {
     unique_fd root;              ///< detached mount trees
     unique_fd workspace;         ///< none: an empty folder in memory
     unique_fd output, error, input, script, result;
+    std::string apparmor;        ///< the profile to enter; empty: none
+    unique_fd outside_socket;    ///< of a probe run, made before its rules were in force
     unique_fd control;           ///< the child's end of the socket to the launcher
 };
 

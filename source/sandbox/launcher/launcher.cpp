@@ -1,5 +1,6 @@
 #include "launcher.hpp"
 
+#include "sandbox/apparmor.hpp"
 #include "sandbox/mounts.hpp"
 #include "sandbox/probe.hpp"
 #include "sandbox/setup_step.hpp"
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 #include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
 
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 
@@ -41,6 +45,19 @@ void enter_own_namespaces(const identities& ids)
     }
     constexpr unsigned long recursive_private = 0x4000 | 0x40000;   // MS_REC | MS_PRIVATE
     check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
+}
+
+// The launcher itself never executes anything, so trying costs nothing.
+std::string find_no_apparmor()
+{
+    if (!apparmor_enabled()) return "the kernel has no AppArmor, or it is switched off";
+    for (const char* program : {"bash", "python3"}) {
+        const std::string profile = apparmor_profile_for(program);
+        const int error = enter_apparmor_at_exec(profile);
+        if (error == ENOENT) return "the profile " + profile + " is not loaded: apparmor_parser -r the files of container/apparmor";
+        if (error != 0) return "the profile " + profile + " cannot be entered: " + std::strerror(error);
+    }
+    return {};
 }
 
 unique_fd watch_signals()
@@ -81,7 +98,7 @@ std::string take_body(packet& message)
 launcher::launcher(unique_fd server, bool use_cgroups)
     : server_(std::move(server)), poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
       signals_(watch_signals()), cgroups_(use_cgroups), filters_(cgroups_.active()),
-      with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0)
+      with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0), no_apparmor_(find_no_apparmor())
 {
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
@@ -90,6 +107,8 @@ launcher::launcher(unique_fd server, bool use_cgroups)
     facts["cgroup_state"] = cgroups_.active() ? "on" : "off";
     facts["cgroup"] = cgroups_.reason();
     facts["watchdog"] = true;
+    facts["workspace_quota"] = true;
+    facts["apparmor"] = no_apparmor_;
     facts["privileged"] = ids_.privileged();
     facts["own_range"] = ids_.own_range();
     try {
@@ -242,7 +261,7 @@ void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
 {
     const std::uint64_t id = wanted.id;
     try {
-        workshop shop{ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_};
+        workshop shop{ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_, no_apparmor_.empty()};
         auto made = std::make_unique<run>(shop, std::move(wanted), std::move(descriptors));
         watch(made->pidfd(), run_tag(id, run_event::ended));
         watch(made->control(), run_tag(id, run_event::said));

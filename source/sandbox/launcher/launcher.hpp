@@ -45,6 +45,7 @@ private:
     std::unique_ptr<view_store> views_;
     workspace_ledger workspaces_;
     bool with_time_namespace_;
+    std::string no_apparmor_;               // why runs enter no profile; empty: they do
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;
     std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
     struct waiting_start {

@@ -66,12 +66,13 @@ void payload::become()
     place(plan_.error, 2);
     place(plan_.script, script_place);
     place(plan_.result, result_place);
-    check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
-    check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (plan_.probe) {
+    if (!plan_.probe) {
+        check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
+        check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
+    } else {
         ::prctl(PR_SET_DUMPABLE, 1);
         ::close(control);
         report_probe(result_place);

@@ -1,6 +1,8 @@
 #include "run.hpp"
 
+#include "fault.hpp"
 #include "jail.hpp"
+#include "sandbox/apparmor.hpp"
 #include "sandbox/limits.hpp"
 #include "sandbox/mounts.hpp"
 #include "sandbox/setup_step.hpp"
@@ -9,6 +11,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -57,6 +60,18 @@ std::chrono::microseconds total_time(const rusage& used)
     return in_us(used.ru_utime) + in_us(used.ru_stime);
 }
 
+std::uint64_t namespaces_of_a_run(bool with_time)
+{
+    constexpr std::pair<const char*, std::uint64_t> kinds[] = {
+        {"user_namespace", CLONE_NEWUSER}, {"pid_namespace", CLONE_NEWPID},       {"mount_namespace", CLONE_NEWNS},
+        {"ipc_namespace", CLONE_NEWIPC},   {"network_namespace", CLONE_NEWNET},   {"uts_namespace", CLONE_NEWUTS},
+        {"time_namespace", 0x80},          {"cgroup_namespace", CLONE_NEWCGROUP}};
+    std::uint64_t all = all_namespaces(with_time);
+    for (const auto& [name, flag] : kinds)
+        if (left_out(name)) all &= ~flag;
+    return all;
+}
+
 /// A number from `ids` that goes back when the run could not be made.
 struct number_guard {
     identities& ids;
@@ -99,11 +114,12 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     take_descriptors(plan, start, descriptors);
     plan.request = std::move(start.request);
     plan.probe = start.probe;
+    if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     plan.filters = shop.filters.choose(plan.request.programs);
     plan.announcing = shop.filters.announcing(plan.request.programs);
+    if (shop.with_apparmor) plan.apparmor = apparmor_profile_for(plan.request.argv.at(0));
     plan.outside = ids_.outside(number_);
     plan.maps_itself = !ids_.privileged();
-    if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     const view& seen = shop.views.find(plan.request);
     plan.rules = seen.rules;
     plan.writable_may_execute = seen.writable_may_execute;
@@ -156,7 +172,7 @@ void run::launch(workshop& shop, jail_plan& plan)
     begun_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + limits_.wall;
     next_look_ = begun_ + first_look;
-    child_ = clone_into_namespaces(shop.with_time_namespace, cgroup_.folder());
+    child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
     if (child_.pid == 0) run_child(plan);
     control_ = std::move(ours);
     try {

@@ -40,6 +40,7 @@ struct workshop {
     const cgroup_parent& cgroups;
     const call_filters& filters;
     bool with_time_namespace;
+    bool with_apparmor;
 };
 
 /// One run in flight, seen from the launcher.

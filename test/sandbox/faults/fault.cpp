@@ -1,0 +1,44 @@
+#include "sandbox/launcher/fault.hpp"
+
+#include "sandbox/setup_step.hpp"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace cmcp::sandbox {
+namespace {
+
+// "fail seccomp" or "leave_out landlock", a line each, in the file beside the launcher as it was started (by a link of the
+// test's own). Without that file the variable H3_FAIL_LAYER of the server's environment names layers that fail.
+std::map<std::string, std::string, std::less<>> read_orders()
+{
+    std::map<std::string, std::string, std::less<>> orders;
+    std::ifstream file(std::string(reinterpret_cast<const char*>(::getauxval(AT_EXECFN))) + ".faults");
+    for (std::string what, layer; file >> what >> layer;) orders[layer] = what;
+    std::ifstream environment("/proc/" + std::to_string(::getppid()) + "/environ");
+    for (std::string entry; std::getline(environment, entry, '\0');) {
+        if (!entry.starts_with("H3_FAIL_LAYER=")) continue;
+        std::istringstream names(entry.substr(entry.find('=') + 1));
+        for (std::string name; std::getline(names, name, ',');) orders[name] = "fail";
+    }
+    return orders;
+}
+
+const auto orders = read_orders();   // before the launcher leaves the host's mounts
+
+}  // namespace
+
+bool left_out(std::string_view layer)
+{
+    const auto found = orders.find(layer);
+    if (found == orders.end()) return false;
+    if (found->second == "leave_out") return true;
+    throw step_failed("layer " + std::string(layer), EPERM);
+}
+
+}  // namespace cmcp::sandbox
