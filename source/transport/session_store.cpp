@@ -1,6 +1,6 @@
 #include "transport/session_store.hpp"
 
-#include "transport/random_id.hpp"
+#include "posix/random_id.hpp"
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "transport/random_id.hpp"
+#include "posix/random_id.hpp"
 
 #include <sys/random.h>
 
