@@ -178,6 +178,16 @@ conversion url(std::string settings::*member)
             [=](const settings& from) { return without_user(from.*member); }};
 }
 
+conversion url_or_none(std::string settings::*member)
+{
+    auto [parse, print] = url(member);
+    return {[=, filled = std::move(parse)](settings& into, std::string_view value) {
+                if (values::trimmed(value).empty()) return (into.*member).clear();
+                filled(into, value);
+            },
+            std::move(print)};
+}
+
 conversion seconds(std::chrono::milliseconds settings::*member, std::chrono::milliseconds least, std::chrono::milliseconds most)
 {
     return {[=](settings& into, std::string_view value) { into.*member = values::parse_seconds(value, least, most); },

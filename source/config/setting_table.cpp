@@ -95,14 +95,28 @@ std::vector<setting> tool_rows()
         row("FILE_ALLOWED_EXTENSIONS", extensions(&s::file_allowed_extensions), "extensions that the file tools accept; * for all"),
         row("TOOLS_ENABLE_SYSTEM", flag(&s::enable_system), "offer the system_* tools"),
         row("TOOLS_ENABLE_FILE", flag(&s::enable_file), "offer the file_* tools"),
-        row("TOOLS_ENABLE_WEB", flag(&s::enable_web), "reserved for web tools"),
+        row("TOOLS_ENABLE_WEB", flag(&s::enable_web), "offer the web_* tools"),
         row("TOOLS_ENABLE_SANDBOX", flag(&s::enable_sandbox), "reserved for tools that keep sandboxes"),
-        row("WEB_TIMEOUT_DEFAULT", seconds(&s::web_timeout_default, 100ms, day), "reserved for web tools, seconds"),
-        row("WEB_ALLOWED_DOMAINS", list(&s::web_allowed_domains), "reserved for web tools"),
         row("SANDBOX_DEFAULT_IMAGE", text(&s::sandbox_default_image), "reserved for sandboxes that are kept", "docker.default_image"),
         row("SANDBOX_OPEN_MOUNT_DIRECTORY", flag(&s::sandbox_open_mount), "reserved for sandboxes that are kept", "docker.open_mount_directory"),
         row("SANDBOX_WORK_DIR", absolute(&s::sandbox_work_dir), "reserved for sandboxes that are kept", "docker.container_work_dir"),
         row("PYPI_INDEX_URL", url(&s::pypi_index_url), "reserved for installing packages", "mirror.pypi_index_url"),
+    };
+}
+
+std::vector<setting> web_rows()
+{
+    return {
+        row("WEB_TIMEOUT_DEFAULT", seconds(&s::web_timeout_default, 100ms, day), "time of a call of a web tool, seconds"),
+        row("WEB_ALLOWED_DOMAINS", list(&s::web_allowed_domains), "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all"),
+        row("WEB_ALLOWED_PRIVATE", list(&s::web_allowed_private), "hosts and addresses that may be reached though they are not public"),
+        row("WEB_MAX_SIZE_MB", number(&s::web_max_size, 1, 1024, mib), "largest page, unpacked, MiB"),
+        row("WEB_MAX_REDIRECTS", number(&s::web_max_redirects, 0, 100), "redirects that are followed"),
+        row("WEB_MAX_CONNECTIONS", number(&s::web_max_connections, 1, 10'000), "connections of web_scrape and web_search at once"),
+        row("WEB_CA_FILE", path(&s::web_ca_file, false), "certificates that are trusted beside the system's (PEM)"),
+        row("WEB_SEARCH_PROVIDER", choice(&s::web_search_provider, {"none", "searxng", "brave", "duckduckgo"}), "who answers web_search: searxng, brave, duckduckgo or none"),
+        row("WEB_SEARCH_URL", url_or_none(&s::web_search_url), "address of the provider; needed for searxng"),
+        row("WEB_SEARCH_KEY", text(&s::web_search_key), "key of the provider; needed for brave", {}, true),
     };
 }
 
@@ -126,7 +140,7 @@ const std::vector<setting>& setting_table()
 {
     static const std::vector<setting> table = [] {
         std::vector<setting> all = server_rows();
-        for (auto* part : {&limit_rows, &sandbox_rows, &tool_rows}) {
+        for (auto* part : {&limit_rows, &sandbox_rows, &tool_rows, &web_rows}) {
             for (auto& entry : part()) all.push_back(std::move(entry));
         }
         return all;

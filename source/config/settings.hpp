@@ -74,9 +74,19 @@ struct settings {
     std::uint64_t file_max_size = 10ull << 20;              // FILE_MAX_SIZE_MB (MiB)
     std::vector<std::string> file_allowed_extensions{"txt", "md", "csv", "json", "py"};  // FILE_ALLOWED_EXTENSIONS; "" allows none, {"*"} all
 
-    // what the web tools and lasting sandboxes will go by; read and checked, not used yet
+    // web
     std::chrono::milliseconds web_timeout_default{30'000};  // WEB_TIMEOUT_DEFAULT (s)
     std::vector<std::string> web_allowed_domains{"*"};      // WEB_ALLOWED_DOMAINS; {"*"}: all public addresses
+    std::vector<std::string> web_allowed_private;           // WEB_ALLOWED_PRIVATE: hosts, addresses, blocks that are opened
+    std::uint64_t web_max_size = 10ull << 20;               // WEB_MAX_SIZE_MB (MiB) of a page, unpacked
+    std::size_t web_max_redirects = 10;                     // WEB_MAX_REDIRECTS
+    std::size_t web_max_connections = 64;                   // WEB_MAX_CONNECTIONS of the scraper at once
+    std::filesystem::path web_ca_file;                      // WEB_CA_FILE: certificates trusted beside the system's (PEM)
+    std::string web_search_provider = "none";               // WEB_SEARCH_PROVIDER none|searxng|brave|duckduckgo
+    std::string web_search_url;                             // WEB_SEARCH_URL; empty: the provider's own
+    std::string web_search_key;                             // WEB_SEARCH_KEY; secret
+
+    // what lasting sandboxes will go by; read and checked, not used yet
     std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: the programs of this machine
     bool sandbox_open_mount = false;                        // SANDBOX_OPEN_MOUNT_DIRECTORY
     std::string sandbox_work_dir = "/app/results";          // SANDBOX_WORK_DIR: working folder inside a lasting sandbox
