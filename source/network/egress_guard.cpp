@@ -5,6 +5,7 @@
 #include "network/proxy_connection.hpp"
 #include "network/ticket_desk.hpp"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -39,11 +40,14 @@ public:
         tasks.spawn("egress_guard", accept(shared_from_this()));
     }
 
+    // Always from within the event loop: a cancellation that is posted may come after what it is meant for has ended.
     void stop()
     {
-        boost::system::error_code ignored;
-        acceptor.close(ignored);
-        tasks.cancel_all();
+        asio::dispatch(acceptor.get_executor(), [self = shared_from_this()] {
+            boost::system::error_code ignored;
+            self->acceptor.close(ignored);
+            self->tasks.cancel_all();
+        });
     }
 
     // Descriptors may be used up: trying again at once would keep the thread busy.

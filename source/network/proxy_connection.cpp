@@ -94,6 +94,7 @@ awaitable<bool> pass_on(tcp::socket& from, beast::flat_buffer& buffer, Parser& p
         }
         body.more = !parser.is_done();
         if (!header && body.more && body.size == 0) continue;
+        if (body.size == 0) body.data = nullptr;       // a piece of no bytes would be a chunk of its own
         auto [failure, sent] = co_await http::async_write(to, serializer, as_tuple);
         if (!ok_or_more(failure) || !count(sent)) co_return false;
         if (serializer.is_done()) break;
