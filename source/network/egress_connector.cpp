@@ -52,12 +52,13 @@ awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std
         co_return found;
     } catch (const resolve_error& failure) {
         problem = failure.what();
+        late = failure.no_answer;
     } catch (const deadline_exceeded&) {
         late = true;
     }
     if (late)
         fail(ticket, who, port, kind::timeout, "timeout",
-             "Timed out while resolving: no answer about the name " + who.name + " within " + seconds(ticket.limits().resolve) + ".");
+             "Timed out while resolving " + who.name + ": no name server answered; try again later.");
     fail(ticket, who, port, kind::unresolved, "unresolved",
          "The host " + who.name + " does not resolve (" + problem + "); check its spelling.");
 }

@@ -19,8 +19,14 @@ namespace {
 namespace ip = boost::asio::ip;
 using boost::system::error_code;
 
-constexpr int first_timeout_ms = 2000;     // doubled by c-ares with each of the tries
-constexpr int tries = 3;
+constexpr int first_timeout_ms = 1500;     // doubled by c-ares with each of the tries
+constexpr int tries = 2;
+
+[[noreturn]] void give_up(int status)
+{
+    const bool no_answer = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
+    throw resolve_error(::ares_strerror(status == ARES_SUCCESS ? ARES_ENODATA : status), no_answer);
+}
 
 void initialise_library()
 {
@@ -180,7 +186,7 @@ awaitable<std::vector<ip::address>> resolve(std::string name)
     question.start(name);
     if (!question.finished) co_await question.done.async_wait(as_tuple);
     if (!question.finished) throw boost::system::system_error(asio::error::operation_aborted);
-    if (question.addresses.empty()) throw resolve_error(::ares_strerror(question.status == ARES_SUCCESS ? ARES_ENODATA : question.status));
+    if (question.addresses.empty()) give_up(question.status);
     co_return std::move(question.addresses);
 }
 

@@ -131,6 +131,7 @@ awaitable<> origin::accept(origin* self)
 
 awaitable<> origin::serve_client(origin* self, tcp::socket client)
 {
+    if (!self->greeting.empty()) co_await asio::async_write(client, asio::buffer(self->greeting), as_tuple);
     if (self->tls_ == nullptr) {
         co_await serve(self, client);
         co_return;

@@ -39,6 +39,7 @@ public:
     std::string place() const { return "127.0.0.1:" + std::to_string(port()); }
     std::string url(const std::string& path) const { return (tls_ != nullptr ? "https://" : "http://") + place() + path; }
 
+    std::string greeting;                   ///< sent to who connects, before anything is asked
     std::vector<std::string> requests;      ///< whole, header and body
     std::size_t connections = 0;
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace cmcp {
+
+/// A client context that trusts the system's certificates and those of `extra` (PEM; empty: none), TLS 1.2 and newer.
+/// Throws config_error when `extra` cannot be used.
+boost::asio::ssl::context make_client_context(const std::filesystem::path& extra);
+
+/// Asks for a certificate that names `host` (a name, sent as SNI, or an address) and is valid.
+void expect_host(SSL* connection, const std::string& host, bool is_address);
+
+/// Why a handshake failed, as the end of a sentence: "its certificate has expired", "it speaks no TLS".
+std::string handshake_problem(SSL* connection, const boost::system::error_code& failure);
+
+}  // namespace cmcp
