@@ -3,6 +3,7 @@
 #include "managers/bash_manager.hpp"
 #include "managers/file_manager.hpp"
 #include "managers/python_manager.hpp"
+#include "managers/web_manager.hpp"
 #include "tools/file_delete.hpp"
 #include "tools/file_list.hpp"
 #include "tools/file_move.hpp"
@@ -12,6 +13,8 @@
 #include "tools/system_info.hpp"
 #include "tools/system_run_command.hpp"
 #include "tools/system_run_python.hpp"
+#include "tools/web_scrape.hpp"
+#include "tools/web_search.hpp"
 
 namespace cmcp {
 namespace {
@@ -33,12 +36,19 @@ void register_file_tools(tool_registry& registry, managers& all)
     registry.add(std::make_unique<file_move>(*all.files));
 }
 
+void register_web_tools(tool_registry& registry, managers& all)
+{
+    registry.add(std::make_unique<web_search>(all.web->searcher()));
+    registry.add(std::make_unique<web_scrape>(all.web->scraper()));
+}
+
 }  // namespace
 
 void register_tools(tool_registry& registry, managers& all, const settings& chosen)
 {
     if (chosen.enable_system) register_system_tools(registry, all, chosen);
     if (chosen.enable_file) register_file_tools(registry, all);
+    if (chosen.enable_web) register_web_tools(registry, all);
 }
 
 }  // namespace cmcp

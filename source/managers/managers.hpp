@@ -15,6 +15,7 @@ class run_admission;
 class output_store;
 class bash_manager;
 class python_manager;
+class web_manager;
 class server_core;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
@@ -32,6 +33,7 @@ struct managers {
     std::unique_ptr<run_admission> admission;       ///< how many runs at once
     std::unique_ptr<bash_manager> bash;
     std::unique_ptr<python_manager> python;
+    std::unique_ptr<web_manager> web;               ///< null when TOOLS_ENABLE_WEB is false
 };
 
 /// `chosen` and `backend` must outlive what is returned.

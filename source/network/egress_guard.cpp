@@ -84,7 +84,10 @@ egress_guard::egress_guard(asio::any_io_executor executor, std::shared_ptr<const
 
 egress_guard::~egress_guard() { stop(); }
 
-void egress_guard::start() { proxy_->start(); }
+void egress_guard::start()
+{
+    if (proxy_->port == 0) proxy_->start();
+}
 
 std::uint16_t egress_guard::port() const { return proxy_->port; }
 

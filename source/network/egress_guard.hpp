@@ -23,7 +23,7 @@ public:
     egress_guard& operator=(const egress_guard&) = delete;
     ~egress_guard();                                        ///< as stop()
 
-    void start();                                           ///< listens on 127.0.0.1; throws boost::system::system_error
+    void start();                                           ///< listens on 127.0.0.1, once; throws boost::system::system_error
     std::uint16_t port() const;                             ///< 0 before start()
     void stop();                                            ///< closes the port and every connection
 

@@ -261,7 +261,7 @@ void fetch::enter(std::string phase, std::string detail)
 void fetch::report_bytes()
 {
     const auto now = std::chrono::steady_clock::now();
-    if (!asked_.progress || now - last_report_ < between_reports) return;
+    if (!asked_.progress || reply_.received < 1024 || now - last_report_ < between_reports) return;
     last_report_ = now;
     asked_.progress("received " + std::to_string(reply_.received >> 10) + " KiB" +
                     (expected_ != 0 ? " of " + std::to_string(expected_ >> 10) + " KiB" : ""));

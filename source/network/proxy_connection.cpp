@@ -108,6 +108,8 @@ proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<ticket_de
     : client_(std::move(client)), desk_(std::move(desk)), from_client_(2 * header_limit), from_upstream_(2 * header_limit),
       piece_(piece_size), idle_(client_.get_executor(), time_to_present_a_ticket, [this] { close(); })
 {
+    error_code ignored;
+    client_.set_option(tcp::no_delay(true), ignored);
 }
 
 proxy_connection::~proxy_connection()

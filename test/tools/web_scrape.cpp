@@ -1,0 +1,192 @@
+#include "test/tools/web_support.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+constexpr const char* article = R"(<!doctype html><html><head><title> The  title </title><base href="http://example.com/dir/">
+<style>p{}</style></head><body><header><nav><a href="/home">Home</a></nav></header>
+<main><h1>Head <em>line</em></h1><p>First <b>bold</b>, <a href="a.html">a link</a>.<br>Second line<script>alert(1)</script>
+<span style="display: none">secret one</span></p><ul><li>one<li>two<ol><li>x</ol></ul><pre>  code
+    here</pre><table><tr><th>A<th>B<tr><td>1<td>2|3</table><blockquote>quote</blockquote><div hidden>secret two</div>
+<p aria-hidden="true">secret three</p><template>secret four</template><!-- secret five --></main>
+<footer>foot</footer></body></html>)";
+
+}  // namespace
+
+TEST_CASE("web_scrape gives the main text of a page without what is not seen")
+{
+    web_stage s;
+    const auto found = s.page(article);
+    INFO(json::serialize(found));
+    CHECK_FALSE(s.last.is_error);
+    CHECK(found.at("success") == true);
+    CHECK(found.at("error").is_null());
+    CHECK(found.at("title") == "The title");
+    CHECK(found.at("url") == s.web.url("/page"));
+    CHECK(found.at("status") == 200);
+    CHECK(text(found, "content") ==
+          "Head line\n\nFirst bold, a link.\nSecond line\n\n- one\n- two\n  1. x\n\n  code\n    here\n\nA | B\n1 | 2|3\n\nquote");
+}
+
+TEST_CASE("web_scrape gives markdown, html and links")
+{
+    web_stage s;
+    CHECK(text(s.page(article, {{"format", "markdown"}}), "content") ==
+          "# Head *line*\n\nFirst **bold**, [a link](http://example.com/dir/a.html).\nSecond line\n\n- one\n- two\n  1. x\n\n"
+          "```\n  code\n    here\n```\n\n| A | B |\n| --- | --- |\n| 1 | 2\\|3 |\n\n> quote");
+    const auto html = text(s.page(article, {{"format", "html"}}), "content");
+    CHECK(has(html, "<h1>Head <em>line</em></h1>"));
+    CHECK(has(html, "<footer>foot</footer>"));
+    for (const char* unseen : {"alert(1)", "secret", "<style"}) CHECK_FALSE(has(html, unseen));
+    const auto links = s.page(article, {{"format", "links"}});
+    CHECK(json::serialize(links.at("links")) == R"([{"text":"Home","url":"http://example.com/home"},{"text":"a link","url":"http://example.com/dir/a.html"}])");
+}
+
+TEST_CASE("a selector chooses; one that matches nothing is no failure; one with an error is")
+{
+    web_stage s;
+    const auto items = s.page(article, {{"selector", "ul > li"}});
+    CHECK(text(items, "content") == "one\n\ntwo\n\n1. x");
+    CHECK(items.at("matches") == 2);
+    CHECK(text(s.page(article, {{"selector", "p:has(b) a[href$=html]"}, {"format", "html"}}), "content") == "<a href=\"a.html\">a link</a>");
+    const auto nothing = s.page(article, {{"selector", ".nothing"}});
+    CHECK_FALSE(s.last.is_error);
+    CHECK(nothing.at("success") == true);
+    CHECK(text(nothing, "content").empty());
+    CHECK(has(text(nothing, "hint"), "matched nothing"));
+    for (const char* selector : {"li[", "", ":no-such-thing", "a >> b", "p:nth-child(x)"}) {
+        INFO(selector);
+        const auto wrong = s.page(article, {{"selector", selector}});
+        CHECK(s.last.is_error);
+        CHECK(wrong.at("success") == false);
+        CHECK(has(text(wrong, "error"), "selector: "));
+    }
+    CHECK(s.page(article, {{"selector", std::string(5000, '*')}}).at("success") == false);
+}
+
+TEST_CASE("what cannot be fetched is told in a sentence, as a result")
+{
+    web_stage s;
+    const auto error = [&](const std::string& url) {
+        const auto found = s.scrape(url);
+        CHECK(s.last.is_error);
+        CHECK(found.at("success") == false);
+        CHECK(text(found, "content").empty());
+        CHECK(text(found, "url") == url);
+        return text(found, "reason") + ": " + text(found, "error");
+    };
+    CHECK(has(error("no address"), "bad_url: url: \"no address\" is no absolute address"));
+    CHECK(has(error("file:///etc/passwd"), "the scheme file: cannot be fetched"));
+    CHECK(has(error("data:text/html,x"), "the scheme data: cannot be fetched"));
+    CHECK(has(error("http://me:pw@example.com/"), "user name or password"));
+    CHECK(has(error("http://10.0.0.1/"), "refused: 10.0.0.1:80 is refused: that address is not public (private (10.0.0.0/8))"));
+    CHECK(has(error("http://[::1]/"), "(loopback)"));
+    CHECK(has(error("http://0x7f.1:6000/"), "port 6000") == false);     // opened whole by WEB_ALLOWED_PRIVATE
+    CHECK(has(error("http://169.254.169.254/"), "(cloud metadata)"));
+    s.web.on("/away", send("HTTP/1.1 302 Found\r\nLocation: http://192.168.1.1/\r\nContent-Length: 0\r\n\r\n"));
+    CHECK(has(error(s.web.url("/away")), "refused: 192.168.1.1:80 is refused"));
+}
+
+TEST_CASE("an error page is a failure that shows what the server sent")
+{
+    web_stage s;
+    s.web.on("/gone", send(answer("<title>Gone</title><p>It moved.", "text/html", {}, "410 Gone")));
+    const auto found = s.scrape(s.web.url("/gone"));
+    CHECK(s.last.is_error);
+    CHECK(found.at("success") == false);
+    CHECK(found.at("status") == 410);
+    CHECK(has(text(found, "error"), "answered 410 Gone"));
+    CHECK(text(found, "content") == "It moved.");
+    CHECK(text(found, "title") == "Gone");
+}
+
+TEST_CASE("text and JSON come as they are, XML as text, other types not at all")
+{
+    web_stage s;
+    CHECK(text(s.page("{\"a\": [1]}", {}, "application/json"), "content") == "{\"a\": [1]}");
+    CHECK(text(s.page("<b>plain", {}, "text/plain"), "content") == "<b>plain");
+    CHECK(has(text(s.page("plain", {{"selector", "p"}}, "text/plain"), "hint"), "selector was not used"));
+    const std::string bomb = "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b SYSTEM 'file:///etc/passwd'>]>"
+                             "<rss><item><title>I &amp; you</title><link>http://x/</link><y>&a;&b;</y></item></rss>";
+    CHECK(text(s.page(bomb, {}, "application/rss+xml"), "content") == "I & you\nhttp://x/");
+    CHECK(text(s.page(bomb, {{"selector", "item > link"}}, "text/xml"), "content") == "http://x/");
+    const auto film = s.page("....", {}, "video/mp4");
+    CHECK(s.last.is_error);
+    CHECK(has(text(film, "error"), "data of type video/mp4, which cannot be read as text"));
+    CHECK(text(s.page("<p>found by its bytes", {}, "application/octet-stream"), "content") == "found by its bytes");
+    s.page(std::string("\x7f""ELF\0\0", 6), {}, "application/octet-stream");
+    CHECK(s.last.is_error);
+}
+
+TEST_CASE("charsets are read, unknown ones are named")
+{
+    web_stage s;
+    CHECK(text(s.page("<title>\x83\x65\x83\x58\x83\x67</title><p>x", {}, "text/html; charset=Shift_JIS"), "title") == "テスト");
+    CHECK(text(s.page("<p>gr\xfcn \x80", {}, "text/html; charset=iso-8859-1"), "content") == "grün €");
+    CHECK(text(s.page("<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", {}, "text/html"), "content") == "Привет");
+    const auto klingon = s.page("<p>gr\xc3\xbcn", {}, "text/html; charset=klingon");
+    CHECK(klingon.at("success") == true);
+    CHECK(text(klingon, "content") == "grün");
+    CHECK(has(text(klingon, "hint"), "\"klingon\""));
+    const auto raw = s.page(std::string("<p>a\0b \xff", 8));
+    CHECK(text(raw, "content") == "a\xef\xbf\xbd" "b \xef\xbf\xbd");
+}
+
+TEST_CASE("long content is cut where the caller wants it")
+{
+    web_stage s;
+    std::string long_text;
+    for (int i = 0; i < 200; ++i) long_text += "ä" + std::to_string(i) + " ";
+    const auto cut = s.page("<p>" + long_text, {{"max_length", 10}});
+    CHECK(text(cut, "content") == "ä0 ä1 ä2 ä");
+    CHECK(cut.at("truncated") == true);
+    CHECK(has(text(cut, "hint"), "max_length"));
+    CHECK(s.page("<p>short").at("truncated") == false);
+}
+
+TEST_CASE("the steps of a call are told to who wants them")
+{
+    web_stage s;
+    s.page(article);
+    const auto all = s.progress.all();
+    for (const char* step : {"connecting to 127.0.0.1", "waiting for 127.0.0.1", "receiving", "parsing"}) CHECK(has(all, step));
+    for (std::size_t i = 1; i < s.progress.values.size(); ++i) CHECK(s.progress.values[i] >= s.progress.values[i - 1]);
+}
+
+TEST_CASE("a page that takes too long to read is cut in that phase")
+{
+    settings brief = with_loopback();
+    brief.web_timeout_default = std::chrono::milliseconds(700);
+    web_stage s(brief);
+    std::string deep;
+    for (int i = 0; i < 40'000; ++i) deep += "<div><p>text <b>bold</b></p>";
+    const auto found = s.page(deep, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
+    CHECK(s.last.is_error);
+    CHECK(has(text(found, "error"), "while parsing"));
+    CHECK(s.web.requests.size() == 1);
+}
+
+TEST_CASE("two callers' pages are read side by side")
+{
+    web_stage s;
+    s.web.on("/a", send(answer("<p>page a")));
+    s.web.on("/b", send(answer("<p>page b")));
+    caller one, other;
+    one.principal = "one";
+    other.principal = "other";
+    const auto both = [&](web_stage* stage) -> awaitable<std::string> {
+        json::object a, b;
+        a["url"] = stage->web.url("/a");
+        b["url"] = stage->web.url("/b");
+        auto executor = co_await asio::this_coro::executor;
+        auto group = asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, stage->start("web_scrape", a, one), asio::deferred),
+            asio::co_spawn(executor, stage->start("web_scrape", b, other), asio::deferred));
+        auto [order, failed_a, found_a, failed_b, found_b] =
+            co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+        co_return text(found_a.structured, "content") + text(found_b.structured, "content");
+    };
+    CHECK(run_coroutine(s.io, both(&s), std::chrono::seconds(60)) == "page apage b");
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "test/network/origin.hpp"
+#include "test/tools/system_support.hpp"
+
+namespace cmcp::test {
+
+inline settings with_loopback()
+{
+    settings chosen = all_programs();
+    chosen.web_allowed_private = {"127.0.0.1"};
+    chosen.web_timeout_default = std::chrono::seconds(30);
+    chosen.web_max_size = 1 << 20;
+    return chosen;
+}
+
+/// The web tools over the real sandbox, and a web server for them.
+struct web_stage : system_stage {
+    explicit web_stage(settings given = with_loopback()) : system_stage(std::move(given)) {}
+
+    json::object scrape(const std::string& url, json::object more = {})
+    {
+        more["url"] = url;
+        last = call("web_scrape", std::move(more));
+        return last.structured;
+    }
+    json::object page(std::string html, json::object more = {}, std::string type = "text/html; charset=utf-8")
+    {
+        web.on("/page", send(answer(std::move(html), std::move(type))));
+        return scrape(web.url("/page"), std::move(more));
+    }
+
+    origin web{io};
+};
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace cmcp::test
