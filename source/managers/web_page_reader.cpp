@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t memory_of_a_page = 768ull << 20;     // BeautifulSoup needs up to seventy times what a page has
 constexpr std::size_t most_output = 16 << 20;
 constexpr std::size_t most_complaints = 4096;
-constexpr auto least_time = std::chrono::milliseconds(500);
+constexpr auto least_time = std::chrono::seconds(1);
 constexpr const char* pdftotext = "/usr/bin/pdftotext";
 
 class kept_output final : public sandbox::output_receiver {
@@ -99,14 +99,12 @@ awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sa
                                                           std::chrono::milliseconds limit)
 {
     finished made;
-    const auto begun = std::chrono::steady_clock::now();
     auto place = co_await admission_.enter(std::move(caller));
     if (!place) made.problem = "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
     if (!place) co_return made;
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
     request.programs.all = false;       // the interpreter or pdftotext, and what they load
     request.limits = limits_;
-    request.limits.wall = std::max<std::chrono::milliseconds>(least_time, limit - waited);
+    request.limits.wall = std::max<std::chrono::milliseconds>(least_time, limit);      // waiting for a turn is not the page's fault
     request.label = "web page";
     kept_output output;
     auto end = co_await backend_.run(std::move(request), output);

@@ -27,7 +27,8 @@ public:
     /// All must outlive this.
     web_page_reader(const settings& chosen, sandbox::backend& backend, run_admission& admission);
 
-    /// The object that web_page_script describes; {error: sentence} when the page could not be read within `limit`.
+    /// The object that web_page_script describes; {error: sentence} when the page could not be read within `limit`,
+    /// which begins when a run may start.
     awaitable<json::object> read(std::string caller, std::string page, page_wish wish, std::chrono::milliseconds limit);
 
     /// {content} or {error}.
