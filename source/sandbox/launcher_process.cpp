@@ -69,7 +69,7 @@ launcher_process start_launcher(const std::string& path, const launcher_options&
     if (theirs.get() <= 3) theirs.reset(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
     const spawn_attributes attributes;
     const spawn_actions actions(theirs.get());
-    std::string name = "container-mcp-launcher";
+    std::string name = path.substr(path.rfind('/') + 1);
     std::string no_cgroups = "--no-cgroups";
     std::vector<char*> arguments{name.data()};
     if (!chosen.use_cgroups) arguments.push_back(no_cgroups.data());
