@@ -13,6 +13,7 @@
 #include "tools/system_info.hpp"
 #include "tools/system_run_command.hpp"
 #include "tools/system_run_python.hpp"
+#include "tools/web_browse.hpp"
 #include "tools/web_scrape.hpp"
 #include "tools/web_search.hpp"
 
@@ -40,6 +41,7 @@ void register_web_tools(tool_registry& registry, managers& all)
 {
     registry.add(std::make_unique<web_search>(all.web->searcher()));
     registry.add(std::make_unique<web_scrape>(all.web->scraper()));
+    registry.add(std::make_unique<web_browse>(*all.browser));
 }
 
 }  // namespace

@@ -116,6 +116,13 @@ std::vector<setting> web_rows()
         row("WEB_CA_FILE", path(&s::web_ca_file, false), "certificates that are trusted beside the system's (PEM)"),
         row("WEB_SEARCH_PROVIDER", choice(&s::web_search_provider, {"none", "searxng", "brave", "duckduckgo"}), "who answers web_search: searxng, brave, duckduckgo or none"),
         row("WEB_SEARCH_URL", url_or_none(&s::web_search_url), "address of the provider; needed for searxng"),
+        row("WEB_BROWSER_PATH", text(&s::web_browser_path), "the browser that web_browse drives; empty: Chromium in its usual places"),
+        row("WEB_BROWSER_START", flag(&s::web_browser_start), "start the browser with the server instead of with the first page"),
+        row("WEB_BROWSER_MAX_PAGES", number(&s::web_browser_max_pages, 1, 10), "pages at once"),
+        row("WEB_BROWSER_MEMORY_LIMIT", number(&s::web_browser_memory_limit, 256, terabyte, mib), "memory of the browser with all its pages, MiB"),
+        row("WEB_BROWSER_MAX_CONTENT_KB", number(&s::web_browser_max_content, 1, 16 * 1024, 1024), "most of a page's content in an answer, KiB"),
+        row("WEB_BROWSER_IDLE_TIMEOUT", seconds(&s::web_browser_idle_timeout, 0ms, day), "an idle browser ends after so many seconds; 0: after each page"),
+        row("WEB_BROWSER_TIMEOUT_MAX", seconds(&s::web_browser_timeout_max, 100ms, day), "most time that a call of web_browse can ask for, seconds"),
         row("WEB_SEARCH_KEY", text(&s::web_search_key), "key of the provider; needed for brave", {}, true),
     };
 }

@@ -86,6 +86,15 @@ struct settings {
     std::string web_search_url;                             // WEB_SEARCH_URL; empty: the provider's own
     std::string web_search_key;                             // WEB_SEARCH_KEY; secret
 
+    // browser
+    std::string web_browser_path;                           // WEB_BROWSER_PATH, empty: Chromium in its usual places
+    bool web_browser_start = false;                         // WEB_BROWSER_START with the server
+    std::size_t web_browser_max_pages = 4;                  // WEB_BROWSER_MAX_PAGES at once
+    std::uint64_t web_browser_memory_limit = 1024ull << 20; // WEB_BROWSER_MEMORY_LIMIT (MiB), all its processes
+    std::uint64_t web_browser_max_content = 1024ull << 10;  // WEB_BROWSER_MAX_CONTENT_KB (KiB) of a page's content
+    std::chrono::milliseconds web_browser_idle_timeout{300'000};  // WEB_BROWSER_IDLE_TIMEOUT (s); 0: ends after each page
+    std::chrono::milliseconds web_browser_timeout_max{120'000};   // WEB_BROWSER_TIMEOUT_MAX (s)
+
     // what lasting sandboxes will go by; read and checked, not used yet
     std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: the programs of this machine
     bool sandbox_open_mount = false;                        // SANDBOX_OPEN_MOUNT_DIRECTORY

@@ -6,6 +6,7 @@
 #include "managers/output_store.hpp"
 #include "managers/python_manager.hpp"
 #include "managers/run_admission.hpp"
+#include "managers/web_browser.hpp"
 #include "managers/web_manager.hpp"
 #include "managers/workspaces.hpp"
 
@@ -42,7 +43,9 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     const runner runs(backend, *all->places, *all->outputs, *all->admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(chosen, runs);
     all->python = std::make_unique<python_manager>(chosen, runs);
-    if (chosen.enable_web) all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
+    if (!chosen.enable_web) return all;
+    all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
+    all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard());
     return all;
 }
 

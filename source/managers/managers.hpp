@@ -16,6 +16,7 @@ class output_store;
 class bash_manager;
 class python_manager;
 class web_manager;
+class web_browser;
 class server_core;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
@@ -34,6 +35,7 @@ struct managers {
     std::unique_ptr<bash_manager> bash;
     std::unique_ptr<python_manager> python;
     std::unique_ptr<web_manager> web;               ///< null when TOOLS_ENABLE_WEB is false
+    std::unique_ptr<web_browser> browser;            ///< goes before the guard
 };
 
 /// `chosen` and `backend` must outlive what is returned.

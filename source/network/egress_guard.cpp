@@ -64,10 +64,11 @@ public:
             if (!self->acceptor.is_open()) co_return;
             if (failure) co_await self->rest();
             if (failure || self->tasks.size() > most_clients) continue;
-            auto served = std::make_shared<proxy_connection>(std::move(client), self->desk);
-            self->tasks.spawn("egress_client", proxy_connection::run(std::move(served)));
+            self->serve(std::make_shared<proxy_connection>(std::move(client), self->desk));
         }
     }
+
+    void serve(std::shared_ptr<proxy_connection> client) { tasks.spawn("egress_client", proxy_connection::run(std::move(client))); }
 
     tcp::acceptor acceptor;
     task_group tasks;
@@ -87,6 +88,13 @@ egress_guard::~egress_guard() { stop(); }
 void egress_guard::start()
 {
     if (proxy_->port == 0) proxy_->start();
+}
+
+void egress_guard::serve(tcp::socket client, const std::shared_ptr<egress_ticket>& ticket)
+{
+    if (proxy_->tasks.size() > most_clients) return;
+    auto served = std::make_shared<proxy_connection>(std::move(client), proxy_->desk);
+    if (served->admit(*ticket)) proxy_->serve(std::move(served));
 }
 
 std::uint16_t egress_guard::port() const { return proxy_->port; }

@@ -3,6 +3,8 @@
 #include "async/asio.hpp"
 #include "network/egress_ticket.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,6 +35,9 @@ public:
     /// A ticket under a policy of its own.
     std::shared_ptr<egress_ticket> issue(std::string label, std::shared_ptr<const egress_policy> policy,
                                          egress_limits limits = {});
+
+    /// Serves a client that came in at a place where only the holder of `ticket` can be, and shows no credentials.
+    void serve(asio::ip::tcp::socket client, const std::shared_ptr<egress_ticket>& ticket);
 
     /// The ticket that lasts as long as the guard, for a program that takes one pair of credentials when it starts.
     const std::shared_ptr<egress_ticket>& standing_ticket() const;

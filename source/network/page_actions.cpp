@@ -126,12 +126,11 @@ awaitable<> wait(browser_page& page, std::string selector, std::chrono::millisec
 
 }  // namespace
 
-awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit)
+awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector, json::array arguments)
 {
-    json::array arguments{json::value(selector), json::value(limit.count())};
     try {
-        const json::value found = co_await page.evaluate(page_scripts::await_element, std::move(arguments));
-        co_return found.is_bool() && found.get_bool();
+        auto value = co_await page.evaluate(function, std::move(arguments));
+        co_return value;
     } catch (const page_crashed&) {
         throw;
     } catch (const page_error& problem) {
@@ -139,6 +138,13 @@ awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::
         if (text.find("valid selector") == std::string::npos) throw;
     }
     throw page_error(malformed(selector));
+}
+
+awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit)
+{
+    json::array arguments{json::value(selector), json::value(limit.count())};
+    const json::value found = co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
+    co_return found.is_bool() && found.get_bool();
 }
 
 awaitable<> perform(browser_page& page, page_action action)

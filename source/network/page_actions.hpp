@@ -19,6 +19,9 @@ struct page_action {
     std::chrono::milliseconds time{0};  ///< wait: how long at most with a selector, exactly without
 };
 
+/// As browser_page::evaluate; a sentence about `selector` when that is malformed.
+awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector, json::array arguments);
+
 /// Waits at most `limit` for an element. Throws page_error when the selector is malformed.
 awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit);
 

@@ -162,8 +162,26 @@ awaitable<bool> proxy_connection::serve_one()
     co_return stays;
 }
 
+bool proxy_connection::admit(const egress_ticket& ticket)
+{
+    auto found = desk_->find(ticket.proxy_authorization());
+    if (!found) return false;
+    take(std::move(found));
+    return admitted_ = true;
+}
+
+void proxy_connection::take(std::shared_ptr<egress_ticket> ticket)
+{
+    ticket_ = std::move(ticket);
+    idle_.change_limit(ticket_->limits().idle);
+    ended_number_ = desk_->when_ended(*ticket_, [weak = weak_from_this()] {
+        if (const auto me = weak.lock()) me->close();
+    });
+}
+
 awaitable<bool> proxy_connection::authenticate(const request_parser& request)
 {
+    if (admitted_) co_return true;
     const auto& fields = request.get();
     const auto found = desk_->find(fields[http::field::proxy_authorization]);
     if (!found || (ticket_ && ticket_ != found)) {
@@ -176,13 +194,7 @@ awaitable<bool> proxy_connection::authenticate(const request_parser& request)
         co_await http::async_write(client_, refusal, as_tuple);
         co_return false;
     }
-    if (!ticket_) {
-        ticket_ = found;
-        idle_.change_limit(ticket_->limits().idle);
-        ended_number_ = desk_->when_ended(*ticket_, [weak = weak_from_this()] {
-            if (const auto me = weak.lock()) me->close();
-        });
-    }
+    if (!ticket_) take(found);
     co_return true;
 }
 

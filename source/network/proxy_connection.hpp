@@ -25,6 +25,9 @@ public:
     proxy_connection& operator=(const proxy_connection&) = delete;
     ~proxy_connection();
 
+    /// Before run(): the client is known to be of this ticket and shows no credentials. False: the ticket has ended.
+    bool admit(const egress_ticket& ticket);
+
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
 
 private:
@@ -41,6 +44,7 @@ private:
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
     static awaitable<> copy(std::shared_ptr<proxy_connection> self, bool outward);
 
+    void take(std::shared_ptr<egress_ticket> ticket);
     bool moved(std::size_t bytes);                                ///< false: the ticket has no more bytes
     void close();
 
@@ -51,6 +55,7 @@ private:
     std::optional<egress_socket> upstream_;
     std::string upstream_name_;
     std::shared_ptr<egress_ticket> ticket_;
+    bool admitted_ = false;
     std::uint64_t ended_number_ = 0;
     std::vector<char> piece_;
     idle_watch idle_;

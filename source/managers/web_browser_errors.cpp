@@ -1,0 +1,74 @@
+#include "managers/web_browser_errors.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+namespace {
+
+struct meaning {
+    std::string_view begin;     // of the error's name, without "net::ERR_"
+    std::string_view text;
+};
+
+constexpr meaning meanings[] = {
+    {"CERT_AUTHORITY_INVALID", "TLS failed: the certificate is not signed by an authority that is trusted (WEB_CA_FILE adds one)"},
+    {"CERT_DATE_INVALID", "TLS failed: the certificate has expired or is not valid yet"},
+    {"CERT_COMMON_NAME_INVALID", "TLS failed: the certificate is for another name"},
+    {"CERT_REVOKED", "TLS failed: the certificate was revoked"},
+    {"CERT_", "TLS failed: the certificate is not acceptable"},
+    {"SSL_", "TLS failed: server and browser found no common protocol, or the server does not speak TLS"},
+    {"CONNECTION_REFUSED", "the server refused the connection"},
+    {"CONNECTION_RESET", "the server reset the connection"},
+    {"CONNECTION_CLOSED", "the server closed the connection without an answer"},
+    {"EMPTY_RESPONSE", "the server closed the connection without an answer"},
+    {"INVALID_RESPONSE", "the server's answer is not HTTP"},
+    {"INVALID_HTTP_RESPONSE", "the server's answer is not HTTP"},
+    {"CONTENT_DECODING_FAILED", "the page's compressed content is damaged"},
+    {"RESPONSE_HEADERS_TOO_BIG", "the header of the server's answer is too large"},
+    {"TOO_MANY_REDIRECTS", "there are too many redirects"},
+    {"UNSAFE_PORT", "no page is ever served at this port, browsers refuse it"},
+    {"UNKNOWN_URL_SCHEME", "it leads to an address that is neither http nor https"},
+    {"DISALLOWED_URL_SCHEME", "it leads to an address that is neither http nor https"},
+    {"UNSAFE_REDIRECT", "it redirects to an address that is neither http nor https"},
+    {"BLOCKED_BY_ADMINISTRATOR", "it leads to an address that the browser must not open"},
+    {"TIMED_OUT", "the server did not answer in time"},
+    {"ABORTED", "the server sent nothing to show"},
+    {"TUNNEL_CONNECTION_FAILED", "no connection to the server could be made"},
+    {"HTTP_RESPONSE_CODE_FAILURE", "the server answered with an error and no page"},
+};
+
+const egress_refusal* latest_about(const egress_ticket& ticket, const std::string& host)
+{
+    const auto& all = ticket.refusals();
+    const auto found = std::find_if(all.rbegin(), all.rend(), [&](const egress_refusal& each) { return each.host == host; });
+    return found == all.rend() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string navigation_sentence(std::string_view error, const std::string& url, const std::string& host, const egress_ticket& ticket)
+{
+    // A redirect may have led elsewhere: then the last refusal is the one that ended it.
+    if (const auto* refused = latest_about(ticket, host)) return refused->sentence;
+    constexpr std::string_view prefix = "net::ERR_";
+    const bool named = error.starts_with(prefix);
+    const std::string_view name = named ? error.substr(prefix.size()) : error;
+    const bool through_proxy = name.starts_with("TUNNEL_") || name.starts_with("EMPTY_RESPONSE") || name.starts_with("CONNECTION_");
+    if (through_proxy && !ticket.refusals().empty()) return ticket.refusals().back().sentence;
+    const std::string begin = "The browser could not load " + url + ": ";
+    for (const auto& each : meanings)
+        if (name.starts_with(each.begin)) return begin + std::string(each.text) + " (" + std::string(error) + ").";
+    return begin + std::string(error) + ".";
+}
+
+std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& page_host)
+{
+    std::vector<std::string> notes;
+    for (const auto& each : ticket.refusals()) {
+        if (each.host == page_host) continue;
+        if (std::find(notes.begin(), notes.end(), each.sentence) == notes.end()) notes.push_back(each.sentence);
+    }
+    return notes;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "network/egress_ticket.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Why the browser could not load `url`: the guard's own sentence where it refused, else what "net::ERR_…" means.
+std::string navigation_sentence(std::string_view error, const std::string& url, const std::string& host, const egress_ticket& ticket);
+
+/// The refusals that were not about the page itself, a sentence each, without repetitions.
+std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& page_host);
+
+}  // namespace cmcp
