@@ -1,6 +1,8 @@
 #include "command/application.hpp"
 
 #include "log/log.hpp"
+#include "managers/web_browser.hpp"
+#include "network/browser_process.hpp"
 #include "tools/register_tools.hpp"
 
 namespace cmcp::command {
@@ -36,6 +38,15 @@ void log_layers(const sandbox::layers& found, std::string_view backend)
                                 {"off", names(found, state::off)}});
 }
 
+awaitable<> start_browser(web_browser& browser)
+{
+    try {
+        co_await browser.warm_up();
+    } catch (const browser_unavailable& problem) {
+        log::warning("no_browser", {{"reason", problem.what()}});
+    }
+}
+
 }  // namespace
 
 application::application(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
@@ -53,6 +64,7 @@ awaitable<> application::prepare()
     log_layers(layers_, backend_.name());
     register_tools(core_.tools(), *managers_, chosen_);
     register_resources(core_, *managers_);
+    if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
 }
 
 }  // namespace cmcp::command

@@ -2,10 +2,13 @@
 #include "command/run_loop.hpp"
 #include "command/sandbox_start.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "managers/web_browser.hpp"
+#include "network/browser_process.hpp"
 
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 
 namespace cmcp::command {
 
@@ -18,11 +21,33 @@ struct findings {
     sandbox::layers layers;
 };
 
-awaitable<> examine(asio::any_io_executor executor, started_sandbox started, findings& into)
+awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const settings& chosen)
+{
+    using state = sandbox::layer::state;
+    if (!chosen.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
+    egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(chosen)));
+    web_browser browser(executor, chosen, guard);
+    sandbox::layer found{"browser", state::off, {}};
+    try {
+        co_await browser.warm_up();
+        const auto now = browser.state();
+        found.is = now.own_sandbox ? state::on : state::degraded;
+        found.detail = now.version + ", no network but the egress guard, " +
+                       (now.own_sandbox ? "its own sandbox on" : "its own sandbox off (no user namespace may be made inside)");
+        co_await browser.stop();
+    } catch (const browser_unavailable& problem) {
+        found.detail = problem.what();
+    }
+    co_return found;
+}
+
+awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& chosen, findings& into)
 {
     sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.chosen));
     into.backend = backend.name();
     into.layers = co_await backend.probe();
+    auto browser = co_await examine_browser(executor, chosen);
+    into.layers.push_back(std::move(browser));
 }
 
 void print_json(const findings& found, const std::vector<std::string>& required, const std::vector<std::string>& missing)
@@ -58,7 +83,7 @@ int doctor(const loaded_settings& loaded, bool json)
     ignore_signals();
     findings found;
     asio::io_context io(1);
-    run_loop(io, examine(io.get_executor(), std::move(started), found));
+    run_loop(io, examine(io.get_executor(), std::move(started), loaded.values, found));
     const auto& required = loaded.values.sandbox_require;
     const auto missing = sandbox::missing(found.layers, required);
     if (json) print_json(found, required, missing);

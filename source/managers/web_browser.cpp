@@ -102,15 +102,6 @@ awaitable<> beside(awaitable<> work, awaitable<> feeding)
     if (feed_failure) std::rethrow_exception(feed_failure);
 }
 
-std::string host_of(const std::string& url)
-{
-    try {
-        return web_url::parse(url).who.name;
-    } catch (const bad_url&) {
-        return {};
-    }
-}
-
 void take(const json::object& found, const browse_request& asked, browse_result& into)
 {
     into.content = found.at("content").as_string();
@@ -119,6 +110,15 @@ void take(const json::object& found, const browse_request& asked, browse_result&
     into.status = found.at("status").to_number<int>();
     into.truncated = found.at("truncated").as_bool();
     if (!asked.selector.empty()) into.matches = found.at("matches").to_number<std::size_t>();
+}
+
+// A malformed selector is told before anything is loaded.
+awaitable<> check_selectors(browser_page& page, const browse_request& asked)
+{
+    std::vector<std::string> all{asked.wait_for, asked.selector};
+    for (const auto& action : asked.actions) all.push_back(action.selector);
+    std::erase(all, std::string());
+    for (const auto& selector : all) co_await wait_for_element(page, selector, std::chrono::milliseconds(0));
 }
 
 std::string seconds_text(std::chrono::milliseconds time)
@@ -149,6 +149,8 @@ awaitable<> web_browser::warm_up()
     co_await browser_.warm_up();
 }
 
+awaitable<> web_browser::stop() { co_await browser_.stop(); }
+
 std::string web_browser::refusal(const browse_request& asked, web_url& where) const
 {
     try {
@@ -161,7 +163,8 @@ std::string web_browser::refusal(const browse_request& asked, web_url& where) co
 
 awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_request asked)
 {
-    visit now;
+    const auto kept = std::make_unique<visit>();
+    visit& now = *kept;
     std::string refused = refusal(asked, now.where);
     if (!refused.empty()) co_return failed(asked.url, std::move(refused));
     std::string key = admission_key(who);
@@ -217,10 +220,12 @@ void web_browser::conclude(visit& now)
     browse_result& result = now.result;
     if (result.timed_out) conclude_late(now);
     if (now.page) result.notes.insert(result.notes.end(), now.page->notes().begin(), now.page->notes().end());
-    const std::string host = host_of(result.url);
-    for (const auto& refused : now.ticket->refusals())
-        if (now.has_content && result.error.empty() && result.status == 403 && refused.host == host) result.error = refused.sentence;
-    for (auto& sentence : refusal_notes(*now.ticket, host)) result.notes.push_back("A request of the page was refused: " + sentence);
+    const std::string refused = refusal_of_page(*now.ticket, result.url, result.status);
+    if (!refused.empty()) {
+        result.error = refused;
+        result.content.clear();
+    }
+    for (auto& sentence : refusal_notes(*now.ticket, refused)) result.notes.push_back("A request of the page was refused: " + sentence);
     if (result.matches == std::size_t{0})
         result.notes.push_back("No element matches selector \"" + now.asked.selector + "\": call again without selector to see the page, or with wait_for.");
     if (result.truncated)
@@ -238,7 +243,7 @@ void web_browser::conclude_late(visit& now)
     if (readable && now.has_content)
         result.notes.push_back(after + ": the content is what was there by then.");
     else if (now.page && now.page->crashed())
-        result.error = after + ", and the page crashed: it needed more memory than it may have.";
+        result.error = after + ", and the page was gone.";
     else if (now.arrived && !now.has_content)
         result.error = after + ": the page keeps its thread busy and cannot be read.";
     else
@@ -268,6 +273,8 @@ awaitable<> web_browser::go(visit& now)
 {
     co_await now.enter("starting the browser");
     now.page = co_await browser_.open(now.ticket);
+    now.phase = "checking the selectors";
+    co_await check_selectors(*now.page, now.asked);
     co_await load(now);
     if (!now.arrived) co_return;
     co_await act(now);

@@ -55,6 +55,8 @@ public:
     /// Starts the browser, as WEB_BROWSER_START asks. Throws browser_unavailable.
     awaitable<> warm_up();
 
+    awaitable<> stop();
+
     const std::string& obstacle() const { return obstacle_; }   ///< why there is no browser, a sentence; empty: there is one
     const std::string& program() const { return options_.program; }
     browser_state state() const;

@@ -1,6 +1,9 @@
 #include "managers/web_browser_errors.hpp"
 
+#include "network/web_url.hpp"
+
 #include <algorithm>
+#include <iterator>
 
 namespace cmcp {
 namespace {
@@ -61,13 +64,26 @@ std::string navigation_sentence(std::string_view error, const std::string& url, 
     return begin + std::string(error) + ".";
 }
 
-std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& page_host)
+std::string refusal_of_page(const egress_ticket& ticket, const std::string& url, int status)
+{
+    constexpr int answers[] = {403, 413, 502, 503, 504};
+    if (std::find(std::begin(answers), std::end(answers), status) == std::end(answers)) return {};
+    try {
+        const web_url page = web_url::parse(url);
+        const auto& all = ticket.refusals();
+        const auto same = [&](const egress_refusal& each) { return each.host == page.who.name && each.port == page.port; };
+        const auto found = std::find_if(all.rbegin(), all.rend(), same);
+        return found == all.rend() ? std::string() : found->sentence;
+    } catch (const bad_url&) {
+        return {};
+    }
+}
+
+std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& told)
 {
     std::vector<std::string> notes;
-    for (const auto& each : ticket.refusals()) {
-        if (each.host == page_host) continue;
-        if (std::find(notes.begin(), notes.end(), each.sentence) == notes.end()) notes.push_back(each.sentence);
-    }
+    for (const auto& each : ticket.refusals())
+        if (each.sentence != told && std::find(notes.begin(), notes.end(), each.sentence) == notes.end()) notes.push_back(each.sentence);
     return notes;
 }
 

@@ -28,7 +28,6 @@ constexpr const char* fixed[] = {
     "--disable-field-trial-config",
     "--disable-breakpad",
     "--disable-crash-reporter",
-    "--disable-crashpad-for-testing",
     "--metrics-recording-only",
     "--no-first-run",
     "--no-default-browser-check",

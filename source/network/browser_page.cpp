@@ -72,14 +72,19 @@ awaitable<> browser_page::prepare()
 awaitable<json::object> browser_page::command(std::string method, json::object params)
 {
     check_alive();
-    auto result = co_await connection_->call(session_, std::move(method), std::move(params));
-    co_return result;
+    try {
+        auto result = co_await connection_->call(session_, std::move(method), std::move(params));
+        co_return result;
+    } catch (const devtools_error&) {
+        check_alive();
+        throw;
+    }
 }
 
 void browser_page::check_alive() const
 {
     if (!connection_->open()) throw devtools_closed("the browser ended");
-    if (crashed_) throw page_crashed("The page crashed: it needed more memory than it may have, or hit a fault of the browser.");
+    if (!gone_.empty()) throw page_crashed(gone_);
 }
 
 awaitable<std::string> browser_page::navigate(std::string url)
@@ -106,7 +111,8 @@ void browser_page::hear(const std::string& method, const json::object& params)
     else if (method == "Page.frameStartedLoading" && main_frame(params)) loading_ = true;
     else if (method == "Page.frameStoppedLoading" && main_frame(params)) loading_ = false;
     else if (method == "Page.windowOpen") note("The page wanted to open a new window, which was refused: " + text_of(params, "url"));
-    else if (method == "Inspector.targetCrashed") crashed_ = true;
+    else if (method == "Inspector.targetCrashed") lose("the page crashed: it needed more memory than it may have, or hit a fault of the browser.");
+    else if (method == "Inspector.detached") lose("the page closed itself.");
     else if (method == "Page.downloadWillBegin") {
         download_ = text_of(params, "url");
         note("A download was refused: " + quoted(text_of(params, "suggestedFilename")) + " from " + download_);
@@ -135,6 +141,12 @@ void browser_page::hear_dialog(const json::object& params)
     answer["accept"] = kind == "beforeunload";
     connection_->send(session_, "Page.handleJavaScriptDialog", std::move(answer));
     if (kind != "beforeunload") note("The page showed a dialog (" + kind + "), which was dismissed: " + quoted(text_of(params, "message")));
+}
+
+void browser_page::lose(std::string why)
+{
+    if (gone_.empty()) gone_ = std::move(why);
+    connection_->abandon(session_, gone_);
 }
 
 void browser_page::note(std::string sentence)

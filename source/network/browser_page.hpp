@@ -59,7 +59,7 @@ public:
 
     awaitable<browser_screenshot> capture(std::size_t most_bytes);
 
-    bool crashed() const { return crashed_; }
+    bool crashed() const { return !gone_.empty(); }
     const std::deque<std::string>& notes() const { return notes_; }     ///< what happened that the caller should know
     const std::string& download() const { return download_; }           ///< address of a refused download; empty: none
 
@@ -67,6 +67,7 @@ private:
     void hear(const std::string& method, const json::object& params);
     void hear_lifecycle(const json::object& params);
     void hear_dialog(const json::object& params);
+    void lose(std::string why);
     void note(std::string sentence);
     bool main_frame(const json::object& params) const;
     void check_alive() const;
@@ -84,7 +85,7 @@ private:
     std::string loader_;                    // of the document that is shown
     std::set<std::string> reached_;         // its lifecycle events
     bool loading_ = false;
-    bool crashed_ = false;
+    std::string gone_;                      // why there is no page any more; empty: there is
     std::int64_t world_ = 0;                // 0: none in this document yet
     std::deque<std::string> notes_;
     std::string download_;

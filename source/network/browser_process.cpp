@@ -69,8 +69,8 @@ std::string describe_failure(const event_message& message)
 std::string describe_end(const event_message& message)
 {
     const int status = message.status;
-    std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
-                                          : "exit code " + std::to_string(WEXITSTATUS(status));
+    if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+    std::string how = "exit code " + std::to_string(WEXITSTATUS(status));
     const std::string said = last_line(message.step);
     return how + (said.empty() ? "" : ": " + said);
 }

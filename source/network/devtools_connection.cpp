@@ -26,9 +26,20 @@ std::string text_of(const json::object& from, std::string_view name)
 
 // Who waits for an answer. The timer never expires: cancelling it is the wake-up.
 struct devtools_connection::question {
-    explicit question(const stream::executor_type& executor) : arrived(executor, asio::steady_timer::time_point::max()) {}
+    question(const stream::executor_type& executor, std::string of)
+        : arrived(executor, asio::steady_timer::time_point::max()), session(std::move(of))
+    {
+    }
+    bool answered() const { return result || !error.empty(); }
+    void fail(const std::string& why)
+    {
+        if (answered()) return;
+        error = why;
+        arrived.cancel();
+    }
 
     asio::steady_timer arrived;
+    std::string session;
     std::optional<json::object> result;
     std::string error;
     bool lost = false;
@@ -93,7 +104,7 @@ awaitable<json::object> devtools_connection::call(std::string session, std::stri
     auto kept = shared_from_this();
     if (!open()) throw devtools_closed(closed_because_);
     const auto id = post(session, method, std::move(params));
-    auto asked = std::make_shared<question>(socket_.get_executor());
+    auto asked = std::make_shared<question>(socket_.get_executor(), session);
     questions_.emplace(id, asked);
     const waiting_place place{kept, id};
     co_await asked->arrived.async_wait(as_tuple);
@@ -114,6 +125,12 @@ void devtools_connection::listen(const std::string& session, event_handler handl
 }
 
 void devtools_connection::ignore(const std::string& session) { handlers_.erase(session); }
+
+void devtools_connection::abandon(const std::string& session, const std::string& why)
+{
+    for (auto& [id, asked] : questions_)
+        if (asked->session == session) asked->fail(why);
+}
 
 void devtools_connection::take(json::object message)
 {
@@ -153,10 +170,8 @@ void devtools_connection::close(const std::string& why)
     boost::system::error_code ignored;
     socket_.close(ignored);
     for (auto& [id, asked] : questions_) {
-        if (asked->result || !asked->error.empty()) continue;
-        asked->lost = true;
-        asked->error = why;
-        asked->arrived.cancel();
+        asked->lost = !asked->answered();
+        asked->fail(why);
     }
     const auto told = handlers_;
     for (const auto& [session, handler] : told)

@@ -38,6 +38,9 @@ public:
     void listen(const std::string& session, event_handler handler);
     void ignore(const std::string& session);
 
+    /// The session's page is gone: who waits for an answer of it gets devtools_error with `why`.
+    void abandon(const std::string& session, const std::string& why);
+
     asio::any_io_executor executor() { return socket_.get_executor(); }
     bool open() const { return socket_.is_open(); }
 
