@@ -1,5 +1,8 @@
 #include "mcp/catalogue.hpp"
 
+#include "mcp/tasks_extension.hpp"
+
+#include <algorithm>
 #include <string>
 
 namespace cmcp {
@@ -32,7 +35,19 @@ json::object capabilities_of(const catalogue& offered, revision protocol)
     if (!offered.providers.empty()) capabilities["resources"] = with_flag("subscribe");
     capabilities["logging"] = json::object();
     if (!offered.prompts.empty() && protocol >= revision::v2025_03_26) capabilities["completions"] = json::object();
+    if (is_modern(protocol) && offers_tasks(offered)) {
+        json::object extensions;
+        extensions[tasks_extension] = json::object();
+        capabilities["extensions"] = std::move(extensions);
+    }
     return capabilities;
+}
+
+bool offers_tasks(const catalogue& offered)
+{
+    const auto& tools = offered.tools.all();
+    return std::any_of(tools.begin(), tools.end(),
+                       [](const auto& item) { return item->definition().tasks != task_use::never; });
 }
 
 json::object describe_server(const server_identity& identity, revision protocol)
@@ -48,6 +63,7 @@ bool offers(const catalogue& offered, std::string_view method)
 {
     const auto group = method.substr(0, method.find('/'));
     if (group == "prompts" || group == "completion") return !offered.prompts.empty();
+    if (group == "tasks") return offers_tasks(offered);
     if (group == "resources") return !offered.providers.empty();
     return true;
 }

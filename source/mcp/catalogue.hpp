@@ -24,10 +24,13 @@ struct catalogue {
 /// The `ServerCapabilities` of a revision: prompts, completions and resources only where there are any.
 json::object capabilities_of(const catalogue& offered, revision protocol);
 
+/// Whether any tool may be answered with a task.
+bool offers_tasks(const catalogue& offered);
+
 /// The `Implementation` object of a revision.
 json::object describe_server(const server_identity& identity, revision protocol);
 
-/// Whether the methods of a group ("tools", "prompts", "resources", "completion") are served.
+/// Whether the methods of a group ("tools", "prompts", "resources", "completion", "tasks") are served.
 bool offers(const catalogue& offered, std::string_view method);
 
 }  // namespace cmcp

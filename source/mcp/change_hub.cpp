@@ -12,19 +12,7 @@ namespace cmcp {
 
 namespace {
 
-outgoing notification(const change& what, const json::value& subscription)
-{
-    json::object params;
-    if (!what.uri.empty()) params["uri"] = what.uri;
-    if (!subscription.is_null()) {
-        json::object meta;
-        meta[reserved_name::subscription_id] = subscription;
-        params["_meta"] = std::move(meta);
-    }
-    outgoing message;
-    message.text = jsonrpc::encode_notification(what.method, params);
-    return message;
-}
+constexpr std::string_view task_changed = "notifications/tasks";
 
 outgoing acknowledgement(const change_filter& filter, const json::value& subscription)
 {
@@ -66,27 +54,60 @@ bool change_filter::lets_through(const change& what) const
 {
     if (what.method == "notifications/tools/list_changed") return tools;
     if (what.method == "notifications/prompts/list_changed") return prompts;
+    if (what.method == task_changed) return tasks.contains(what.uri);
     return resources.contains(what.uri);
 }
+
+namespace {
+
+json::array array_of(const std::set<std::string, std::less<>>& names)
+{
+    json::array list;
+    for (const auto& name : names) list.emplace_back(json::string(name));
+    return list;
+}
+
+}  // namespace
 
 json::object change_filter::describe() const
 {
     json::object described;
     if (tools) described["toolsListChanged"] = true;
     if (prompts) described["promptsListChanged"] = true;
-    if (!resources.empty()) {
-        json::array uris;
-        for (const auto& uri : resources) uris.emplace_back(json::string(uri));
-        described["resourceSubscriptions"] = std::move(uris);
-    }
+    if (!resources.empty()) described["resourceSubscriptions"] = array_of(resources);
+    if (!tasks.empty()) described["taskIds"] = array_of(tasks);
     return described;
 }
 
-change_hub::change_hub(asio::any_io_executor executor) : executor_(executor), tasks_(executor) {}
+change_hub::change_hub(asio::any_io_executor executor, task_details detail_of)
+    : executor_(executor), detail_of_(std::move(detail_of)), tasks_(executor)
+{
+}
+
+// A task is described as it stands when it is told, not when it changed; without text when it is gone.
+outgoing change_hub::notification(const change& what, const json::value& subscription) const
+{
+    json::object params;
+    if (what.method == task_changed) {
+        auto found = detail_of_(what.uri);
+        if (!found) return {};
+        params = std::move(*found);
+    } else if (!what.uri.empty()) {
+        params["uri"] = what.uri;
+    }
+    if (!subscription.is_null()) {
+        json::object meta;
+        meta[reserved_name::subscription_id] = subscription;
+        params["_meta"] = std::move(meta);
+    }
+    outgoing message;
+    message.text = jsonrpc::encode_notification(what.method, params);
+    return message;
+}
 
 bool change_hub::wants(const session& who, const change& what)
 {
-    if (!who.initialized || !who.general) return false;
+    if (!who.initialized || !who.general || what.method == task_changed) return false;
     return what.uri.empty() || who.subscribed.contains(what.uri);
 }
 
@@ -138,6 +159,7 @@ awaitable<> change_hub::listen(change_filter filter, json::value subscription, s
     listener self(*this, filter);
     auto first = acknowledgement(filter, subscription);
     bool connected = co_await sink->send(std::move(first));
+    for (const auto& id : filter.tasks) self.pending.insert({std::string(task_changed), id});
     while (connected && !closed_) {
         if (self.pending.empty()) {
             self.wake.expires_at(asio::steady_timer::time_point::max());
@@ -146,6 +168,7 @@ awaitable<> change_hub::listen(change_filter filter, json::value subscription, s
         if (self.pending.empty()) continue;
         const auto next = self.pending.extract(self.pending.begin()).value();
         auto message = notification(next, subscription);
+        if (message.text.empty()) continue;
         connected = co_await sink->send(std::move(message));
     }
 }

@@ -5,15 +5,17 @@
 #include "mcp/session.hpp"
 #include "transport/message_sink.hpp"
 
+#include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace cmcp {
 
-/// Something that changed. `uri` only for resources/updated.
+/// Something that changed. `uri`: of the resource (resources/updated), or the id of the task (notifications/tasks).
 struct change {
     std::string method;
     std::string uri;
@@ -26,6 +28,7 @@ struct change_filter {
     bool tools = false;
     bool prompts = false;
     std::set<std::string, std::less<>> resources;
+    std::set<std::string, std::less<>> tasks;       ///< ids
 
     bool lets_through(const change& what) const;
     json::object describe() const;
@@ -35,12 +38,15 @@ struct change_filter {
 /// kept for it stays bounded.
 class change_hub {
 public:
-    explicit change_hub(asio::any_io_executor executor);
+    /// `detail_of` gives the DetailedTask of an id, or nothing when it is gone.
+    using task_details = std::function<std::optional<json::object>(const std::string& id)>;
+
+    change_hub(asio::any_io_executor executor, task_details detail_of);
 
     void publish(const change& what);
     void watch(std::weak_ptr<session> who);
 
-    /// subscriptions/listen: acknowledges, then sends until close() or cancellation.
+    /// subscriptions/listen: acknowledges, tells how the tasks stand, then sends changes until close() or cancellation.
     awaitable<> listen(change_filter filter, json::value subscription, std::shared_ptr<message_sink> sink);
 
     /// Ends all listeners gracefully; new ones end at once.
@@ -50,11 +56,14 @@ private:
     struct watcher;
     struct listener;
 
-    static awaitable<> tell(std::shared_ptr<watcher> whom);
+    awaitable<> tell(std::shared_ptr<watcher> whom);
     static bool wants(const session& who, const change& what);
     void forget_gone_sessions();
 
+    outgoing notification(const change& what, const json::value& subscription) const;
+
     asio::any_io_executor executor_;
+    task_details detail_of_;
     std::vector<std::shared_ptr<watcher>> watchers_;
     std::size_t cleanup_at_ = 64;
     std::set<listener*> listeners_;

@@ -3,6 +3,7 @@
 #include "mcp/base64.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/task_methods.hpp"
 
 #include <charconv>
 
@@ -77,6 +78,7 @@ void check_name(const jsonrpc::request& incoming, const header_reader& header)
     std::string_view member;
     if (incoming.method == "tools/call" || incoming.method == "prompts/get") member = "name";
     else if (incoming.method == "resources/read") member = "uri";
+    else if (find_task_method(incoming.method)) member = "taskId";
     else return;
     std::string store;
     compare(header, "Mcp-Name", string_member(&incoming.params, member, store), "params." + std::string(member));

@@ -28,6 +28,8 @@ awaitable<json::object> modern_channel::ask(std::string key, std::string method,
     throw needed;
 }
 
+awaitable<std::optional<json::object>> modern_channel::ask_in_place(json::object) { co_return std::nullopt; }
+
 void require_capability(const caller& who, std::string_view method, const json::object& params)
 {
     auto needed = capability_needed(method, params);

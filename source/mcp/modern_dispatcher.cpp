@@ -1,11 +1,11 @@
 #include "mcp/modern_dispatcher.hpp"
 
 #include "mcp/answer.hpp"
-#include "mcp/attempt_state.hpp"
 #include "mcp/methods.hpp"
-#include "mcp/modern_channel.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/task_methods.hpp"
+#include "mcp/tasks_extension.hpp"
 
 namespace cmcp {
 
@@ -38,16 +38,29 @@ bool flag(const json::object& filter, std::string_view name)
     return value && value->is_bool() && value->get_bool();
 }
 
-bool may_ask(std::string_view method)
+// The strings of one list of a SubscriptionFilter.
+std::set<std::string, std::less<>> names_in(const json::object& filter, std::string_view member)
 {
-    return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+    std::set<std::string, std::less<>> names;
+    const auto* list = filter.if_contains(member);
+    if (!list) return names;
+    const std::string sentence = "Invalid params: `notifications." + std::string(member) + "` must be an array of at most " +
+                                 std::to_string(most_subscriptions) + " strings";
+    if (!list->is_array() || list->get_array().size() > most_subscriptions)
+        throw rpc_error(rpc_code::invalid_params, sentence);
+    for (const auto& name : list->get_array()) {
+        if (!name.is_string()) throw rpc_error(rpc_code::invalid_params, sentence);
+        names.emplace(name.get_string());
+    }
+    return names;
 }
 
 }  // namespace
 
 void modern_dispatcher::check(const std::string& method) const
 {
-    const bool known = method == "server/discover" || method == "subscriptions/listen" || find_shared_method(method);
+    const bool known = method == "server/discover" || method == "subscriptions/listen" || find_shared_method(method) ||
+                       find_task_method(method);
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
@@ -81,7 +94,8 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
     json::object result;
     if (incoming->method == "server/discover") result = discover();
     else if (incoming->method == "subscriptions/listen") result = co_await listen(incoming, std::move(reply));
-    else result = co_await attempt(incoming, std::move(reply), std::move(log_id));
+    else if (const auto function = find_task_method(incoming->method)) result = function(tasks_, *incoming);
+    else result = co_await calls_.run(incoming, std::move(reply), std::move(log_id));
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
         add_cache_hints(result, incoming->method);
@@ -90,32 +104,10 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
     co_return result;
 }
 
-awaitable<json::object> modern_dispatcher::attempt(std::shared_ptr<modern_request> incoming,
-                                                   std::shared_ptr<message_sink> reply, std::string log_id)
-{
-    attempt_state state;
-    if (may_ask(incoming->method)) state = attempt_state::from(*incoming, states_);
-    modern_channel io(incoming->who, std::move(reply), &incoming->meta(), incoming->log_level, state.answers);
-    method_call call{incoming->who, incoming->params, io, std::move(log_id), state.answers, state.tool_state};
-    const auto function = find_shared_method(incoming->method);
-    input_required asked;
-    try {
-        json::object result = co_await function(offered_, call);
-        co_return result;
-    } catch (const input_required& needed) {
-        asked = needed;
-    }
-    for (const auto& member : asked.input_requests) {
-        const auto& question = member.value().as_object();
-        require_capability(incoming->who, question.at("method").as_string(), optional_object(question, "params"));
-    }
-    co_return input_required_result(*incoming, asked, io.used(), states_);
-}
-
 awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
                                                   std::shared_ptr<message_sink> reply)
 {
-    auto filter = filter_of(incoming->params);
+    auto filter = filter_of(*incoming);
     co_await changes_.listen(std::move(filter), incoming->id, std::move(reply));
     json::object meta;
     meta[reserved_name::subscription_id] = incoming->id;
@@ -124,23 +116,17 @@ awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request
     co_return result;
 }
 
-change_filter modern_dispatcher::filter_of(const json::object& params) const
+change_filter modern_dispatcher::filter_of(const modern_request& incoming) const
 {
-    const auto& wanted = required_object(params, "notifications");
+    const auto& wanted = required_object(incoming.params, "notifications");
     change_filter filter;
     filter.tools = flag(wanted, "toolsListChanged");
     filter.prompts = flag(wanted, "promptsListChanged") && !offered_.prompts.empty();
-    const auto* uris = wanted.if_contains("resourceSubscriptions");
-    if (!uris || offered_.providers.empty()) return filter;
-    if (!uris->is_array() || uris->get_array().size() > most_subscriptions)
-        throw rpc_error(rpc_code::invalid_params,
-                        "Invalid params: `notifications.resourceSubscriptions` must be an array of at most " +
-                            std::to_string(most_subscriptions) + " URIs");
-    for (const auto& uri : uris->get_array()) {
-        if (!uri.is_string())
-            throw rpc_error(rpc_code::invalid_params,
-                            "Invalid params: `notifications.resourceSubscriptions` must hold strings");
-        filter.resources.emplace(uri.get_string());
+    if (!offered_.providers.empty()) filter.resources = names_in(wanted, "resourceSubscriptions");
+    for (const auto& id : names_in(wanted, "taskIds")) {
+        require_tasks_extension(incoming.who);
+        const auto found = tasks_.find(id);
+        if (found && found->owner() == incoming.who.principal) filter.tasks.insert(id);
     }
     return filter;
 }

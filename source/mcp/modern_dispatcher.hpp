@@ -4,16 +4,20 @@
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
 #include "mcp/modern_request.hpp"
+#include "mcp/modern_calls.hpp"
 #include "mcp/request_register.hpp"
-#include "mcp/request_state.hpp"
+#include "mcp/task_store.hpp"
 
 namespace cmcp {
 
 /// Revision 2026-07-28: every request stands for itself.
 class modern_dispatcher {
 public:
-    modern_dispatcher(catalogue& offered, request_register& requests, change_hub& changes)
-        : offered_(offered), requests_(requests), changes_(changes)
+    /// `keep_alive` gives what must live as long as a call that went on as a task.
+    modern_dispatcher(catalogue& offered, request_register& requests, change_hub& changes, task_store& tasks,
+                      std::function<std::shared_ptr<void>()> keep_alive)
+        : offered_(offered), requests_(requests), changes_(changes), tasks_(tasks),
+          calls_(offered, tasks, std::move(keep_alive))
     {
     }
 
@@ -22,17 +26,16 @@ public:
 private:
     awaitable<json::object> execute(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
                                     std::string log_id);
-    awaitable<json::object> attempt(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
-                                    std::string log_id);
     awaitable<json::object> listen(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply);
     json::object discover() const;
-    change_filter filter_of(const json::object& params) const;
+    change_filter filter_of(const modern_request& incoming) const;
     void check(const std::string& method) const;
 
     catalogue& offered_;
     request_register& requests_;
     change_hub& changes_;
-    request_state states_;
+    task_store& tasks_;
+    modern_calls calls_;
 };
 
 }  // namespace cmcp

@@ -4,6 +4,7 @@
 #include "jsonrpc/json.hpp"
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,21 @@ public:
 
     /// Lets the client poll: ends the stream of this request, which the client resumes (2025-11-25).
     virtual void close_stream_for_polling() = 0;
+
+    /// True when the caller takes a task in place of the result: it declared the extension io.modelcontextprotocol/tasks
+    /// for this request, and the tool's definition allows tasks. Stays true when the call has become one.
+    virtual bool takes_task() const { return false; }
+
+    /// Answers the request with a task now and returns the task's id; the call goes on, no longer tied to the caller's
+    /// connection, and what it returns is kept for tasks/get. From here on progress() sets the task's status message,
+    /// ask() waits for tasks/update, log() and notify() send nothing; tasks/cancel cancels the call's coroutine. Called
+    /// again it returns the same id. Only where takes_task(). Throws rpc_error when there are too many tasks.
+    virtual std::string become_task(std::string status_message);
 };
+
+inline std::string request_io::become_task(std::string)
+{
+    throw std::logic_error("this call cannot become a task: see takes_task()");
+}
 
 }  // namespace cmcp

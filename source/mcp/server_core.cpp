@@ -11,16 +11,26 @@
 
 namespace cmcp {
 
-struct server_core::implementation {
+struct server_core::implementation : std::enable_shared_from_this<server_core::implementation> {
     implementation(asio::any_io_executor executor, const core_limits& limits)
-        : requests(limits.requests_in_flight, limits.requests_per_session), changes(std::move(executor)),
-          legacy(offered, requests), modern(offered, requests, changes)
+        : requests(limits.requests_in_flight, limits.requests_per_session),
+          changes(executor, [this](const std::string& id) { return detail_of(id); }),
+          tasks(executor, limits.tasks, [this](const std::string& id) { changes.publish({"notifications/tasks", id}); }),
+          legacy(offered, requests), modern(offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
+    }
+
+    std::optional<json::object> detail_of(const std::string& id) const
+    {
+        const auto found = tasks.find(id);
+        if (!found) return std::nullopt;
+        return found->detail();
     }
 
     catalogue offered;
     request_register requests;
     change_hub changes;
+    task_store tasks;
     legacy_dispatcher legacy;
     modern_dispatcher modern;
 };
@@ -33,7 +43,8 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.tools.on_change([changes] { changes->publish({"notifications/tools/list_changed", {}}); });
 }
 
-server_core::~server_core() = default;
+// Calls that went on as tasks keep the implementation alive until they have ended.
+server_core::~server_core() { self_->tasks.stop(); }
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
 
@@ -96,11 +107,19 @@ void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::
 void server_core::refuse_new_requests()
 {
     self_->requests.stop();
+    self_->tasks.stop();
     self_->changes.close();
 }
 
 std::size_t server_core::requests_in_flight() const { return self_->requests.size(); }
 
 void server_core::cancel_all() { self_->requests.cancel_all(); }
+
+awaitable<bool> server_core::tasks_ended(std::chrono::milliseconds limit)
+{
+    const auto kept = self_;
+    const bool ended = co_await kept->tasks.wait_idle(limit);
+    co_return ended;
+}
 
 }  // namespace cmcp

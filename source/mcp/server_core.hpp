@@ -6,6 +6,7 @@
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
 #include "mcp/session.hpp"
+#include "mcp/task_store.hpp"
 #include "mcp/tool_registry.hpp"
 #include "transport/message_sink.hpp"
 
@@ -29,6 +30,7 @@ struct server_identity {
 struct core_limits {
     std::size_t requests_in_flight = 4096;
     std::size_t requests_per_session = 64;
+    task_limits tasks;
 };
 
 /// The protocol: takes one message with its caller, answers into a sink. Knows no transport.
@@ -65,10 +67,15 @@ public:
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
 
-    /// From now on every new request is answered with an error that says the server is stopping.
+    /// From now on every new request is answered with an error that says the server is stopping. Ends the tasks, whose
+    /// results nobody could fetch any more.
     void refuse_new_requests();
     std::size_t requests_in_flight() const;
     void cancel_all();              ///< every request of both eras
+
+    /// After refuse_new_requests(): waits until no task runs, at most `limit`; returns true when none is left. To be
+    /// awaited before what the tools use goes away.
+    awaitable<bool> tasks_ended(std::chrono::milliseconds limit);
 
 private:
     struct implementation;

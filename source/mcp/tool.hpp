@@ -16,6 +16,13 @@ struct tool_annotations {
     bool open_world = true;
 };
 
+/// Whether a call of a tool may be answered with a task (extension io.modelcontextprotocol/tasks).
+enum class task_use {
+    never,
+    may,        ///< when the tool says so (request_io::become_task) or the call takes long, for callers that take tasks
+    must        ///< as may, and other callers are refused
+};
+
 /// What tools/list says of a tool.
 struct tool_definition {
     std::string name;               ///< [a-z0-9_]{1,40}
@@ -25,6 +32,7 @@ struct tool_definition {
     json::object output_schema;     ///< empty: none is published
     tool_annotations annotations;
     json::object meta;              ///< `_meta`; empty: none
+    task_use tasks = task_use::never;
 };
 
 /// How a call ended. `structured` is sent as structuredContent and, when `content` is empty, also as JSON text.

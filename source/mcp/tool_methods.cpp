@@ -3,6 +3,7 @@
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
 #include "mcp/schema_validator.hpp"
+#include "mcp/tasks_extension.hpp"
 
 namespace cmcp {
 
@@ -12,6 +13,16 @@ tool& known_tool(const catalogue& offered, const std::string& name)
 {
     if (auto* found = offered.tools.find(name)) return *found;
     throw rpc_error(rpc_code::invalid_params, "Unknown tool: " + name.substr(0, 200));
+}
+
+// A caller that takes no task is refused by a tool that cannot do without.
+void check_task_use(const tool_definition& definition, const method_call& call)
+{
+    if (definition.tasks != task_use::must || call.io.takes_task()) return;
+    if (is_modern(call.who.protocol)) require_tasks_extension(call.who);
+    throw rpc_error(rpc_code::method_not_found,
+                    "Tool " + definition.name + " runs only as a task: call it with revision 2026-07-28 and the extension " +
+                        std::string(tasks_extension));
 }
 
 }  // namespace
@@ -28,6 +39,7 @@ awaitable<json::object> call_tool(catalogue& offered, method_call& call)
 {
     const auto name = required_string(call.params, "name");
     auto& wanted = known_tool(offered, name);
+    check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     integers_as_integers(arguments, wanted.definition().input_schema);
     auto misfit = offered.tools.validate(name, arguments);

@@ -28,13 +28,14 @@ private:
 }  // namespace
 
 std::unique_ptr<tool> make_tool(std::string name, std::string description, tool_function function,
-                                std::string_view schema)
+                                std::string_view schema, task_use tasks)
 {
     tool_definition definition;
     definition.name = std::move(name);
     definition.description = std::move(description);
     definition.input_schema = json::parse(schema.empty() ? R"({"type":"object","properties":{}})" : schema).as_object();
     definition.annotations = {true, false, true, false};
+    definition.tasks = tasks;
     return std::make_unique<function_tool>(std::move(definition), function);
 }
 

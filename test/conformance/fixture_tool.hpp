@@ -12,7 +12,7 @@ using tool_function = awaitable<tool_result> (*)(tool_context& context, json::ob
 
 /// A tool made of a function. `schema`: the input schema as JSON text; empty: no arguments.
 std::unique_ptr<tool> make_tool(std::string name, std::string description, tool_function function,
-                                std::string_view schema = {});
+                                std::string_view schema = {}, task_use tasks = task_use::never);
 
 tool_result text_result(std::string text);
 json::object text_block(std::string text);

@@ -35,17 +35,19 @@ void add_fixtures(cmcp::server_core& core)
     add_question_tools(core);
     add_input_required_tools(core);
     add_schema_tools(core);
+    add_task_tools(core);
     add_change_tools(core);
     add_prompts(core);
     add_resources(core);
 }
 
-cmcp::awaitable<> stop_on_signal(cmcp::http_server& server)
+cmcp::awaitable<> stop_on_signal(cmcp::http_server& server, cmcp::server_core& core)
 {
     auto executor = co_await cmcp::asio::this_coro::executor;
     cmcp::asio::signal_set signals(executor, SIGINT, SIGTERM);
     co_await signals.async_wait(cmcp::as_tuple);
     co_await server.stop();
+    co_await core.tasks_ended(std::chrono::seconds(5));
 }
 
 int serve()
@@ -58,7 +60,7 @@ int serve()
     cmcp::http_server server(io, chosen, core, no_layers);
     server.start();
     std::cerr << "listening on " << server.local_endpoint() << std::endl;
-    cmcp::asio::co_spawn(io, stop_on_signal(server), [](std::exception_ptr failure) {
+    cmcp::asio::co_spawn(io, stop_on_signal(server, core), [](std::exception_ptr failure) {
         if (failure) std::rethrow_exception(failure);
     });
     io.run();

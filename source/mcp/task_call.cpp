@@ -1,0 +1,77 @@
+#include "mcp/task_call.hpp"
+
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace cmcp {
+
+namespace {
+
+constexpr auto never = asio::steady_timer::time_point::max();
+
+}  // namespace
+
+task_call::task_call(asio::any_io_executor executor, task_store& tasks, std::string owner,
+                     std::shared_ptr<running_request> work)
+    : tasks_(tasks), owner_(std::move(owner)), work_(std::move(work)), news_(std::move(executor), never)
+{
+}
+
+task& task_call::become(std::string_view message)
+{
+    if (!task_) {
+        task_ = tasks_.add(owner_, work_);
+        news_.cancel();
+    }
+    task_->say(message);
+    return *task_;
+}
+
+void task_call::become_if_room()
+{
+    try {
+        become("still running");
+    } catch (const rpc_error&) {
+        // It stays an ordinary call, as it is for a caller that takes no tasks.
+    }
+}
+
+awaitable<> task_call::wait(std::chrono::milliseconds patience)
+{
+    if (patience.count() > 0) news_.expires_after(patience);
+    while (!settled()) {
+        auto [interrupted] = co_await news_.async_wait(as_tuple);
+        auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) {
+            co_await give_up();
+            throw boost::system::system_error(asio::error::operation_aborted);
+        }
+        if (interrupted || settled()) continue;
+        become_if_room();
+        news_.expires_at(never);
+    }
+}
+
+awaitable<> task_call::give_up()
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    work_->cancel();
+    if (task_) tasks_.forget(task_->id());
+    while (!over_) co_await news_.async_wait(as_tuple);
+}
+
+void task_call::end(outcome done)
+{
+    over_ = true;
+    if (task_) task_->settle(std::move(done));
+    else ending_ = std::move(done);
+    news_.cancel();
+}
+
+awaitable<> task_call::carry_out(std::shared_ptr<task_call> call, awaitable<json::object> work)
+{
+    outcome done = co_await run_request_to_end(call->work_, std::move(work));
+    call->end(std::move(done));
+}
+
+}  // namespace cmcp

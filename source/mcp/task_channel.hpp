@@ -1,0 +1,33 @@
+#pragma once
+
+#include "mcp/modern_channel.hpp"
+#include "mcp/task_call.hpp"
+
+namespace cmcp {
+
+/// request_io of a call that may become a task: first that of an ordinary call, then that of the task.
+class task_channel final : public modern_channel {
+public:
+    task_channel(modern_channel ordinary, std::shared_ptr<task_call> call)
+        : modern_channel(std::move(ordinary)), call_(std::move(call))
+    {
+    }
+
+    bool takes_task() const override { return true; }
+    std::string become_task(std::string status_message) override;
+
+    bool wants_progress() const override { return became() || modern_channel::wants_progress(); }
+    awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
+    awaitable<> log(log_severity level, std::string logger, json::value data) override;
+    awaitable<> notify(std::string method, json::object params) override;
+    awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
+    awaitable<std::optional<json::object>> ask_in_place(json::object questions) override;
+    void close_stream_for_polling() override;
+
+private:
+    const std::shared_ptr<task>& became() const { return call_->became(); }
+
+    std::shared_ptr<task_call> call_;
+};
+
+}  // namespace cmcp
