@@ -26,6 +26,7 @@ tool_definition define()
                                          {"error", schema::string("What went wrong and what to do")}},
                                         {"stdout", "stderr", "exit_code", "success"});
     add_run_output_schema(made.output_schema);
+    made.tasks = task_use::may;
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }

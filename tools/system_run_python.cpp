@@ -27,6 +27,7 @@ tool_definition define()
                                          {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
                                         {"output", "error", "result", "success"});
     add_run_output_schema(made.output_schema);
+    made.tasks = task_use::may;
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }

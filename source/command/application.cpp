@@ -9,6 +9,18 @@ namespace cmcp::command {
 
 namespace {
 
+core_limits limits_of(const settings& chosen)
+{
+    core_limits limits;
+    limits.requests_in_flight = chosen.max_requests_in_flight;
+    limits.requests_per_session = chosen.max_requests_per_session;
+    limits.tasks.most = chosen.max_tasks;
+    limits.tasks.most_per_caller = chosen.max_tasks_per_caller;
+    limits.tasks.ttl = chosen.task_ttl;
+    limits.tasks.after = chosen.task_after;
+    return limits;
+}
+
 server_identity identity()
 {
     server_identity who;
@@ -53,7 +65,7 @@ application::application(asio::any_io_executor executor, const settings& chosen,
     : chosen_(chosen),
       backend_(executor, std::move(started.launcher), std::move(started.chosen)),
       managers_(make_managers(chosen, backend_, executor)),
-      core_(executor, identity(), {chosen.max_requests_in_flight, chosen.max_requests_per_session})
+      core_(executor, identity(), limits_of(chosen))
 {
 }
 

@@ -5,6 +5,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -30,6 +31,9 @@ private:
     bool asked_ = false;
     std::shared_ptr<int> alive_ = std::make_shared<int>(0);     // a signal may be on its way while this is destroyed
 };
+
+/// What has been cancelled ends within this, so that it no longer uses what is destroyed next.
+inline constexpr std::chrono::seconds time_to_end{3};
 
 /// SIGPIPE and SIGHUP do nothing from now on. Call it after the launcher has been started: ignored signals are inherited.
 void ignore_signals();

@@ -50,6 +50,7 @@ awaitable<> serve_http(asio::io_context& io, const settings& chosen, started_san
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
     co_await server.stop();
+    co_await app.core().tasks_ended(time_to_end);
     log::info("stopped");
 }
 

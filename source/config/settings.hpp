@@ -38,6 +38,10 @@ struct settings {
     std::size_t max_sessions_per_address = 50'000;          // MCP_MAX_SESSIONS_PER_ADDRESS
     std::size_t max_requests_in_flight = 4'096;             // MCP_MAX_REQUESTS (whole server)
     std::size_t max_requests_per_session = 64;              // MCP_MAX_REQUESTS_PER_SESSION
+    std::size_t max_tasks = 4'096;                          // MCP_MAX_TASKS kept, running or ended
+    std::size_t max_tasks_per_caller = 1'024;               // MCP_MAX_TASKS_PER_CALLER
+    std::chrono::milliseconds task_ttl{3'600'000};          // MCP_TASK_TTL (s): how long a task is kept after its end
+    std::chrono::milliseconds task_after{10'000};           // MCP_TASK_AFTER (s): a longer call becomes a task; 0: never by itself
     std::chrono::milliseconds session_timeout{24 * 3'600'000};  // MCP_SESSION_TIMEOUT (s), idle
     std::size_t event_log_bytes = 1024 * 1024;              // MCP_EVENT_LOG_KB (KiB) per session, for Last-Event-ID
     std::size_t json_depth = 64;                            // JSON_MAX_DEPTH

@@ -33,8 +33,9 @@ rpc_error client_error(const json::object& error)
 /// Registers a question for as long as it is waited for.
 class question {
 public:
-    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting)
-        : who_(std::move(who)), id_(who_->next_question++)
+    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting,
+             std::shared_ptr<legacy_channel::question_ids> abandoned)
+        : who_(std::move(who)), waiting_(waiting), abandoned_(std::move(abandoned)), id_(who_->next_question++)
     {
         who_->asked[id_] = [waiting](const json::object* result, const json::object* error) {
             waiting->done = true;
@@ -45,20 +46,28 @@ public:
     }
     question(const question&) = delete;
     question& operator=(const question&) = delete;
-    ~question() { who_->asked.erase(id_); }
+    ~question()
+    {
+        who_->asked.erase(id_);
+        if (sent_ && !waiting_->done) abandoned_->push_back(id_);
+    }
 
     std::int64_t id() const { return id_; }
+    void sent() { sent_ = true; }
 
 private:
     std::shared_ptr<session> who_;
+    std::shared_ptr<answer> waiting_;
+    std::shared_ptr<legacy_channel::question_ids> abandoned_;
+    bool sent_ = false;
     std::int64_t id_;
 };
 
 }  // namespace
 
 legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink,
-                               const json::object* meta)
-    : request_channel(who->who.protocol, std::move(sink), meta), who_(std::move(who))
+                               const json::object* meta, std::shared_ptr<question_ids> abandoned)
+    : request_channel(who->who.protocol, std::move(sink), meta), who_(std::move(who)), abandoned_(std::move(abandoned))
 {
 }
 
@@ -70,16 +79,29 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
                                                       json::serialize(needed) + ", which this request needs");
     auto executor = co_await asio::this_coro::executor;
     auto waiting = std::make_shared<answer>(executor);
-    question asked(who_, waiting);
+    question asked(who_, waiting, abandoned_);
     outgoing message;
     message.text = jsonrpc::encode_request(asked.id(), method, params);
     message.what = outgoing::kind::request;
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
+    asked.sent();
     if (!waiting->done) co_await waiting->arrived.async_wait(as_tuple);
     if (!waiting->done) throw boost::system::system_error(asio::error::operation_aborted);
     if (waiting->failure) throw *waiting->failure;
     co_return std::move(waiting->result);
+}
+
+awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids)
+{
+    for (const auto id : ids) {
+        json::object params;
+        params["requestId"] = id;
+        params["reason"] = "the request that asked has ended";
+        outgoing message;
+        message.text = jsonrpc::encode_notification("notifications/cancelled", params);
+        co_await sink->send(std::move(message));
+    }
 }
 
 }  // namespace cmcp

@@ -3,12 +3,18 @@
 #include "mcp/request_channel.hpp"
 #include "mcp/session.hpp"
 
+#include <vector>
+
 namespace cmcp {
 
 /// request_io up to 2025-11-25: questions are requests to the client on the request's own stream.
 class legacy_channel final : public request_channel {
 public:
-    legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink, const json::object* meta);
+    using question_ids = std::vector<std::int64_t>;
+
+    /// `abandoned` gets the ids of questions that nobody waits for any more although the client has not answered.
+    legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink, const json::object* meta,
+                   std::shared_ptr<question_ids> abandoned);
 
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
 
@@ -16,6 +22,10 @@ private:
     bool lets_through(log_severity level) const override { return level >= who_->log_threshold; }
 
     std::shared_ptr<session> who_;
+    std::shared_ptr<question_ids> abandoned_;
 };
+
+/// Tells the client that it need not answer (notifications/cancelled).
+awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids);
 
 }  // namespace cmcp

@@ -69,8 +69,10 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::re
     }
     if (running && !done.result && !done.error) {
         auto request = running->request();
-        auto work = execute(who, shared, reply, request->log_id);
+        auto abandoned = std::make_shared<legacy_channel::question_ids>();
+        auto work = execute(who, shared, reply, request->log_id, abandoned);
         done = co_await run_request_to_end(request, std::move(work));
+        if (!abandoned->empty()) co_await take_back_questions(reply, *abandoned);
         if (request->cancelled) co_return;
     }
     running.reset();
@@ -79,10 +81,11 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::re
 
 awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,
                                                    std::shared_ptr<jsonrpc::request> incoming,
-                                                   std::shared_ptr<message_sink> reply, std::string log_id)
+                                                   std::shared_ptr<message_sink> reply, std::string log_id,
+                                                   std::shared_ptr<legacy_channel::question_ids> abandoned)
 {
     if (const auto function = find_legacy_method(incoming->method)) co_return function(*who, incoming->params);
-    legacy_channel io(who, std::move(reply), meta_of(incoming->params));
+    legacy_channel io(who, std::move(reply), meta_of(incoming->params), std::move(abandoned));
     method_call call{who->who, incoming->params, io, std::move(log_id), {}, {}};
     const auto function = find_shared_method(incoming->method);
     json::object result = co_await call_until_complete(function, offered_, call);

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/message.hpp"
 #include "mcp/catalogue.hpp"
+#include "mcp/legacy_channel.hpp"
 #include "mcp/request_register.hpp"
 #include "mcp/session.hpp"
 
@@ -18,7 +19,8 @@ public:
 
 private:
     awaitable<json::object> execute(std::shared_ptr<session> who, std::shared_ptr<jsonrpc::request> incoming,
-                                    std::shared_ptr<message_sink> reply, std::string log_id);
+                                    std::shared_ptr<message_sink> reply, std::string log_id,
+                                    std::shared_ptr<legacy_channel::question_ids> abandoned);
     json::object initialize(session& who, const json::object& params) const;
     void check(const session& who, const std::string& method) const;
 

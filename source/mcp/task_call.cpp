@@ -43,6 +43,8 @@ awaitable<> task_call::wait(std::chrono::milliseconds patience)
         auto [interrupted] = co_await news_.async_wait(as_tuple);
         auto state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none) {
+            // A cancelled coroutine may not await anything.
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             co_await give_up();
             throw boost::system::system_error(asio::error::operation_aborted);
         }
@@ -54,7 +56,6 @@ awaitable<> task_call::wait(std::chrono::milliseconds patience)
 
 awaitable<> task_call::give_up()
 {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     work_->cancel();
     if (task_) tasks_.forget(task_->id());
     while (!over_) co_await news_.async_wait(as_tuple);

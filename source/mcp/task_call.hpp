@@ -31,7 +31,7 @@ private:
     bool settled() const { return task_ || ending_; }
     void become_if_room();
     void end(outcome done);
-    awaitable<> give_up();
+    awaitable<> give_up();              // ends the work
 
     task_store& tasks_;
     std::string owner_;

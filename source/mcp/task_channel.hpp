@@ -16,7 +16,8 @@ public:
     bool takes_task() const override { return true; }
     std::string become_task(std::string status_message) override;
 
-    bool wants_progress() const override { return became() || modern_channel::wants_progress(); }
+    /// Even without a progress token: a task's status message shows how far it is.
+    bool wants_progress() const override { return true; }
     awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
     awaitable<> log(log_severity level, std::string logger, json::value data) override;
     awaitable<> notify(std::string method, json::object params) override;

@@ -77,7 +77,7 @@ TEST_CASE("cancelling the coroutine of a modern request ends its tool")
     CHECK(server.core.requests_in_flight() == 0);
 }
 
-TEST_CASE("a tool that waits for an answer can be cancelled")
+TEST_CASE("a question is taken back when the request that asked it is cancelled")
 {
     harness server;
     add(server, "ask", ask_twice);
@@ -87,8 +87,26 @@ TEST_CASE("a tool that waits for an answer can be cancelled")
     server.notify("notifications/cancelled", cancelled(1));
     CHECK(server.idle());
     CHECK(server.client->asked.empty());
+    const auto taken_back = server.next();
+    CHECK(taken_back.at("method").as_string() == "notifications/cancelled");
+    CHECK(taken_back.at("params").as_object().at("requestId") == question.at("id"));
     server.respond(question.at("id"), {});
     CHECK(server.sink->messages.empty());
+}
+
+TEST_CASE("an answered question is not taken back")
+{
+    harness server;
+    add(server, "ask", ask_twice);
+    server.initialize("2025-11-25", parse(R"({"elicitation":{}})"));
+    server.start("tools/call", call_params("ask"));
+    const auto first = server.next();
+    server.respond(first.at("id"), parse(R"({"action":"accept"})"));
+    const auto second = server.next();
+    server.core.cancel_all();
+    CHECK(server.idle());
+    CHECK(server.sink->messages.size() == 1);
+    CHECK(server.next().at("params").as_object().at("requestId") == second.at("id"));
 }
 
 TEST_CASE("an id in use is refused and the first request goes on")
@@ -107,7 +125,7 @@ TEST_CASE("an id in use is refused and the first request goes on")
 
 TEST_CASE("requests are limited by session and by server")
 {
-    for (const core_limits limits : {core_limits{100, 2}, core_limits{2, 100}}) {
+    for (const core_limits limits : {core_limits{100, 2, {}}, core_limits{2, 100, {}}}) {
         harness server(limits);
         add(server, "wait", wait_forever);
         server.initialize();

@@ -21,8 +21,9 @@ awaitable<json::object> memory_sink::next()
     co_return message;
 }
 
-test_tool::test_tool(std::string name, function called, std::string_view schema) : called_(called)
+test_tool::test_tool(std::string name, function called, std::string_view schema, task_use tasks) : called_(called)
 {
+    definition_.tasks = tasks;
     definition_.name = std::move(name);
     definition_.description = "for a test";
     definition_.input_schema = parse(schema);

@@ -31,7 +31,8 @@ class test_tool final : public tool {
 public:
     using function = awaitable<tool_result> (*)(tool_context& context, json::object arguments);
 
-    test_tool(std::string name, function called, std::string_view schema = R"({"type":"object"})");
+    test_tool(std::string name, function called, std::string_view schema = R"({"type":"object"})",
+              task_use tasks = task_use::never);
 
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override
