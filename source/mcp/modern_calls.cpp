@@ -71,11 +71,8 @@ bool modern_calls::may_become_task(const modern_request& incoming) const
 awaitable<json::object> modern_calls::run(std::shared_ptr<modern_request> incoming,
                                           std::shared_ptr<message_sink> reply, std::string log_id)
 {
-    json::object result;
-    if (may_become_task(*incoming))
-        result = co_await run_detachable(std::move(incoming), std::move(reply), std::move(log_id));
-    else result = co_await attempt(std::move(incoming), std::move(reply), std::move(log_id), nullptr, nullptr);
-    co_return result;
+    if (may_become_task(*incoming)) return run_detachable(std::move(incoming), std::move(reply), std::move(log_id));
+    return attempt(std::move(incoming), std::move(reply), std::move(log_id), nullptr, nullptr);
 }
 
 awaitable<json::object> modern_calls::run_detachable(std::shared_ptr<modern_request> incoming,

@@ -28,7 +28,8 @@ private:
 
     /// `becoming` null: cannot become a task. `kept` lives as long as the attempt.
     awaitable<json::object> attempt(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
-                                    std::string log_id, std::shared_ptr<task_call> becoming, std::shared_ptr<void> kept);
+                                    std::string log_id, std::shared_ptr<task_call> becoming,
+                                    std::shared_ptr<void> kept);
 
     catalogue& offered_;
     task_store& tasks_;

@@ -44,8 +44,8 @@ std::set<std::string, std::less<>> names_in(const json::object& filter, std::str
     std::set<std::string, std::less<>> names;
     const auto* list = filter.if_contains(member);
     if (!list) return names;
-    const std::string sentence = "Invalid params: `notifications." + std::string(member) + "` must be an array of at most " +
-                                 std::to_string(most_subscriptions) + " strings";
+    const std::string sentence = "Invalid params: `notifications." + std::string(member) +
+                                 "` must be an array of at most " + std::to_string(most_subscriptions) + " strings";
     if (!list->is_array() || list->get_array().size() > most_subscriptions)
         throw rpc_error(rpc_code::invalid_params, sentence);
     for (const auto& name : list->get_array()) {

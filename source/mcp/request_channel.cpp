@@ -45,7 +45,7 @@ double request_channel::next_progress(double wanted)
 
 awaitable<> request_channel::progress(double progress, std::optional<double> total, std::string message)
 {
-    if (!wants_progress()) co_return;
+    if (token_.is_null()) co_return;
     json::object params;
     params["progressToken"] = token_;
     params["progress"] = number(next_progress(progress));

@@ -40,8 +40,9 @@ public:
     /// Lets the client poll: ends the stream of this request, which the client resumes (2025-11-25).
     virtual void close_stream_for_polling() = 0;
 
-    /// True when the caller takes a task in place of the result: it declared the extension io.modelcontextprotocol/tasks
-    /// for this request, and the tool's definition allows tasks. Stays true when the call has become one.
+    /// True when the caller takes a task in place of the result: it declared the extension
+    /// io.modelcontextprotocol/tasks for this request, and the tool's definition allows tasks. Stays true when the call
+    /// has become one.
     virtual bool takes_task() const { return false; }
 
     /// Answers the request with a task now and returns the task's id; the call goes on, no longer tied to the caller's

@@ -16,7 +16,8 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         : requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(executor, limits.tasks, [this](const std::string& id) { changes.publish({"notifications/tasks", id}); }),
-          legacy(offered, requests), modern(offered, requests, changes, tasks, [this] { return shared_from_this(); })
+          legacy(offered, requests),
+          modern(offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
     }
 

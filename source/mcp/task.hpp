@@ -41,7 +41,7 @@ public:
     /// that was used before gets a number, because keys are unique over a task's life.
     awaitable<json::object> ask(json::object questions);
 
-    /// Takes the client's answers, which are objects; those to no open question are ignored, as the specification says.
+    /// Takes the client's answers, which are objects; those to no open question are ignored (SEP-2663).
     void answer(const json::object& responses);
 
     void cancel(std::string_view reason);

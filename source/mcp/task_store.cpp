@@ -10,7 +10,10 @@ namespace cmcp {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& reason) { throw rpc_error(rpc_code::server_error, "too many tasks: " + reason); }
+[[noreturn]] void refuse(const std::string& reason)
+{
+    throw rpc_error(rpc_code::server_error, "too many tasks: " + reason);
+}
 
 }  // namespace
 
@@ -58,7 +61,8 @@ std::shared_ptr<task> task_store::get(std::string_view owner, const std::string&
 {
     auto found = find(id);
     if (found && found->owner() == owner) return found;
-    throw rpc_error(rpc_code::invalid_params, "Invalid params: `taskId` names no task of yours: it has expired or never was");
+    throw rpc_error(rpc_code::invalid_params,
+                    "Invalid params: `taskId` names no task of yours: it has expired or never was");
 }
 
 // Removes what has expired; returns when to look again.

@@ -12,7 +12,7 @@ struct task_limits {
     std::size_t most_per_caller = 1024;
     std::size_t result_bytes = 128 * 1024 * 1024;       ///< of all kept results, as JSON
     std::chrono::milliseconds ttl{3'600'000};           ///< after creation and again after the end
-    std::chrono::milliseconds after{10'000};            ///< a call that takes longer becomes a task; 0: only when its tool says so
+    std::chrono::milliseconds after{10'000};            ///< a longer call becomes a task; 0: only when its tool says so
 };
 
 /// The tasks of all callers. A task belongs to the principal that made it.

@@ -25,9 +25,9 @@ void require_tasks_extension(const caller& who)
     if (declares_tasks(who)) return;
     json::object data;
     data["requiredCapabilities"] = needed();
-    throw rpc_error(rpc_code::missing_client_capability,
-                    "Missing required client capability: this request needs the extension " + std::string(tasks_extension),
-                    json::value(std::move(data)));
+    const std::string sentence =
+        "Missing required client capability: this request needs the extension " + std::string(tasks_extension);
+    throw rpc_error(rpc_code::missing_client_capability, sentence, json::value(std::move(data)));
 }
 
 }  // namespace cmcp

@@ -21,7 +21,8 @@ void check_task_use(const tool_definition& definition, const method_call& call)
     if (definition.tasks != task_use::must || call.io.takes_task()) return;
     if (is_modern(call.who.protocol)) require_tasks_extension(call.who);
     throw rpc_error(rpc_code::method_not_found,
-                    "Tool " + definition.name + " runs only as a task: call it with revision 2026-07-28 and the extension " +
+                    "Tool " + definition.name +
+                        " runs only as a task: call it with revision 2026-07-28 and the extension " +
                         std::string(tasks_extension));
 }
 

@@ -105,12 +105,14 @@ awaitable<tool_result> ask_first(tool_context& context, json::object)
     become_task(context);
     co_await pass(std::chrono::milliseconds(50));
     const auto* content = answer.if_contains("content");
-    co_return text_result("Hello, " + (content && content->is_object() ? text_member(content->get_object(), "name") : "stranger"));
+    const bool given = content && content->is_object();
+    co_return text_result("Hello, " + (given ? text_member(content->get_object(), "name") : "stranger"));
 }
 
 constexpr std::string_view slow_schema = R"({"type":"object","properties":{"seconds":{"type":"number","minimum":0},
     "label":{"type":"string"}},"required":["seconds"]})";
-constexpr std::string_view name_schema = R"({"type":"object","properties":{"name":{"type":"string"}},"required":["name"]})";
+constexpr std::string_view name_schema =
+    R"({"type":"object","properties":{"name":{"type":"string"}},"required":["name"]})";
 constexpr std::string_view file_schema =
     R"({"type":"object","properties":{"filename":{"type":"string"}},"required":["filename"]})";
 

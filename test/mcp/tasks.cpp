@@ -35,7 +35,10 @@ public:
         return limits;
     }
 
-    json::object call(json::object params = call_params("work")) { return modern("tools/call", std::move(params), capable); }
+    json::object call(json::object params = call_params("work"))
+    {
+        return modern("tools/call", std::move(params), capable);
+    }
 
     std::string begin()
     {
@@ -140,10 +143,9 @@ awaitable<tool_result> become_and_ask_two_at_once(tool_context& context, json::o
     result.structured = context.input_responses;
     if (!result.structured.empty()) co_return result;
     input_required asked;
-    for (const char* key : {"a", "b"}) {
-        asked.input_requests[key] = parse(
-            R"({"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}})");
-    }
+    const json::object question = parse(R"({"method":"elicitation/create",
+        "params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}})");
+    for (const char* key : {"a", "b"}) asked.input_requests[key] = question;
     throw asked;
 }
 
@@ -157,6 +159,13 @@ awaitable<tool_result> report_and_wait(tool_context& context, json::object)
     json::value data = "not for a task";
     co_await context.io.log(log_severity::emergency, "test", std::move(data));
     co_await never.async_wait(asio::use_awaitable);
+    co_return tool_result{};
+}
+
+awaitable<tool_result> report_and_return(tool_context& context, json::object)
+{
+    std::string text = "half";
+    co_await context.io.progress(1, std::nullopt, std::move(text));
     co_return tool_result{};
 }
 
@@ -187,7 +196,8 @@ TEST_CASE("a call becomes a task whose result is fetched later")
     CHECK(handle.at("resultType").as_string() == "task");
     const std::string id(handle.at("taskId").as_string());
     CHECK(id.size() == 32);
-    for (const char* member : {"result", "error", "inputRequests", "requestState", "ttl"}) CHECK_FALSE(handle.contains(member));
+    for (const char* member : {"result", "error", "inputRequests", "requestState", "ttl"})
+        CHECK_FALSE(handle.contains(member));
     CHECK(server.tasks_end());
     const auto ended = server.get(id);
     CHECK(ended.at("resultType").as_string() == "complete");
@@ -301,7 +311,8 @@ TEST_CASE("callers that do not take tasks get results, or an error that names th
         task_server server(become_if_taken, task_use::must);
         const auto response = server.modern("tools/call", call_params("work"), declared);
         CHECK(error_code(response) == rpc_code::missing_client_capability);
-        const auto& needed = response.at("error").as_object().at("data").as_object().at("requiredCapabilities").as_object();
+        const auto& data = response.at("error").as_object().at("data").as_object();
+        const auto& needed = data.at("requiredCapabilities").as_object();
         CHECK(needed.at("extensions").as_object().contains(tasks_extension));
     }
     SECTION("must, older revisions")
@@ -339,7 +350,8 @@ TEST_CASE("a task's question is answered with tasks/update, under a key that is 
     const auto id = server.begin();
     auto waiting = server.get(id);
     CHECK(waiting.at("status").as_string() == "input_required");
-    CHECK(waiting.at("inputRequests").as_object().at("question").as_object().at("method").as_string() == "elicitation/create");
+    const auto& question = waiting.at("inputRequests").as_object().at("question").as_object();
+    CHECK(question.at("method").as_string() == "elicitation/create");
     CHECK(server.update(id, parse(R"({"question":{"action":"first"}})")).at("resultType").as_string() == "complete");
     waiting = server.get(id);
     CHECK(waiting.at("inputRequests").as_object().size() == 1);
@@ -417,6 +429,19 @@ TEST_CASE("progress of a task is its status message; nothing else is sent")
     CHECK(server.sink->messages.empty());
     server.send("tasks/cancel", task_id(id));
     CHECK(server.tasks_end());
+}
+
+TEST_CASE("a call that may become a task sends progress only to who asked for it")
+{
+    task_server server(report_and_return);
+    const bool asked = GENERATE(true, false);
+    auto params = call_params("work");
+    if (asked) params["_meta"] = parse(R"({"progressToken":"p"})");
+    server.start_modern("tools/call", std::move(params), capable);
+    CHECK(server.idle());
+    CHECK(server.sink->messages.size() == (asked ? 2 : 1));
+    if (asked) CHECK(server.next().at("params").as_object().at("progressToken").as_string() == "p");
+    CHECK(result_of(server.next()).at("resultType").as_string() == "complete");
 }
 
 TEST_CASE("a task belongs to the caller that began it")
@@ -549,7 +574,8 @@ TEST_CASE("a stopping server ends its tasks and takes no new ones")
 TEST_CASE("a server that goes away ends its tasks")
 {
     auto server = std::make_unique<harness>();
-    server->core.tools().add(std::make_unique<test_tool>("work", become_and_wait, R"({"type":"object"})", task_use::may));
+    auto item = std::make_unique<test_tool>("work", become_and_wait, R"({"type":"object"})", task_use::may);
+    server->core.tools().add(std::move(item));
     server->modern("tools/call", call_params("work"), capable);
     CHECK(running_waits == 1);
     server.reset();
