@@ -14,6 +14,7 @@ int run(const command::command_line& asked)
     const loaded_settings loaded = load_settings(asked.sources);
     if (asked.command == "config") return command::show_config(loaded, asked.json);
     if (asked.command == "doctor") return command::doctor(loaded, asked.json);
+    if (asked.command == "health") return command::health(loaded);
     if (asked.command == "stdio") return command::stdio(loaded);
     return command::serve(loaded);
 }

@@ -52,6 +52,7 @@ void add_commands(CLI::App& app, raw_options& into)
     app.add_subcommand("stdio", "Serve one client over standard input and output");
     auto* config = app.add_subcommand("config", "Show the settings in force and where each comes from");
     auto* doctor = app.add_subcommand("doctor", "Show which layers the sandbox has on this machine");
+    app.add_subcommand("health", "Ask the server on MCP_HOST and MCP_PORT whether it works (for health checks)");
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
     doctor->add_flag("--json", into.json, "Print JSON");

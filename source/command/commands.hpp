@@ -10,6 +10,7 @@ int serve(const loaded_settings& loaded);               ///< until SIGTERM or SI
 int stdio(const loaded_settings& loaded);               ///< until standard input ends, SIGTERM or SIGINT
 int show_config(const loaded_settings& loaded, bool json);
 int doctor(const loaded_settings& loaded, bool json);   ///< 1 when a layer that SANDBOX_REQUIRE names is missing
+int health(const loaded_settings& loaded);              ///< 1 when no server answers on the address of the settings
 int show_version();
 
 }  // namespace cmcp::command

@@ -1,0 +1,38 @@
+# What is installed beside the programs. Texts that list the settings are made from the program's own table, so they
+# cannot differ from it.
+set(package_folder ${CMAKE_SOURCE_DIR}/container/package)
+set(made_folder ${CMAKE_BINARY_DIR}/package)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+set(made_texts)
+foreach(text container-mcp.1 custom.env completion.bash completion.zsh completion.fish)
+    add_custom_command(
+        OUTPUT ${made_folder}/${text}
+        COMMAND ${Python3_EXECUTABLE} ${package_folder}/fill_in.py $<TARGET_FILE:container-mcp>
+                ${package_folder}/${text}.in ${made_folder}/${text}
+        DEPENDS container-mcp ${package_folder}/fill_in.py ${package_folder}/${text}.in
+        VERBATIM)
+    list(APPEND made_texts ${made_folder}/${text})
+endforeach()
+add_custom_target(package_texts ALL DEPENDS ${made_texts})
+
+set(shared_folder ${CMAKE_INSTALL_DATADIR}/container-mcp)
+install(FILES ${made_folder}/container-mcp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${made_folder}/completion.bash RENAME container-mcp
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${made_folder}/completion.zsh RENAME _container-mcp
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${made_folder}/completion.fish RENAME container-mcp.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${made_folder}/custom.env DESTINATION ${shared_folder})
+install(FILES ${CMAKE_SOURCE_DIR}/container/seccomp.json DESTINATION ${shared_folder})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
+
+# The units name the program by its full path, which is known only when the prefix is: at the time of the installation.
+install(CODE "
+    set(bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    foreach(kind system user)
+        set(unit \"${made_folder}/\${kind}/container-mcp.service\")
+        configure_file(\"${package_folder}/container-mcp.\${kind}.service.in\" \"\${unit}\" @ONLY)
+        file(INSTALL \"\${unit}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/\${kind}\")
+    endforeach()")

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Fills a template with the settings that the built program knows: fill_in.py PROGRAM TEMPLATE OUTPUT"""
+import datetime
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+NO_HOME = "/no-home"
+
+
+def settings_of(program):
+    clean = {"HOME": NO_HOME, "PATH": "/usr/bin:/bin"}
+    text = subprocess.run([program, "config", "--json"], env=clean, cwd="/", check=True, capture_output=True, text=True).stdout
+    return json.loads(text)
+
+
+def default_of(row):
+    return row["value"].replace(NO_HOME, "~")
+
+
+def roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("~", "\\(ti").replace("…", "...")
+    text = text.replace(",", ",\\:")     # a place where a long list may be broken
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def for_manual(settings):
+    return "\n".join(f".TP\n.B {name}\n{roff(row['description'])}.\nDefault: {roff(default_of(row)) or 'empty'}."
+                     for name, row in settings.items())
+
+
+def for_env_file(settings):
+    def entry(name, row):
+        value = default_of(row)
+        shown = f"# {name}={value}" if not value.startswith("~") else f"# {name}="
+        return "\n".join(textwrap.wrap(row["description"], 110, initial_indent="# ", subsequent_indent="# ")) + f"\n{shown}\n"
+    return "\n".join(entry(name, row) for name, row in settings.items())
+
+
+def release_date():
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    when = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc) if seconds else datetime.datetime.now()
+    return when.strftime("%Y-%m-%d")
+
+
+def main(program, template, output):
+    settings = settings_of(program)
+    version = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    text = Path(template).read_text(encoding="utf-8")
+    for mark, value in {"VERSION": version, "DATE": release_date(), "SETTING_NAMES": " ".join(settings),
+                        "SETTINGS_MANUAL": for_manual(settings), "SETTINGS_ENV": for_env_file(settings)}.items():
+        text = text.replace(f"@{mark}@", value)
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    Path(output).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,6 @@
+// Prints container/seccomp.json: `build/release/seccomp-profile > container/seccomp.json`.
+#include "profile.hpp"
+
+#include <iostream>
+
+int main() { std::cout << cmcp::container::seccomp_profile(); }
