@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* prefix = "container-mcp-";
+constexpr const char* aside = "container-mcp-server";   // where the server and its launcher sit when the folder is divided
 
 std::string read_file(const fs::path& path)
 {
@@ -42,6 +43,9 @@ bool has_word(const std::string& text, const std::string& word)
     return false;
 }
 
+// A launcher that replaces one that was lost starts where the server was moved to: runs belong beside that, not below.
+fs::path undivided(const fs::path& folder) { return folder.filename() == aside ? folder.parent_path() : folder; }
+
 // The mount point of cgroup v2 and our place in it: the line "0::/place" of /proc/self/cgroup.
 fs::path own_folder()
 {
@@ -52,7 +56,7 @@ fs::path own_folder()
     if (place.empty()) return {};
     std::ifstream mounts("/proc/self/mounts");
     for (std::string device, where, kind, rest; mounts >> device >> where >> kind && std::getline(mounts, rest);)
-        if (kind == "cgroup2") return fs::path(where + place);
+        if (kind == "cgroup2") return undivided(fs::path(where + place));
     return {};
 }
 
@@ -65,7 +69,7 @@ bool move_ourselves_aside(const fs::path& folder)
         if (process != ::getpid() && process != ::getppid()) return false;
         processes.push_back(process);
     }
-    const fs::path leaf = folder / (std::string(prefix) + "server");
+    const fs::path leaf = folder / aside;
     if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return false;
     for (const long process : processes)
         if (!write_file(leaf / "cgroup.procs", std::to_string(process))) return false;
@@ -87,7 +91,8 @@ void remove_stale(const fs::path& folder)
         const std::string name = entry.path().filename();
         if (!name.starts_with(prefix)) continue;
         const long owner = std::atol(name.c_str() + std::string(prefix).size());
-        if (owner <= 0 || ::kill(static_cast<pid_t>(owner), 0) == 0 || errno != ESRCH) continue;
+        const bool ended = owner == ::getpid() || (::kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH);
+        if (owner <= 0 || !ended) continue;
         for (const auto& run : fs::directory_iterator(entry.path(), error))
             if (run.is_directory(error)) ::rmdir(run.path().c_str());
         ::rmdir(entry.path().c_str());
