@@ -23,10 +23,11 @@ namespace json = boost::json;
 constexpr std::string_view for_sandboxes[] = {
     "clone", "clone3", "unshare", "setns", "mount", "umount2", "pivot_root", "open_tree", "move_mount", "fsopen",
     "fsconfig", "fsmount", "mount_setattr", "sethostname", "chroot",
+    "process_vm_readv",   // the launcher tells which address or path a run was refused
 };
 
 // What the server itself uses beyond what its runs may: confined opening of files, files in memory, its resolver.
-constexpr std::string_view for_server[] = {"openat2", "memfd_create", "socketpair"};
+constexpr std::string_view for_server[] = {"openat2", "memfd_create", "socketpair", "fallocate"};
 
 // The kernel's keyrings are shared by all containers of a user: only a new, empty session keyring may be asked for.
 constexpr std::uint64_t join_session_keyring = 1;
