@@ -28,6 +28,8 @@ tool_definition define()
                                         {"output", "error", "result", "success"});
     add_run_output_schema(made.output_schema);
     made.tasks = task_use::may;
+    made.output_schema.at("properties").as_object()["prepared"] =
+        schema::boolean("The run was a clone of an interpreter that was already loaded");
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }

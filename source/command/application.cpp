@@ -79,4 +79,11 @@ awaitable<> application::prepare()
     if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
 }
 
+sandbox::layers application::layers() const
+{
+    sandbox::layers all = layers_;
+    if (!all.empty()) all.back() = backend_.zygote_now();
+    return all;
+}
+
 }  // namespace cmcp::command

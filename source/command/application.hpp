@@ -19,7 +19,7 @@ public:
     awaitable<> prepare();
 
     server_core& core() { return core_; }
-    const sandbox::layers& layers() const { return layers_; }
+    sandbox::layers layers() const;   ///< the zygote's as it is now, the others as they were found at the start
 
 private:
     const settings& chosen_;

@@ -45,6 +45,7 @@ awaitable<> examine(asio::any_io_executor executor, started_sandbox started, con
 {
     sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.chosen));
     into.backend = backend.name();
+    co_await backend.zygote_settles();
     into.layers = co_await backend.probe();
     auto browser = co_await examine_browser(executor, chosen);
     into.layers.push_back(std::move(browser));

@@ -1,6 +1,7 @@
 #include "command/sandbox_start.hpp"
 
 #include "config/load_settings.hpp"
+#include "managers/python_manager.hpp"
 
 #include <filesystem>
 #include <system_error>
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* launcher_name = "container-mcp-launcher";
+constexpr const char* zygote_name = "container-mcp-zygote";
 
 bool executable(const fs::path& name) { return fs::is_regular_file(name) && ::access(name.c_str(), X_OK) == 0; }
 
@@ -28,6 +30,21 @@ fs::path find_launcher(const settings& chosen)
         if (executable(place)) return place;
     }
     throw config_error(std::string(launcher_name) + " is not in " + here.string() + ": build it, or set SANDBOX_LAUNCHER to where it is");
+}
+
+// Beside the launcher it is built; without libpython it is not, and that is no error.
+void choose_zygote(sandbox::native_backend::options& into, const settings& chosen)
+{
+    auto& report = into.zygote_layer;
+    const fs::path path = fs::path(into.launcher_path).parent_path() / zygote_name;
+    if (chosen.python_zygote == "off") {
+        report.detail = "PYTHON_ZYGOTE=off: Python runs start cold, in the same sandbox";
+    } else if (!executable(path)) {
+        report.is = sandbox::layer::state::off;
+        report.detail = "not built: install libpython3-dev and build again; Python runs start cold, in the same sandbox";
+    } else {
+        into.zygote = python_manager::zygote(chosen, path.string());
+    }
 }
 
 std::string joined(const std::vector<std::string>& words)
@@ -52,6 +69,7 @@ started_sandbox start_sandbox(const settings& chosen)
 {
     started_sandbox started;
     started.chosen.launcher_path = find_launcher(chosen).string();
+    choose_zygote(started.chosen, chosen);
     try {
         started.launcher = sandbox::start_launcher(started.chosen.launcher_path, started.chosen.launcher);
     } catch (const std::system_error& e) {

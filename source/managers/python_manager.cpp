@@ -17,6 +17,15 @@ std::string check(const std::string& code)
            " are taken; put data in a file with file_write and open it from the code";
 }
 
+// What all runs have in common, cold or by way of a zygote: one interpreter, one bootstrap, one environment.
+sandbox::run_request model(const std::string& interpreter)
+{
+    sandbox::run_request made;
+    made.argv = {interpreter, "-I", "-B", "-X", "utf8", "-c", std::string(python_bootstrap), made.workspace_inside};
+    made.environment = python_manager::environment();
+    return made;
+}
+
 }  // namespace
 
 python_manager::python_manager(const settings& chosen, runner runs)
@@ -39,11 +48,21 @@ std::vector<std::pair<std::string, std::string>> python_manager::environment()
             {"PYTHONDONTWRITEBYTECODE", "1"}};
 }
 
+sandbox::zygote_options python_manager::zygote(const settings& chosen, std::string path)
+{
+    sandbox::zygote_options wanted;
+    wanted.path = std::move(path);
+    wanted.profile = chosen.python_zygote;
+    wanted.waiting = static_cast<std::uint32_t>(chosen.python_zygote_waiting);
+    wanted.runs = static_cast<std::uint32_t>(chosen.python_zygote_runs);
+    wanted.model = model(chosen.python_interpreter);
+    return wanted;
+}
+
 sandbox::run_request python_manager::request(std::string code, const run_options& options) const
 {
-    sandbox::run_request made;
-    made.argv = {interpreter_, "-I", "-B", "-X", "utf8", "-c", std::string(python_bootstrap), made.workspace_inside};
-    made.environment = environment();
+    sandbox::run_request made = model(interpreter_);
+    made.prepared = true;
     made.programs = programs_;
     made.limits = limits_;
     made.limits.wall = chosen_timeout(options.timeout, timeout_default_, timeout_max_);

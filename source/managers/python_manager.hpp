@@ -2,6 +2,7 @@
 
 #include "config/settings.hpp"
 #include "managers/runner.hpp"
+#include "sandbox/zygote_options.hpp"
 
 #include <string>
 #include <utility>
@@ -18,6 +19,9 @@ public:
     awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
 
     const std::string& interpreter() const { return interpreter_; }
+
+    /// What a zygote at `path` must be like to stand in for the runs of these settings.
+    static sandbox::zygote_options zygote(const settings& chosen, std::string path);
 
     /// What Python runs find in their environment beside what every run finds.
     static std::vector<std::pair<std::string, std::string>> environment();

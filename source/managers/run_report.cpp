@@ -50,6 +50,7 @@ void add_run_fields(json::object& to, const run_outcome& outcome)
     if (end.signal != 0) to["signal"] = end.signal;
     if (!end.denied.empty()) to["denied"] = json::array(end.denied.begin(), end.denied.end());
     if (end.peak_memory != 0) to["peak_memory_bytes"] = end.peak_memory;
+    if (end.prepared) to["prepared"] = true;
     to["cpu_ms"] = milliseconds(end.cpu);
 }
 

@@ -8,7 +8,7 @@
 namespace cmcp {
 
 /// Adds what the results of all run tools have in common: exit_code, success, duration_ms, cause, stdout_truncated,
-/// stderr_truncated and, where known, signal, denied, output_uri, output_path, peak_memory_bytes, cpu_ms.
+/// stderr_truncated and, where known, signal, denied, output_uri, output_path, peak_memory_bytes, prepared, cpu_ms.
 void add_run_fields(json::object& to, const run_outcome& outcome);
 
 /// A sentence that says what ended the run and what to do; empty when it ended by itself (whatever its exit code).

@@ -55,6 +55,17 @@ void native_backend::link::adopt(launcher_process started)
 {
     socket_.assign(started.socket.release());
     process_ = std::move(started);
+    zygote_state_.clear();
+    if (options_.zygote) send(encode_prepare(*options_.zygote));
+}
+
+void native_backend::link::note_zygote(std::string state)
+{
+    zygote_state_ = std::move(state);
+    boost::system::error_code error;
+    const json::value said = json::parse(zygote_state_, error);
+    if (error || !said.is_object() || said.at("state") == "starting") return;
+    log::info("python_zygote", {{"state", said.at("state")}, {"detail", said.at("detail")}});
 }
 
 void native_backend::link::start_if_gone()
@@ -96,7 +107,25 @@ void native_backend::link::listen()
 void native_backend::link::on_readable(const boost::system::error_code& error)
 {
     listening_ = false;
-    while (!error && process_) {
+    if (!error) read_packets();
+    listen();
+}
+
+const std::string& native_backend::link::zygote_state()
+{
+    if (pending_.empty()) read_packets();   // nobody listens while no run is in flight
+    return zygote_state_;
+}
+
+awaitable<> native_backend::link::wait_for_packet()
+{
+    asio::steady_timer pause(executor_, std::chrono::milliseconds(2));
+    co_await pause.async_wait(as_tuple);
+}
+
+void native_backend::link::read_packets()
+{
+    while (process_) {
         const auto message = receive_packet(socket_.native_handle());
         if (!message) break;
         if (message->bytes.empty())
@@ -104,13 +133,13 @@ void native_backend::link::on_readable(const boost::system::error_code& error)
         else
             take(*message);
     }
-    listen();
 }
 
 void native_backend::link::take(const packet& message)
 {
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::hello) facts_ = decode_hello(message.bytes);
+    if (kind == message_kind::prepared) note_zygote(decode_prepared(message.bytes));
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
     const auto found = pending_.find(ended.id);

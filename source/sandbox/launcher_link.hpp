@@ -44,12 +44,19 @@ public:
     /// Queues a packet; the descriptors are owned until it is sent.
     void send(std::string bytes, std::vector<unique_fd> descriptors = {});
 
+    /// What the launcher said last of its zygote, JSON; empty: nothing yet.
+    const std::string& zygote_state();
+    const options& chosen() const { return options_; }
+    awaitable<> wait_for_packet();   ///< or for a moment, when none comes
+
     const std::string& facts() const { return facts_; }   ///< what the launcher said when it started; JSON
     int pid() const { return process_ ? process_->pid : -1; }
     const asio::any_io_executor& executor() const { return executor_; }
 
 private:
     void listen();
+    void read_packets();
+    void note_zygote(std::string state);
     void on_readable(const boost::system::error_code& error);
     void take(const packet& message);
     void flush();
@@ -65,6 +72,7 @@ private:
     std::map<std::uint64_t, std::shared_ptr<pending_run>> pending_;
     std::deque<packet> outbox_;
     std::string facts_;
+    std::string zygote_state_;
     std::uint64_t last_id_ = 0;
     bool shut_ = false;
     bool listening_ = false;

@@ -55,7 +55,7 @@ void read_environment(wire_reader& in, run_request& request)
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::ended))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::prepared))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -68,6 +68,7 @@ std::string encode_start(std::uint64_t id, bool probe, const run_request& reques
     out.number(request.input.has_value());
     out.number(request.script.has_value());
     out.number(request.result_channel);
+    out.number(request.prepared);
     out.texts(request.argv);
     out.text(request.working_dir);
     out.text(request.workspace);
@@ -89,6 +90,7 @@ start_message decode_start(std::string_view body)
     start.has_script = in.number<bool>();
     auto& request = start.request;
     request.result_channel = in.number<bool>();
+    request.prepared = in.number<bool>();
     in.texts(request.argv);
     request.working_dir = in.text();
     request.workspace = in.text();
@@ -127,6 +129,7 @@ std::string encode_ended(const ended_message& ended)
     out.number<std::int64_t>(result.wall.count());
     out.number<std::int64_t>(result.cpu.count());
     out.number<std::uint64_t>(result.peak_memory);
+    out.number(result.prepared);
     return with_kind(message_kind::ended, out.take());
 }
 
@@ -145,8 +148,36 @@ ended_message decode_ended(std::string_view message)
     result.wall = std::chrono::microseconds(in.number<std::int64_t>());
     result.cpu = std::chrono::microseconds(in.number<std::int64_t>());
     result.peak_memory = in.number<std::uint64_t>();
+    result.prepared = in.number<bool>();
     return ended;
 }
+
+std::string encode_prepare(const zygote_options& wanted)
+{
+    wire_writer out;
+    out.text(wanted.path);
+    out.text(wanted.profile);
+    out.number(wanted.waiting);
+    out.number(wanted.runs);
+    out.text(encode_start(0, false, wanted.model));
+    return with_kind(message_kind::prepare, out.take());
+}
+
+zygote_options decode_prepare(std::string_view message)
+{
+    wire_reader in(message.substr(1));
+    zygote_options wanted;
+    wanted.path = in.text();
+    wanted.profile = in.text();
+    wanted.waiting = in.number<std::uint32_t>();
+    wanted.runs = in.number<std::uint32_t>();
+    wanted.model = decode_start(in.text()).request;
+    return wanted;
+}
+
+std::string encode_prepared(std::string_view state) { return with_kind(message_kind::prepared, state); }
+
+std::string decode_prepared(std::string_view message) { return std::string(message.substr(1)); }
 
 std::string encode_hello(std::string_view facts) { return with_kind(message_kind::hello, facts); }
 

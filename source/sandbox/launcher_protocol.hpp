@@ -2,6 +2,7 @@
 
 #include "sandbox/run_request.hpp"
 #include "sandbox/run_result.hpp"
+#include "sandbox/zygote_options.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,7 +13,7 @@
 /// [the message's body], standard output, standard error, [input], [script], [result channel].
 namespace cmcp::sandbox {
 
-enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended };
+enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended, prepare, prepared };
 
 /// Server to launcher: start a run.
 struct start_message {
@@ -39,6 +40,14 @@ std::uint64_t decode_cancel(std::string_view message);
 
 std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);
+
+/// Server to launcher: keep a zygote of this kind from now on.
+std::string encode_prepare(const zygote_options& wanted);
+zygote_options decode_prepare(std::string_view message);
+
+/// Launcher to server: how the zygote is, now that this has changed. `state`: {"state": on|starting|off, "detail": …}
+std::string encode_prepared(std::string_view state);
+std::string decode_prepared(std::string_view message);
 
 std::string encode_hello(std::string_view facts);   ///< facts: a JSON object
 std::string decode_hello(std::string_view message);

@@ -28,10 +28,15 @@ std::chrono::seconds cpu_seconds(const run_limits& limits)
     return std::max(std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(limits.wall * 2));
 }
 
-void apply_limits(const run_limits& limits)
+void apply_cpu_limit(const run_limits& limits)
 {
     const auto cpu = static_cast<rlim_t>(cpu_seconds(limits).count());
     set_limit(RLIMIT_CPU, cpu, cpu + 1, "limit processor time");   // SIGXCPU first, SIGKILL a second later
+}
+
+void apply_limits(const run_limits& limits)
+{
+    apply_cpu_limit(limits);
     // Less than any core file needs. A limit of 0 would still let the kernel hand the dump to the host's handler (core(5)).
     set_limit(RLIMIT_CORE, 1, "limit core files");
     set_limit(RLIMIT_MSGQUEUE, 0, "limit message queues");

@@ -11,4 +11,7 @@ std::chrono::seconds cpu_seconds(const run_limits& limits);
 /// Throws step_failed.
 void apply_limits(const run_limits& limits);
 
+/// Only the limit of processor time; it can be lowered later.
+void apply_cpu_limit(const run_limits& limits);
+
 }  // namespace cmcp::sandbox

@@ -26,7 +26,7 @@ cloned clone_with(std::uint64_t flags, int cgroup)
     clone_args arguments{};
     arguments.flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
     arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-    arguments.exit_signal = SIGCHLD;
+    arguments.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;   // clone(2): inherited then
     if (cgroup >= 0) {
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = static_cast<std::uint64_t>(cgroup);
@@ -60,6 +60,8 @@ std::uint64_t all_namespaces(bool with_time)
     return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
            (with_time ? new_time : 0);
 }
+
+cloned clone_for_parent(bool with_time, int cgroup) { return clone_with(all_namespaces(with_time) | CLONE_PARENT, cgroup); }
 
 cloned clone_into_namespaces(std::uint64_t kinds, int cgroup) { return clone_with(kinds, cgroup); }
 

@@ -29,6 +29,10 @@ std::uint64_t all_namespaces(bool with_time);
 /// `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws step_failed("clone").
 cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);
 
+/// The same, but the clone is a child of this process's parent, which is told of its end by SIGCHLD or what else it chose
+/// for this process.
+cloned clone_for_parent(bool with_time, int cgroup);
+
 /// Clones this process into a new user namespace only. Throws step_failed("clone").
 cloned clone_into_user_namespace();
 

@@ -189,6 +189,43 @@ run_request probe_request()
     return request;
 }
 
+std::string describe_zygote(const json::object& about)
+{
+    std::string text = "Python " + json::value_to<std::string>(about.at("python")) + ", profile " +
+                       json::value_to<std::string>(about.at("profile")) + ", " + json::serialize(about.at("modules")) + " modules loaded";
+    std::string missing;
+    for (const auto& name : about.at("missing").as_array())
+        missing += (missing.empty() ? "; not installed: " : ", ") + json::value_to<std::string>(name);
+    return text + missing;
+}
+
+layer zygote_layer(const native_backend::options& chosen, const json::object& said)
+{
+    layer found = chosen.zygote_layer;
+    if (!chosen.zygote) return found;
+    const json::value* state = said.if_contains("state");
+    const std::string detail = said.contains("detail") ? json::value_to<std::string>(said.at("detail")) : std::string();
+    if (state && *state == "on") {
+        found.is = layer::state::on;
+        found.detail = describe_zygote(parse_object(detail));
+    } else if (state && *state == "off") {
+        found.is = layer::state::off;
+        found.detail = detail + "; Python runs start cold, in the same sandbox";
+    } else {
+        found.is = layer::state::degraded;
+        found.detail = "still loading; Python runs start cold until then, in the same sandbox";
+    }
+    return found;
+}
+
+std::string worse_layers(const layers& found, const layers& expected)
+{
+    std::string names;
+    for (std::size_t i = 0; i < found.size() && i < expected.size(); ++i)
+        if (found[i].is != expected[i].is && expected[i].is != layer::state::off) names += (names.empty() ? "" : ", ") + found[i].name;
+    return names;
+}
+
 layers explain_missing(layers found, const std::string& error)
 {
     for (auto& each : found)
@@ -214,10 +251,59 @@ native_backend::~native_backend() { link_->shut_down(); }
 
 awaitable<run_result> native_backend::run(run_request request, output_receiver& output)
 {
+    request.prepared = request.prepared && zygote_lacks_.empty();
     return run_to_end(link_, std::move(request), output, false);
 }
 
+awaitable<bool> native_backend::zygote_settles()
+{
+    if (!link_->chosen().zygote) co_return false;
+    link_->start_if_gone();
+    for (;;) {
+        const json::object state = parse_object(link_->zygote_state());
+        if (state.contains("state") && state.at("state") != "starting") co_return state.at("state") == "on";
+        co_await link_->wait_for_packet();
+        link_->start_if_gone();
+    }
+}
+
 awaitable<layers> native_backend::probe()
+{
+    layers all = co_await probe_kernel();
+    co_await probe_zygote();
+    all.push_back(zygote_now());
+    co_return all;
+}
+
+// The first run that a zygote makes shows what its runs can do; a zygote whose runs can do more is not used again.
+awaitable<> native_backend::probe_zygote()
+{
+    if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
+    no_output nowhere;
+    run_request request = link_->chosen().zygote->model;
+    request.prepared = true;
+    request.result_channel = true;
+    request.limits.wall = std::chrono::seconds(10);
+    request.label = "probe";
+    const run_result found = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const json::object inside = parse_object(found.result);
+    if (inside.empty() || !found.prepared) co_return;
+    const json::object outside = parse_object(link_->facts());
+    zygote_lacks_ = worse_layers(evaluate_probe(inside, outside), *probed_);
+    zygote_probed_ = true;
+}
+
+layer native_backend::zygote_now() const
+{
+    layer found = zygote_layer(link_->chosen(), parse_object(link_->zygote_state()));
+    if (zygote_probed_ && found.is == layer::state::on) found.detail += "; its runs have the layers of a cold run";
+    if (zygote_lacks_.empty()) return found;
+    found.is = layer::state::off;
+    found.detail = "its runs lack " + zygote_lacks_ + "; Python runs start cold";
+    return found;
+}
+
+awaitable<layers> native_backend::probe_kernel()
 {
     if (probed_) co_return *probed_;
     no_output nowhere;

@@ -2,6 +2,7 @@
 
 #include "sandbox/backend.hpp"
 #include "sandbox/launcher_process.hpp"
+#include "sandbox/zygote_options.hpp"
 
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@ public:
     struct options {
         std::string launcher_path;   ///< absolute path of container-mcp-launcher
         launcher_options launcher;   ///< told to the launcher at every start
+        std::optional<zygote_options> zygote;   ///< kept by the launcher for runs that are `prepared`
+        layer zygote_layer{"python_zygote", layer::state::not_asked, {}};   ///< what to report where there is none
     };
 
     /// Starts a launcher. Throws std::system_error when it cannot be started.
@@ -32,14 +35,24 @@ public:
     awaitable<layers> probe() override;
     std::string_view name() const override;
 
+    layer zygote_now() const;   ///< also the last of what probe() returns
+
+    /// Waits until the zygote is loaded or has failed; true: runs can be prepared.
+    awaitable<bool> zygote_settles();
+
     /// The process id of the launcher in use, for supervision and tests; -1 while there is none.
     int launcher_pid() const;
 
     class link;
 
 private:
+    awaitable<layers> probe_kernel();
+    awaitable<> probe_zygote();
+
     std::shared_ptr<link> link_;
     std::optional<layers> probed_;
+    bool zygote_probed_ = false;
+    std::string zygote_lacks_;   ///< layers that a cold run has and a zygote's has not
 };
 
 }  // namespace cmcp::sandbox

@@ -43,6 +43,7 @@ struct run_request {
     std::optional<std::string> input;           ///< standard input; nothing: /dev/null
     std::optional<std::string> script;          ///< readable as descriptor 3 (sealed memfd), for the interpreter's bootstrap
     bool result_channel = false;                ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB
+    bool prepared = false;                      ///< a zygote may stand in for argv, when it was prepared for just this
     std::string label;                          ///< for the log: the request id
 };
 

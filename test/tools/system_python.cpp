@@ -7,7 +7,7 @@ using namespace cmcp::test;
 
 TEST_CASE("Python code runs as a script does")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python(R"(
 import sys
 def fact(n):
@@ -29,7 +29,7 @@ assert type(pickle.loads(pickle.dumps(A()))) is A
 
 TEST_CASE("the variable _ is the result in JSON, or its repr")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto value = [&](std::string code) { return json::serialize(s.python(std::move(code)).at("result")); };
     CHECK(value("_ = {'a': [1, 2.5, None, True, 'x']}") == R"({"a":[1,2.5E0,null,true,"x"]})");
     CHECK(value("_ = 2**64 - 1") == "18446744073709551615");
@@ -49,7 +49,7 @@ TEST_CASE("the variable _ is the result in JSON, or its repr")
 
 TEST_CASE("a traceback shows the caller's lines and nothing of ours")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python("def f():\n    return 1 / 0\nprint('before')\nf()\n");
     CHECK(text(result, "output") == "before\n");
     CHECK(text(result, "error") == "Traceback (most recent call last):\n"
@@ -63,7 +63,7 @@ TEST_CASE("a traceback shows the caller's lines and nothing of ours")
 
 TEST_CASE("a syntax error points at the caller's line")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python("x = (\n");
     CHECK(text(result, "error").find("File \"<code>\", line 1\n    x = (\n") != std::string::npos);
     CHECK(text(result, "error").find("SyntaxError") != std::string::npos);
@@ -72,7 +72,7 @@ TEST_CASE("a syntax error points at the caller's line")
 
 TEST_CASE("sys.exit keeps the output and gives the exit code")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     auto result = s.python("import sys\nprint('kept')\nsys.exit(4)");
     CHECK(text(result, "output") == "kept\n");
     CHECK(result.at("exit_code") == 4);
@@ -84,7 +84,7 @@ TEST_CASE("sys.exit keeps the output and gives the exit code")
 
 TEST_CASE("files of the workspace can be opened and imported, but stand in for no module")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.bash("echo 'value = 42' > mine.py; echo 'raise SystemExit(9)' > json.py; cp json.py sitecustomize.py; echo text > a.txt");
     const auto result = s.python("import json, mine\nprint(open('a.txt').read(), json.dumps(mine.value))");
     CHECK(text(result, "output") == "text\n 42\n");
@@ -92,7 +92,7 @@ TEST_CASE("files of the workspace can be opened and imported, but stand in for n
 
 TEST_CASE("threads and processes of the code end as in a script")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python(R"(
 import threading, time, multiprocessing
 def square(x): return x * x
@@ -106,7 +106,7 @@ with multiprocessing.get_context('fork').Pool(2) as pool: _ = pool.map(square, r
 
 TEST_CASE("output that is hard to print does no harm")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     CHECK(text(s.python("print('\\ud800')"), "output") == "\\ud800\n");
     CHECK(text(s.python("import sys\nsys.stdout.buffer.write(b'\\xff')\nsys.stdout.flush()"), "output") == "\xEF\xBF\xBD");
     CHECK(s.python("import sys\nprint(1)\nsys.stdout.close()\n_ = 2").at("result") == 2);
@@ -118,7 +118,7 @@ TEST_CASE("output that is hard to print does no harm")
 
 TEST_CASE("Python that takes too long is ended and what it printed is kept")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python("print('part', end='')\nwhile True: pass", {{"timeout", 1}});
     CHECK(text(result, "output") == "part");
     CHECK(text(result, "cause") == "timeout");
@@ -128,7 +128,7 @@ TEST_CASE("Python that takes too long is ended and what it printed is kept")
 
 TEST_CASE("Python that needs too much memory is told so")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python("x = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))");
     INFO(json::serialize(result));
     CHECK(result.at("success") == false);
@@ -138,14 +138,14 @@ TEST_CASE("Python that needs too much memory is told so")
 
 TEST_CASE("lines are streamed without flush")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.python("import time\nfor i in range(3):\n    print(i)\n    time.sleep(0.1)");
     CHECK(s.progress.messages == std::vector<std::string>{"0\n", "1\n", "2\n"});
 }
 
 TEST_CASE("parts of lines are streamed, and lines of several processes are not torn")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.python("import time\nfor i in range(3):\n    print(i, end=' ')\n    time.sleep(0.1)");
     CHECK(s.progress.messages == std::vector<std::string>{"0 ", "1 ", "2 "});
     const auto result = s.python("import os\npids = [os.fork() for _ in range(2)]\nfor i in range(2000): print('x' * 50)\n");
@@ -154,7 +154,7 @@ TEST_CASE("parts of lines are streamed, and lines of several processes are not t
 
 TEST_CASE("the print of the code is the print of Python")
 {
-    system_stage s;
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python(R"(
 import io, contextlib, pickle, sys
 with contextlib.redirect_stdout(io.StringIO()) as text: print('a', 'b', sep='-', end='!')
@@ -171,7 +171,7 @@ TEST_CASE("Python under an allow-list runs no other program")
 {
     settings chosen;
     chosen.bash_allowed_commands = {"ls"};
-    system_stage s(chosen);
+    system_stage s(chosen, GENERATE(from_range(ways())));
     const auto result = s.python("import subprocess, sqlite3, ctypes, ssl, decimal\nsubprocess.run(['/usr/bin/id'])");
     INFO(json::serialize(result));
     CHECK(text(result, "output").empty());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "managers/managers.hpp"
+#include "managers/python_manager.hpp"
 #include "mcp/tool_registry.hpp"
 #include "sandbox/native_backend.hpp"
 #include "test/managers/run_support.hpp"
@@ -17,6 +18,24 @@ inline sandbox::native_backend::options launcher_under_test()
     return chosen;
 }
 
+inline std::string zygote_path() { return std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote"; }
+
+/// How Python runs can be started here: by way of a zygote only where one was built.
+enum class way { cold, zygote };
+
+inline std::vector<way> ways()
+{
+    if (std::filesystem::exists(zygote_path())) return {way::cold, way::zygote};
+    return {way::cold};
+}
+
+inline sandbox::native_backend::options launcher_under_test(const settings& chosen, bool prepared)
+{
+    auto made = launcher_under_test();
+    if (prepared) made.zygote = python_manager::zygote(chosen, zygote_path());
+    return made;
+}
+
 inline settings all_programs()
 {
     settings chosen;
@@ -26,8 +45,10 @@ inline settings all_programs()
 
 /// The system tools over the real sandbox, with a workspace that goes with the object.
 struct system_stage {
-    explicit system_stage(settings given = all_programs()) : chosen(with_root(std::move(given), folder))
+    explicit system_stage(settings given = all_programs(), way started = way::cold)
+        : prepared(started == way::zygote), chosen(with_root(std::move(given), folder))
     {
+        if (prepared) REQUIRE(run_coroutine(io, backend.zygote_settles()));
         register_tools(registry, *all, chosen);
     }
 
@@ -59,14 +80,17 @@ struct system_stage {
     {
         more["code"] = code;
         last = call("system_run_python", std::move(more));
+        INFO(json::serialize(last.structured));
+        CHECK(last.structured.contains("prepared") == prepared);   // nothing falls back unseen
         return last.structured;
     }
     std::filesystem::path workspace() const { return folder.path / "workspace"; }
 
+    bool prepared;
     asio::io_context io;
     temporary_folder folder;
     settings chosen;
-    sandbox::native_backend backend{io.get_executor(), launcher_under_test()};
+    sandbox::native_backend backend{io.get_executor(), launcher_under_test(chosen, prepared)};
     std::unique_ptr<managers> all = make_managers(chosen, backend, io.get_executor());
     recording_io progress{io.get_executor()};
     tool_registry registry;

@@ -94,7 +94,7 @@ void host::launch(jail_plan plan)
     auto [reading, writing] = make_pipe();
     plan.control = std::move(theirs);
     plan.error = std::move(writing);
-    child_ = clone_into_namespaces(false, -1);
+    child_ = clone_into_namespaces(all_namespaces(false), -1);
     if (child_.pid == 0) {
         server_.reset();
         ours.reset();

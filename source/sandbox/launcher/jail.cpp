@@ -235,12 +235,18 @@ void enter_jail(jail_plan& plan)
 
 void run_child(jail_plan& plan)
 {
+    payload prepared(plan);
+    run_child(plan, prepared);
+}
+
+void run_child(jail_plan& plan, guest& inside)
+{
     const int control = plan.control.get();
     try {
         enter_jail(plan);
-        payload prepared(plan);
+        inside.before_fork();
         const pid_t child = check(::fork(), "start a process");
-        if (child == 0) prepared.become();
+        if (child == 0) inside.become();
         reap_until_end(control, child);
     } catch (const step_failed& failure) {
         report_failure(control, failure.what(), failure.error);

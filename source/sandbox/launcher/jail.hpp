@@ -35,9 +35,19 @@ enum class child_says : char {
     listen = 'l',    ///< with the listener of refused calls
     failed = 'f',    ///< errno and name of the step; nothing was executed
     ended = 'e',     ///< wait status of the payload
+    waiting = 'w',   ///< a zygote's child: confined, waits for its code
+};
+
+/// What process 2 of a run does once the jail is closed.
+class guest {
+public:
+    virtual ~guest() = default;
+    virtual void before_fork() {}             ///< in process 1
+    [[noreturn]] virtual void become() = 0;   ///< in process 2; throws step_failed when it cannot
 };
 
 /// The child's whole life, from the clone on. Waits for one packet on the control socket before it begins.
-[[noreturn]] void run_child(jail_plan& plan);
+[[noreturn]] void run_child(jail_plan& plan);                  ///< executes the program of the request
+[[noreturn]] void run_child(jail_plan& plan, guest& inside);
 
 }  // namespace cmcp::sandbox

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -25,7 +26,7 @@ extern "C" int mount(const char*, const char*, const char*, unsigned long, const
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, the counts of workspaces, and three for each run.
+// Tags of epoll: the server, the signals, the counts of workspaces, and three for each run; prepared_runs has some far above.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
 constexpr std::uint64_t count_tag = 2;
@@ -138,8 +139,7 @@ void launcher::serve()
 
 int launcher::milliseconds_to_next_event() const
 {
-    if (runs_.empty()) return -1;
-    auto next = steady_time::max();
+    auto next = prepared_ ? prepared_->next_event() : steady_time::max();
     for (const auto& [id, each] : runs_) next = std::min(next, each->next_event());
     if (next == steady_time::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
@@ -154,12 +154,23 @@ void launcher::wait_and_handle()
         if ((events[i].events & EPOLLOUT) != 0) flush();
         if ((events[i].events & ~EPOLLOUT) != 0) handle(events[i].data.u64);
     }
+    look_at_runs();
+}
+
+bool launcher::busy() const
+{
+    return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) { return entry.second->begun(); });
+}
+
+void launcher::look_at_runs()
+{
     const auto now = std::chrono::steady_clock::now();
-    for (auto& [id, each] : runs_)
+    for (auto& [key, each] : runs_)
         if (now >= each->next_event()) {
             each->look(now);
-            watch_refusals(id, *each);
+            watch_refusals(key, *each);
         }
+    if (prepared_ && now >= prepared_->next_event()) prepared_->look(now, busy());
 }
 
 void launcher::handle(std::uint64_t tag)
@@ -173,24 +184,28 @@ void launcher::handle(std::uint64_t tag)
         workspaces_.collect();
         return start_those_that_waited();
     }
-    const std::uint64_t id = tag / 4 - 1;
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) return;
-    run& of = *found->second;
-    if (tag == run_tag(id, run_event::ended)) return end(id);
-    if (tag == run_tag(id, run_event::refused)) of.hear_refusal();
-    else if (!of.hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
-    watch_refusals(id, of);
+    if (tag >= prepared_runs::first_tag) {
+        if (prepared_) prepared_->handle(tag);
+        return;
+    }
+    const std::uint64_t key = tag / 4 - 1;
+    run* const of = find(key);
+    if (of == nullptr) return;
+    if (tag == run_tag(key, run_event::ended)) return end(key);
+    if (tag == run_tag(key, run_event::refused)) of->hear_refusal();
+    else if (!of->hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of->control(), nullptr);
+    watch_refusals(key, *of);
+    if (prepared_ && !of->begun()) prepared_->heard_of(key);
 }
 
-void launcher::watch_refusals(std::uint64_t id, const run& of)
+void launcher::watch_refusals(std::uint64_t key, const run& of)
 {
-    int& watched = refusals_watched_.try_emplace(id, -1).first->second;
+    int& watched = refusals_watched_.try_emplace(key, -1).first->second;
     const int wanted = of.refusals();
     if (watched == wanted) return;
     if (watched >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, watched, nullptr);   // fails where it is closed already
     watched = wanted;
-    if (wanted >= 0) watch(wanted, run_tag(id, run_event::refused));
+    if (wanted >= 0) watch(wanted, run_tag(key, run_event::refused));
 }
 
 void launcher::read_server()
@@ -209,11 +224,46 @@ void launcher::take_message(packet message)
 {
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
-    if (kind != message_kind::cancel) return;
-    const std::uint64_t id = decode_cancel(message.bytes);
+    if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
+    if (kind == message_kind::prepare && !prepared_) prepare(decode_prepare(message.bytes));
+}
+
+void launcher::prepare(zygote_options wanted)
+try {
+    if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
+    if (no_apparmor_.empty()) return tell(R"({"state": "off", "detail": "runs enter a profile of AppArmor, which takes a start of the interpreter"})");
+    wanted.path = views_->protected_program(wanted.path);
+    prepared_ = std::make_unique<prepared_runs>(static_cast<run_keeper&>(*this), std::move(wanted));
+} catch (const step_failed& failure) {
+    const std::string why = explain_setup_failure(failure.what(), failure.error);
+    tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
+}
+
+void launcher::cancel(std::uint64_t id)
+{
     if (cancel_waiting(id)) return;
-    const auto found = runs_.find(id);
-    if (found != runs_.end()) found->second->kill(cause::cancelled);
+    if (prepared_ && prepared_->cancel(id)) return report_cancelled(id);
+    for (auto& [key, each] : runs_)
+        if (each->id() == id) return each->kill(cause::cancelled);
+}
+
+run* launcher::find(std::uint64_t key)
+{
+    const auto found = runs_.find(key);
+    return found == runs_.end() ? nullptr : found->second.get();
+}
+
+void launcher::drop(std::uint64_t key)
+{
+    runs_.erase(key);
+    refusals_watched_.erase(key);
+}
+
+void launcher::watch_run(std::uint64_t key)
+{
+    const run& made = *runs_.at(key);
+    watch(made.pidfd(), run_tag(key, run_event::ended));
+    watch(made.control(), run_tag(key, run_event::said));
 }
 
 void launcher::receive_start(packet message)
@@ -251,21 +301,30 @@ bool launcher::cancel_waiting(std::uint64_t id)
 {
     const auto same = [&](const waiting_start& each) { return each.wanted.id == id; };
     if (std::erase_if(waiting_, same) == 0) return false;
+    report_cancelled(id);
+    return true;
+}
+
+void launcher::report_cancelled(std::uint64_t id)
+{
     ended_message ended{id, {}};
     ended.result.why = cause::cancelled;
     send(encode_ended(ended));
-    return true;
 }
 
 void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
 {
+    if (prepared_ && prepared_->take(wanted, descriptors)) return;
+    start_cold(std::move(wanted), std::move(descriptors));
+}
+
+void launcher::start_cold(start_message wanted, std::vector<unique_fd> descriptors)
+{
     const std::uint64_t id = wanted.id;
     try {
-        workshop shop{ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_, no_apparmor_.empty()};
-        auto made = std::make_unique<run>(shop, std::move(wanted), std::move(descriptors));
-        watch(made->pidfd(), run_tag(id, run_event::ended));
-        watch(made->control(), run_tag(id, run_event::said));
-        runs_.emplace(id, std::move(made));
+        workshop tools = shop();
+        runs_.emplace(id, std::make_unique<run>(tools, std::move(wanted), std::move(descriptors)));
+        watch_run(id);
     } catch (const step_failed& failure) {
         refuse(id, explain_setup_failure(failure.what(), failure.error));
     } catch (const std::exception& failure) {
@@ -280,13 +339,15 @@ void launcher::refuse(std::uint64_t id, const std::string& why)
     send(encode_ended(ended));
 }
 
-void launcher::end(std::uint64_t id)
+void launcher::end(std::uint64_t key)
 {
-    const auto found = runs_.find(id);
-    const ended_message ended = found->second->finish();
-    runs_.erase(found);
-    refusals_watched_.erase(id);
-    send(encode_ended(ended));
+    run& over = *runs_.at(key);
+    const bool begun = over.begun();
+    const ended_message ended = over.finish();
+    const std::string why = over.failure();
+    drop(key);
+    if (begun) return send(encode_ended(ended));
+    if (prepared_) prepared_->lost(key, why);
 }
 
 void launcher::send(std::string message)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "prepared_runs.hpp"
 #include "run.hpp"
 
 #include <deque>
@@ -9,7 +10,7 @@
 namespace cmcp::sandbox {
 
 /// The launcher's loop: starts, watches and ends runs as the server asks over the socket.
-class launcher {
+class launcher final : run_keeper {
 public:
     launcher(unique_fd server, bool use_cgroups);
 
@@ -24,14 +25,28 @@ private:
     void read_server();
     void take_message(packet message);
     void receive_start(packet message);
+    void prepare(zygote_options wanted);
     void start(start_message wanted, std::vector<unique_fd> descriptors);
+    void cancel(std::uint64_t id);
+    void report_cancelled(std::uint64_t id);
     void start_those_that_waited();
     bool must_wait(const start_message& wanted);
     bool cancel_waiting(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
-    void watch(int fd, std::uint64_t tag);
-    void end(std::uint64_t id);
-    void watch_refusals(std::uint64_t id, const run& of);
+    void end(std::uint64_t key);
+    void watch_refusals(std::uint64_t key, const run& of);
+    void look_at_runs();
+    bool busy() const;
+
+    void watch(int fd, std::uint64_t tag) override;
+    workshop shop() override { return {ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_, no_apparmor_.empty()}; }
+    void keep(std::uint64_t key, std::unique_ptr<run> made) override { runs_.emplace(key, std::move(made)); }
+    void watch_run(std::uint64_t key) override;
+    run* find(std::uint64_t key) override;
+    void drop(std::uint64_t key) override;
+    void start_cold(start_message wanted, std::vector<unique_fd> descriptors) override;
+    void tell(const std::string& state) override { send(encode_prepared(state)); }
+
     void send(std::string message);
     void flush();
 
@@ -46,7 +61,8 @@ private:
     workspace_ledger workspaces_;
     bool with_time_namespace_;
     std::string no_apparmor_;               // why runs enter no profile; empty: they do
-    std::map<std::uint64_t, std::unique_ptr<run>> runs_;
+    std::map<std::uint64_t, std::unique_ptr<run>> runs_;   ///< by id, or by the key they had before they began
+    std::unique_ptr<prepared_runs> prepared_;
     std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
     struct waiting_start {
         start_message wanted;

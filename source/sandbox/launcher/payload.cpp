@@ -32,14 +32,6 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
     environment.push_back(name + "=" + value);
 }
 
-std::vector<std::string> make_environment(const run_request& request)
-{
-    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + request.workspace_inside,
-                                         "LANG=C.UTF-8", "TERM=dumb", "USER=sandbox", "LOGNAME=sandbox"};
-    for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
-    return environment;
-}
-
 void place(const unique_fd& from, int to)
 {
     if (from)
@@ -50,6 +42,39 @@ void place(const unique_fd& from, int to)
 
 }  // namespace
 
+std::vector<std::string> make_environment(const run_request& request)
+{
+    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + request.workspace_inside,
+                                         "LANG=C.UTF-8", "TERM=dumb", "USER=sandbox", "LOGNAME=sandbox"};
+    for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
+    return environment;
+}
+
+void take_places(jail_plan& plan)
+{
+    const int control = plan.control.get();
+    if (plan.input) check(::dup2(plan.input.get(), 0), "place descriptors");
+    else check(::dup3(script_place, 0, 0), "place descriptors");   // /dev/null is there until now
+    place(plan.output, 1);
+    place(plan.error, 2);
+    place(plan.script, script_place);
+    place(plan.result, result_place);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.probe) return;   // it looks at one more
+    if (control > 5) check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
+    check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
+}
+
+void answer_probe(jail_plan& plan)
+{
+    ::prctl(PR_SET_DUMPABLE, 1);
+    ::close(plan.control.get());
+    report_probe(result_place);
+    ::_exit(0);
+}
+
 payload::payload(jail_plan& plan)
     : plan_(plan), environment_(make_environment(plan.request)), arguments_(pointers(plan.request.argv)),
       variables_(pointers(environment_))
@@ -59,25 +84,8 @@ payload::payload(jail_plan& plan)
 void payload::become()
 {
     check(::setsid(), "new session");
-    const int control = plan_.control.get();
-    if (plan_.input) check(::dup2(plan_.input.get(), 0), "place descriptors");
-    else check(::dup3(script_place, 0, 0), "place descriptors");   // /dev/null is there until now
-    place(plan_.output, 1);
-    place(plan_.error, 2);
-    place(plan_.script, script_place);
-    place(plan_.result, result_place);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (!plan_.probe) {
-        check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
-        check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
-    } else {
-        ::prctl(PR_SET_DUMPABLE, 1);
-        ::close(control);
-        report_probe(result_place);
-        ::_exit(0);
-    }
+    take_places(plan_);
+    if (plan_.probe) answer_probe(plan_);
     ::execve(arguments_[0], arguments_.data(), variables_.data());
     throw step_failed("start program " + plan_.request.argv.at(0));
 }

@@ -6,8 +6,8 @@
 #include "sandbox/limits.hpp"
 #include "sandbox/mounts.hpp"
 #include "sandbox/setup_step.hpp"
-#include "sandbox/uncounted_memory.hpp"
 #include "sandbox/wire.hpp"
+#include "zygote_wire.hpp"
 
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -28,29 +28,12 @@ constexpr std::chrono::milliseconds first_look{5};
 constexpr int refusals_each_look = 500;      // a run that tries without end slows down itself, not the others
 constexpr std::size_t most_denied = 16;
 
-unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
-{
-    if (!wanted) return {};
-    if (descriptors.empty()) throw step_failed("receive descriptors", EBADMSG);
-    unique_fd taken = std::move(descriptors.front());
-    descriptors.erase(descriptors.begin());
-    return taken;
-}
-
-void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors)
-{
-    plan.output = take_next(descriptors, true);
-    plan.error = take_next(descriptors, true);
-    plan.input = take_next(descriptors, start.has_input);
-    plan.script = take_next(descriptors, start.has_script);
-    plan.result = take_next(descriptors, start.request.result_channel);
-}
-
-id_pair owner_of(int tree)
+id_pair owner_of(int tree, std::pair<dev_t, ino_t>& place)
 {
     struct stat status{};
     check(::fstat(tree, &status), "open workspace");
     if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
+    place = {status.st_dev, status.st_ino};
     return {status.st_uid, status.st_gid};
 }
 
@@ -85,27 +68,6 @@ struct number_guard {
 
 }  // namespace
 
-call_filters::call_filters(bool counted)
-    : memory_is_counted(counted), general(compile_filter(true)), listed(compile_filter(false)),
-      announcing_general(compile_announcing_filter(true)), announcing_listed(compile_announcing_filter(false)),
-      uncounted(refuse_uncounted_memory())
-{
-}
-
-std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
-{
-    std::vector<const bpf_program*> chosen;
-    // The first filter must still allow installing the second.
-    chosen.push_back(programs.all ? &general : &listed);
-    if (!memory_is_counted) chosen.push_back(&uncounted);
-    return chosen;
-}
-
-const bpf_program* call_filters::announcing(const program_view& programs) const
-{
-    return programs.all ? &announcing_general : &announcing_listed;
-}
-
 run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
     : ids_(shop.ids), workspaces_(shop.workspaces), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
 {
@@ -115,6 +77,27 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     plan.request = std::move(start.request);
     plan.probe = start.probe;
     if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
+    prepare(shop, plan);
+    cgroup_ = shop.cgroups.make(id_, limits_);
+    begin_clock();
+    launch(shop, plan);
+    guard.kept = true;
+}
+
+run::run(workshop& shop, std::uint64_t key, const run_request& shape)
+    : ids_(shop.ids), workspaces_(shop.workspaces), id_(key), number_(shop.ids.take()), limits_(shape.limits),
+      deadline_(steady_time::max()), next_look_(steady_time::max()), plan_(std::make_unique<jail_plan>()), prepared_(true)
+{
+    number_guard guard{ids_, number_};
+    plan_->request = shape;
+    prepare(shop, *plan_);
+    cgroup_ = shop.cgroups.make(id_, limits_);
+    std::tie(control_, plan_->control) = packet_socket_pair();
+    guard.kept = true;
+}
+
+void run::prepare(workshop& shop, jail_plan& plan)
+{
     plan.filters = shop.filters.choose(plan.request.programs);
     plan.announcing = shop.filters.announcing(plan.request.programs);
     if (shop.with_apparmor) plan.apparmor = apparmor_profile_for(plan.request.argv.at(0));
@@ -126,10 +109,64 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
     open_workspace(plan);
     prepare_workspace(shop, plan);
-    cgroup_ = shop.cgroups.make(id_, limits_);
+    if (ids_.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
+}
+
+std::vector<int> run::clone_descriptors() const
+{
+    std::vector<int> descriptors{plan_->control.get()};
+    if (cgroup_.folder() >= 0) descriptors.push_back(cgroup_.folder());
+    return descriptors;
+}
+
+void run::attach(cloned child)
+{
+    child_ = std::move(child);
+    const auto plan = std::move(plan_);
+    if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan))) throw step_failed("hand over the plan", EAGAIN);
+    if (ids_.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan->outside, false);
+    send_packet(control_.get(), "g");
+    outside_ = plan->outside;
+}
+
+bool run::fits(const run_request& request) const
+{
+    if (request.workspace.empty()) return true;
+    struct stat now{};
+    if (::stat(request.workspace.c_str(), &now) != 0 || place_ != std::pair(now.st_dev, now.st_ino)) return false;
+    return !workspace_ || began_full_ == (workspaces_.last_finding(workspace_key_) != workspace_ledger::finding::fits);
+}
+
+void run::begin(const start_message& start, const std::vector<unique_fd>& descriptors)
+{
+    std::vector<int> numbers;
+    for (const auto& each : descriptors) numbers.push_back(each.get());
+    if (numbers.size() < 2) throw step_failed("receive descriptors", EBADMSG);
+    give_pipes({numbers[0], numbers[1], start.request.result_channel ? numbers.back() : -1}, outside_);
+    if (!send_packet(control_.get(), encode_begin(start), numbers)) throw step_failed("hand over the run", EAGAIN);
+    id_ = start.id;
+    waits_ = false;
+    limits_ = start.request.limits;
+    denied_.clear();   // what the interpreter tried before
+    if (workspace_) room_at_start_ = workspace_ledger::free_room(workspace_.get());
+    begin_clock();
+}
+
+void run::begin_clock()
+{
+    has_begun_ = true;
     found_.cpu_limit = cpu_seconds(limits_);
-    launch(shop, plan);
-    guard.kept = true;
+    begun_ = std::chrono::steady_clock::now();
+    deadline_ = begun_ + limits_.wall;
+    next_look_ = begun_ + first_look;
+}
+
+// A pipe belongs to who made it: /dev/stdout would not open for another user.
+void run::give_pipes(std::initializer_list<int> pipes, id_pair outside) const
+{
+    for (const int pipe : pipes)
+        if (ids_.privileged() && pipe >= 0 && ::fchown(pipe, outside.user, outside.group) != 0)
+            throw step_failed("give the pipes to the run");
 }
 
 // A run in a full workspace is not ended for what others left there; it may only make room.
@@ -152,7 +189,7 @@ void run::prepare_workspace(workshop& shop, jail_plan& plan)
     plan.workspace = copy_mount_tree(AT_FDCWD, plan.request.workspace, "open workspace " + plan.request.workspace);
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
     set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true, "protect the workspace");
-    const id_pair owner = owner_of(plan.workspace.get());
+    const id_pair owner = owner_of(plan.workspace.get(), place_);
     if (!shop.ids.privileged()) return;
     if (shop.ids.own_range() && map_mount_ids(plan.workspace.get(), shop.ids.mapping(owner, number_))) return;
     // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
@@ -164,14 +201,7 @@ void run::launch(workshop& shop, jail_plan& plan)
 {
     auto [ours, theirs] = packet_socket_pair();
     plan.control = std::move(theirs);
-    // A pipe belongs to who made it: /dev/stdout would not open for another user.
-    for (const unique_fd* pipe : {&plan.output, &plan.error, &plan.result})
-        if (shop.ids.privileged() && *pipe && ::fchown(pipe->get(), plan.outside.user, plan.outside.group) != 0)
-            throw step_failed("give the pipes to the run");
-    if (shop.ids.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
-    begun_ = std::chrono::steady_clock::now();
-    deadline_ = begun_ + limits_.wall;
-    next_look_ = begun_ + first_look;
+    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
     child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
     if (child_.pid == 0) run_child(plan);
     control_ = std::move(ours);
@@ -187,6 +217,7 @@ void run::launch(workshop& shop, jail_plan& plan)
 
 run::~run()
 {
+    if (plan_) ids_.release(number_);   // never cloned
     if (!child_.pidfd) return;
     kill(cause::cancelled);
     finish();
@@ -206,6 +237,7 @@ bool run::hear()
             const int error = message.number<std::int32_t>();
             failure_ = explain_setup_failure(message.text(), error);
         }
+        waits_ |= says == child_says::waiting;
         auto& fds = heard->descriptors;
         if (says == child_says::listen && fds.size() == 1) listen(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
@@ -300,6 +332,7 @@ ended_message run::finish()
     auto& result = ended.result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
     result.cpu = found_.cpu = total_time(used);
+    result.prepared = prepared_;
     result.peak_memory = std::max({peak_memory_, cgroup_.peak_memory(), static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
     found_.out_of_memory = cgroup_.out_of_memory();
     found_.out_of_processes = reached_process_limit_ || cgroup_.out_of_processes();

@@ -1,36 +1,24 @@
 #pragma once
 
+#include "call_filters.hpp"
 #include "identities.hpp"
 #include "sandbox/cgroup.hpp"
 #include "sandbox/launcher_protocol.hpp"
 #include "sandbox/packet_socket.hpp"
 #include "sandbox/refusal_listener.hpp"
-#include "sandbox/seccomp_filter.hpp"
 #include "sandbox/verdict.hpp"
 #include "sandbox/watchdog.hpp"
 #include "view_store.hpp"
 #include "workspace_ledger.hpp"
 
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace cmcp::sandbox {
 
 using steady_time = std::chrono::steady_clock::time_point;
-
-/// The system call filters, built once.
-struct call_filters {
-    explicit call_filters(bool memory_is_counted);
-    std::vector<const bpf_program*> choose(const program_view& programs) const;
-    const bpf_program* announcing(const program_view& programs) const;
-
-    bool memory_is_counted;    ///< by a cgroup; otherwise only what processes map can be counted
-    bpf_program general;
-    bpf_program listed;        ///< under an allow-list
-    bpf_program announcing_general;
-    bpf_program announcing_listed;
-    bpf_program uncounted;
-};
 
 /// What all runs share.
 struct workshop {
@@ -48,6 +36,10 @@ class run {
 public:
     /// Clones the child and lets it go. Throws step_failed; then nothing runs.
     run(workshop& shop, start_message start, std::vector<unique_fd> descriptors);
+
+    /// A run of `shape` for which a zygote is asked to clone, and which waits, confined, for its code. Until it begins it
+    /// has the id `key`. Throws step_failed.
+    run(workshop& shop, std::uint64_t key, const run_request& shape);
     run(const run&) = delete;
     run& operator=(const run&) = delete;
     ~run();
@@ -55,6 +47,14 @@ public:
     std::uint64_t id() const { return id_; }
     int pidfd() const { return child_.pidfd.get(); }
     int control() const { return control_.get(); }
+
+    std::vector<int> clone_descriptors() const;   ///< what goes with the clone order
+    void attach(cloned child);                    ///< the clone is there; throws, then it must be ended
+    bool waits() const { return waits_; }         ///< it is ready to begin
+    bool begun() const { return has_begun_; }
+    bool fits(const run_request& request) const;  ///< its workspace is still the folder of that name, and as full
+    void begin(const start_message& start, const std::vector<unique_fd>& descriptors);   ///< throws: it has not begun
+    const std::string& failure() const { return failure_; }
 
     /// Reads what the child says. False: it will say no more.
     bool hear();
@@ -74,6 +74,9 @@ public:
     ended_message finish();
 
 private:
+    void prepare(workshop& shop, struct jail_plan& plan);
+    void begin_clock();
+    void give_pipes(std::initializer_list<int> pipes, id_pair outside) const;
     void prepare_workspace(workshop& shop, struct jail_plan& plan);
     void launch(workshop& shop, struct jail_plan& plan);
     void measure(steady_time now);
@@ -105,6 +108,12 @@ private:
     bool failed_ = false;
     std::string failure_;
     std::string detail_;
+    std::unique_ptr<struct jail_plan> plan_;    ///< until a zygote has cloned
+    std::pair<dev_t, ino_t> place_{};           ///< of the workspace
+    id_pair outside_{};
+    bool prepared_ = false;
+    bool waits_ = false;
+    bool has_begun_ = false;
     std::uint64_t peak_memory_ = 0;
     bool reached_process_limit_ = false;
 };

@@ -174,6 +174,17 @@ view view_store::build(const std::string& key, const run_request& request)
     return made;
 }
 
+std::string view_store::protected_program(const std::string& path)
+{
+    const std::string place = stage_ + path.substr(path.rfind('/'));
+    if (std::filesystem::exists(place)) return place;
+    const auto tree = copy_mount_tree(AT_FDCWD, path, "open " + path);
+    set_mount_attributes(tree.get(), read_only, true, "protect " + path);
+    const unique_fd file(check(::open(place.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0755), "protect " + path));
+    attach_mount(tree.get(), AT_FDCWD, place, "protect " + path);
+    return place;
+}
+
 void view_store::forget_oldest()
 {
     ::umount2(views_.back().place.c_str(), 2 /* MNT_DETACH */);

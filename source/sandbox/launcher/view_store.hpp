@@ -25,6 +25,9 @@ public:
     /// The view for `request`; built at the first call. Valid until the next call.
     const view& find(const run_request& request);
 
+    /// The program at `path` on a read-only mount: what maps or is it cannot be used to change it. Throws step_failed.
+    std::string protected_program(const std::string& path);
+
 private:
     view build(const std::string& key, const run_request& request);
     void forget_oldest();

@@ -1,0 +1,190 @@
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "interpreter.hpp"
+#include "jsonrpc/json.hpp"
+#include "prelude.hpp"
+#include "profiles.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int most_known_descriptor = 4;   // streams, the launcher's socket, and one that keeps its place
+
+PyObject* names = nullptr;   // of the prelude
+PyObject* code = nullptr;    // of -c
+
+[[noreturn]] void fail(const std::string& what)
+{
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();
+    throw std::runtime_error("the Python zygote could not " + what);
+}
+
+PyObject* checked(PyObject* object, const char* what)
+{
+    if (object == nullptr) fail(what);
+    return object;
+}
+
+// Another Python than the one that was linked would find other modules and other results.
+void check_program(const std::string& program)
+{
+    std::error_code missing;
+    const auto asked = std::filesystem::canonical(program, missing);
+    const auto linked = std::filesystem::canonical(CMCP_PYTHON, missing);
+    if (missing || asked != linked)
+        throw std::runtime_error("PYTHON_INTERPRETER=" + program + " is not " CMCP_PYTHON ", which the zygote was built with");
+}
+
+const std::string& text_of_c(const std::vector<std::string>& argv)
+{
+    const auto option = std::find(argv.begin(), argv.end(), "-c");
+    if (option == argv.end() || option + 1 == argv.end()) throw std::runtime_error("the zygote runs only code given by -c");
+    return *(option + 1);
+}
+
+void start(const std::vector<std::string>& argv)
+{
+    std::vector<char*> pointers;
+    for (const auto& each : argv) pointers.push_back(const_cast<char*>(each.c_str()));
+    PyConfig config;
+    PyConfig_InitPythonConfig(&config);
+    PyStatus status = PyConfig_SetBytesArgv(&config, static_cast<Py_ssize_t>(pointers.size()), pointers.data());
+    if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    if (PyStatus_Exception(status)) throw std::runtime_error(status.err_msg ? status.err_msg : "Python does not start");
+}
+
+// Returns a new reference; nullptr with a Python error.
+PyObject* call(const char* function, PyObject* argument = nullptr)
+{
+    PyObject* const callee = PyDict_GetItemString(names, function);
+    return argument ? PyObject_CallOneArg(callee, argument) : PyObject_CallNoArgs(callee);
+}
+
+json::array load(const std::vector<std::string>& modules)
+{
+    PyObject* const list = checked(PyList_New(0), "list the modules");
+    for (const auto& name : modules) {
+        PyObject* const text = checked(PyUnicode_FromString(name.c_str()), "list the modules");
+        PyList_Append(list, text);
+        Py_DECREF(text);
+    }
+    PyObject* const missing = checked(call("load", list), "load the modules");
+    json::array absent;
+    for (Py_ssize_t i = 0; i < PyList_Size(missing); ++i) absent.emplace_back(PyUnicode_AsUTF8(PyList_GetItem(missing, i)));
+    Py_DECREF(missing);
+    Py_DECREF(list);
+    return absent;
+}
+
+// A clone has one thread and none of our descriptors.
+void check_nothing_is_left_behind()
+{
+    namespace fs = std::filesystem;
+    const auto threads = std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+    if (threads != 1) throw std::runtime_error("a module that was loaded beforehand started threads");
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const auto target = fs::read_symlink(entry.path(), gone).string();
+        const bool ours = std::stoi(entry.path().filename()) <= most_known_descriptor || target.ends_with("/fd");
+        if (!ours) throw std::runtime_error("a module that was loaded beforehand keeps " + target + " open");
+    }
+}
+
+// False: Python's own end is needed. Called from here, `wait` and `at_exit` show no frame of ours in a traceback.
+bool finish()
+{
+    for (const char* step : {"wait", "at_exit"}) {
+        PyObject* const done = call(step);
+        if (done == nullptr) PyErr_WriteUnraisable(nullptr);
+        Py_XDECREF(done);
+    }
+    PyObject* const done = call("finish");
+    const bool all = done != nullptr && PyObject_IsTrue(done) == 1;
+    if (done == nullptr) PyErr_Clear();
+    Py_XDECREF(done);
+    return all;
+}
+
+// The status of a SystemExit whose code is a number, which is what the code of a run ends with.
+bool plain_exit(PyObject* exception, int& status)
+{
+    PyObject* const value = PyObject_GetAttrString(exception, "code");
+    const bool plain = value != nullptr && PyLong_Check(value);
+    if (plain) status = static_cast<int>(PyLong_AsLong(value));
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return plain;
+}
+
+}  // namespace
+
+interpreter::interpreter(const std::vector<std::string>& argv)
+{
+    check_program(argv.at(0));
+    const std::string& text = text_of_c(argv);
+    start(argv);
+    PyCompilerFlags flags{PyCF_IGNORE_COOKIE, PY_MINOR_VERSION};
+    code = checked(Py_CompileStringExFlags(text.c_str(), "<string>", Py_file_input, &flags, -1), "read the code of -c");
+    names = checked(PyDict_New(), "start");
+    PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
+    Py_DECREF(checked(PyRun_String(std::string(prelude).c_str(), Py_file_input, names, names), "run its own code"));
+}
+
+std::string interpreter::preload(const std::string& profile)
+{
+    const auto modules = modules_of(profile);
+    json::array missing = load(modules);
+    Py_DECREF(checked(call("settle"), "settle"));
+    check_nothing_is_left_behind();
+    json::object about;
+    about["python"] = std::string(Py_GetVersion()).substr(0, std::string(Py_GetVersion()).find(' '));
+    about["profile"] = profile;
+    about["modules"] = modules.size() - missing.size();
+    about["missing"] = std::move(missing);
+    return json::serialize(about);
+}
+
+void interpreter::before_fork() { PyOS_BeforeFork(); }
+
+void interpreter::after_fork()
+{
+    PyOS_AfterFork_Child();
+    Py_DECREF(checked(call("fresh"), "make a fresh start"));
+}
+
+void interpreter::run()
+{
+    Py_XDECREF(call("streams"));
+    PyObject* const main = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject* const done = PyEval_EvalCode(code, main, main);
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    int status = 0;
+    const bool ended = type == nullptr ? done != nullptr
+                                       : PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && plain_exit(value, status);
+    if (ended) {
+        Py_CLEAR(trace);   // it holds the frames of the run, and with them its objects
+        Py_CLEAR(value);
+        Py_CLEAR(type);
+        if (finish()) {
+            std::fflush(nullptr);
+            ::_exit(status & 0xff);
+        }
+        Py_Exit(status);
+    }
+    PyErr_Restore(type, value, trace);
+    PyErr_Print();   // ends the process when it is SystemExit
+    Py_Exit(1);
+}
+
+}  // namespace cmcp::sandbox

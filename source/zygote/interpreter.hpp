@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// The Python interpreter of this process, started as `argv` says and then given code by -c, but with the time between
+/// the two at our disposal. One object a process.
+class interpreter {
+public:
+    /// Throws std::runtime_error with a sentence when this interpreter cannot stand in for argv.
+    explicit interpreter(const std::vector<std::string>& argv);
+    interpreter(const interpreter&) = delete;
+    interpreter& operator=(const interpreter&) = delete;
+
+    /// Loads the modules of `profile` and readies everything for clones. Returns JSON: python, modules, missing.
+    /// Throws std::runtime_error when the modules leave threads or descriptors behind, which no clone could have.
+    std::string preload(const std::string& profile);
+
+    void before_fork();   ///< in the process that forks
+    void after_fork();    ///< in its child: what must not be as in other runs is made anew
+
+    /// Runs the code of -c with descriptors 0 to 2 as standard streams, ends as Python does.
+    [[noreturn]] void run();
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,125 @@
+#include "nursery.hpp"
+
+#include "sandbox/launcher/payload.hpp"
+#include "sandbox/limits.hpp"
+#include "sandbox/setup_step.hpp"
+#include "sandbox/wire.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <span>
+
+namespace cmcp::sandbox {
+namespace {
+
+// The sixth field of statm is what RLIMIT_DATA counts (proc(5)).
+std::uint64_t data_bytes()
+{
+    std::ifstream file("/proc/self/statm");
+    std::uint64_t pages = 0;
+    for (int field = 0; field < 6; ++field) file >> pages;
+    return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Process 2 of a run: the interpreter that is already there.
+class prepared_guest final : public guest {
+public:
+    prepared_guest(interpreter& python, jail_plan& plan) : python_(python), plan_(plan) {}
+
+    void before_fork() override { python_.before_fork(); }
+
+    [[noreturn]] void become() override
+    {
+        check(::setsid(), "new session");
+        python_.after_fork();
+        send_packet(plan_.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
+        packet message = await_packet(plan_.control.get());
+        if (message.bytes.empty()) ::_exit(1);
+        begin(std::move(message));
+        if (plan_.probe) answer_probe(plan_);
+        ::prctl(PR_SET_DUMPABLE, 1);   // as exec would: the run's own files in /proc are its own
+        ::close(plan_.control.get());
+        python_.run();
+    }
+
+private:
+    void begin(packet message)
+    {
+        start_message start = decode_begin(message.bytes);
+        take_descriptors(plan_, start, message.descriptors);
+        plan_.probe = start.probe;
+        apply_cpu_limit(start.request.limits);
+        const std::string& folder = start.request.working_dir;
+        if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
+        take_places(plan_);
+    }
+
+    interpreter& python_;
+    jail_plan& plan_;
+};
+
+}  // namespace
+
+packet await_packet(int socket)
+{
+    for (;;) {
+        pollfd wait{socket, POLLIN, 0};
+        ::poll(&wait, 1, -1);
+        if (auto message = receive_packet(socket)) return std::move(*message);
+    }
+}
+
+nursery::nursery(interpreter& python, int launcher, const zygote_setup& setup)
+    : python_(python), launcher_(launcher), filters_(setup.memory_is_counted),
+      with_time_namespace_(setup.with_time_namespace), own_data_(data_bytes())
+{
+}
+
+void nursery::serve()
+{
+    for (;;) {
+        packet order = await_packet(launcher_);
+        if (order.bytes.empty()) return;
+        if (order.bytes == clone_order && !order.descriptors.empty()) clone(std::move(order));
+    }
+}
+
+void nursery::clone(packet order)
+{
+    const int cgroup = order.descriptors.size() > 1 ? order.descriptors[1].get() : -1;
+    wire_writer message;
+    cloned child;
+    try {
+        child = clone_for_parent(with_time_namespace_, cgroup);
+        if (child.pid == 0) live(std::move(order.descriptors[0]));
+        message.number(static_cast<char>(zygote_says::cloned));
+        message.number<std::int32_t>(child.pid);
+    } catch (const step_failed& failure) {
+        message.number(static_cast<char>(zygote_says::refused));
+        message.number<std::int32_t>(failure.error);
+    }
+    const int pidfd = child.pidfd.get();
+    send_packet(launcher_, message.take(), child.pidfd ? std::span<const int>(&pidfd, 1) : std::span<const int>());
+}
+
+void nursery::live(unique_fd control)
+{
+    jail_plan plan;
+    plan.control = std::move(control);
+    packet message = await_packet(plan.control.get());
+    if (message.bytes.empty()) ::_exit(1);
+    decode_plan(std::move(message), plan);
+    plan.filters = filters_.choose(plan.request.programs);
+    plan.announcing = filters_.announcing(plan.request.programs);
+    // What the interpreter held before the run began is not the run's.
+    plan.request.limits.memory += own_data_;
+    prepared_guest inside(python_, plan);
+    run_child(plan, inside);
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "interpreter.hpp"
+
+#include "sandbox/launcher/call_filters.hpp"
+#include "sandbox/launcher/zygote_wire.hpp"
+
+namespace cmcp::sandbox {
+
+/// The next packet, waited for. No bytes: the peer is gone.
+packet await_packet(int socket);
+
+/// Makes the clones that the launcher orders. A clone is the launcher's own child: the zygote keeps nothing of it.
+class nursery {
+public:
+    nursery(interpreter& python, int launcher, const zygote_setup& setup);
+
+    void serve();   ///< until the launcher is gone
+
+private:
+    void clone(packet order);
+    [[noreturn]] void live(unique_fd control);
+
+    interpreter& python_;
+    int launcher_;
+    call_filters filters_;
+    bool with_time_namespace_;
+    std::uint64_t own_data_;   ///< bytes of private memory before any run
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,254 @@
+#include "test/tools/system_support.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <signal.h>
+
+#include <fstream>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+bool built() { return ways().size() == 2; }
+
+settings with(std::size_t waiting, std::size_t runs)
+{
+    settings chosen = all_programs();
+    chosen.python_zygote_waiting = waiting;
+    chosen.python_zygote_runs = runs;
+    return chosen;
+}
+
+// What differs from run to run by nature.
+json::object comparable(json::object result)
+{
+    for (const char* name : {"duration_ms", "cpu_ms", "peak_memory_bytes", "prepared"}) result.erase(name);
+    return result;
+}
+
+const char* const programs[] = {
+    "import sys\nprint(sys.argv, sys.orig_argv, sys.flags, sys.executable, sys.path, sys._xoptions)",
+    "print(__name__, sorted(globals()), '__file__' in globals(), __builtins__.__name__)",
+    "import os\nprint(os.environ, os.getcwd(), os.getpid(), os.getppid(), os.getuid(), os.getgroups(), os.umask(0))",
+    "import os\nprint(sorted(int(n) for n in os.listdir('/proc/self/fd')))",
+    "import os\nprint(os.readlink('/proc/self/fd/0'), os.read(0, 10), os.fstat(1).st_mode, os.fstat(2).st_mode)",
+    "print(open('/proc/self/cmdline').read(), open('/proc/self/environ').read(), open('/proc/self/comm').read())",
+    "for l in open('/proc/self/status'):\n"
+    "  if l.split(':')[0] in ('Uid','Gid','Groups','NoNewPrivs','Seccomp','Seccomp_filters','CapInh','CapPrm','CapEff','CapBnd',"
+    "'CapAmb','SigBlk','SigIgn','SigCgt','Threads','CoreDumping','Umask'): print(l, end='')",
+    "import resource\nfor n in sorted(dir(resource)):\n"
+    "  if n.startswith('RLIMIT_') and n != 'RLIMIT_DATA': print(n, resource.getrlimit(getattr(resource, n)))",
+    "import signal\nfor s in sorted(signal.valid_signals()): print(s, signal.getsignal(s))\nprint(signal.pthread_sigmask(0, []))",
+    "import sys\nfor s in (sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__):\n"
+    "  print(type(s), s.name, s.mode, s.encoding, s.errors, s.newlines, s.line_buffering, s.fileno(), s.isatty(), s.seekable(), s.buffer)",
+    "import atexit\natexit.register(print, 'at exit')\nprint('body')",
+    "import atexit\natexit.register(divmod, 1, 0)",
+    "class A:\n  def __del__(self): print('deleted', A)\na = A()\nb = [A()]\nb.append(b)\nprint('end')",
+    "f = open('left_open.txt', 'w')\nf.write('text')",
+    "import os\nopen('left_open.txt').read() == 'text' or os._exit(9)",
+    "import threading, time\nd = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nd.start()\nprint('main ends')",
+    "import threading\nprint(threading.main_thread() is threading.current_thread(), threading.active_count())",
+    "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "import os, signal\ntry:\n  os.kill(os.getpid(), signal.SIGINT)\n  while True: pass\nexcept KeyboardInterrupt: print('interrupted')",
+    "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhile True: pass",
+    "import ctypes\nctypes.string_at(0)",
+    "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'buffered by C')",
+    "import sys\nsys.stdout.close()",
+    "import os\nos.close(1)\nprint('nowhere')",
+    "import sys\nsys.stdout = open('out.txt', 'w')\nprint('to a file')",
+    "import os\nif os.fork() == 0:\n  print('child')\nelse:\n  os.wait()\n  print('parent')",
+    "import os, sys\nif os.fork() == 0: sys.exit(3)\nprint(os.WEXITSTATUS(os.wait()[1]))",
+    "import multiprocessing as m\nif __name__ == '__main__':\n  with m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))",
+    "import concurrent.futures as c\nwith c.ThreadPoolExecutor(4) as e: print(sorted(e.map(lambda x: x * x, range(5))))",
+    "import asyncio\nasync def f():\n  await asyncio.sleep(0)\n  p = await asyncio.create_subprocess_exec('echo', 'hi')\n  return await p.wait()\nprint(asyncio.run(f()))",
+    "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True, text=True).stdout)",
+    "import sys\nsys.exit(2**40 + 7)",
+    "import sys\nsys.exit(-1)",
+    "raise SystemExit('text')",
+    "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\n1/0",
+    "import logging\nlogging.warning('careful')\nlogging.getLogger('x').error('bad')",
+    "import warnings\nwarnings.warn('old')\nprint(warnings.filters)",
+    "import decimal, locale, gc, sys\nprint(decimal.getcontext(), locale.setlocale(locale.LC_ALL), gc.isenabled(), gc.get_threshold(), sys.getrecursionlimit(), sys.getswitchinterval())",
+    "def f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError as e: print(e)",
+    "import tempfile, os\nwith tempfile.NamedTemporaryFile() as f: print(os.path.dirname(f.name))",
+    "import sqlite3\nprint(sqlite3.connect(':memory:').execute('select 1 + 1').fetchall())",
+    "import ssl, hashlib\nprint(len(ssl.RAND_bytes(8)), hashlib.sha256(b'x').hexdigest())",
+    "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(type(e).__name__)",
+    "import inspect\ndef f(): pass\nprint(inspect.getsource(f))",
+    "import pickle, dataclasses\n@dataclasses.dataclass\nclass P:\n  x: int\nprint(pickle.loads(pickle.dumps(P(3))))",
+    "import unittest\nclass T(unittest.TestCase):\n  def test(self): self.assertEqual(1, 1)\nunittest.main(argv=['x'], exit=False, verbosity=0)",
+    "x = bytearray(400 << 20)",
+    "import os\nopen('/etc/passwd', 'w')",
+    "open('big', 'wb').truncate(1 << 40)",
+    "input()",
+};
+
+}  // namespace
+
+TEST_CASE("a run by way of the zygote gives what a cold run gives")
+{
+    if (!built()) return;
+    system_stage cold;
+    system_stage prepared(all_programs(), way::zygote);
+    for (const char* code : programs) {
+        INFO(code);
+        CHECK(json::serialize(comparable(prepared.python(code))) == json::serialize(comparable(cold.python(code))));
+    }
+}
+
+TEST_CASE("nothing of a run is left for the next run of the zygote")
+{
+    if (!built()) return;
+    system_stage s(with(1, 1000), way::zygote);
+    const std::string mark = R"(
+import sys, os, json, builtins, tempfile
+print(hasattr(json, 'mark'), hasattr(builtins, 'mark'), 'mark' in os.environ, 'mark' in sys.modules, os.path.exists('/tmp/mark'),
+      os.path.exists('/dev/shm/mark'), len(os.listdir('/tmp')), tempfile._name_sequence, sys.getrecursionlimit() == 77)
+json.mark = builtins.mark = sys.modules['mark'] = 1
+os.environ['mark'] = open('/tmp/mark', 'w').name
+open('/dev/shm/mark', 'w')
+sys.setrecursionlimit(77)
+)";
+    for (int i = 0; i < 4; ++i)
+        CHECK(text(s.python(mark), "output") == "False False False False False False 0 None False\n");
+}
+
+TEST_CASE("random numbers of the zygote's runs differ")
+{
+    if (!built()) return;
+    system_stage s(with(2, 1000), way::zygote);
+    const std::string code = "import random, uuid, multiprocessing, secrets, ssl, tempfile, os\n"
+                             "_ = [random.random(), str(uuid.uuid4()), bytes(multiprocessing.current_process().authkey).hex(),"
+                             " secrets.token_hex(), ssl.RAND_bytes(16).hex(), tempfile.mktemp(), os.urandom(8).hex()]";
+    const json::array first = s.python(code).at("result").as_array();
+    for (int i = 0; i < 3; ++i) {
+        const json::array next = s.python(code).at("result").as_array();
+        for (std::size_t k = 0; k < first.size(); ++k) CHECK(next[k] != first[k]);
+    }
+}
+
+TEST_CASE("an interpreter gives way to one with another hash seed after so many runs")
+{
+    if (!built()) return;
+    system_stage s(with(0, 2), way::zygote);
+    const auto seed = [&] { return json::serialize(s.python("_ = hash('seed')").at("result")); };
+    const std::string first = seed();
+    bool changed = false;
+    for (int i = 0; i < 300 && !changed; ++i) changed = seed() != first;
+    CHECK(changed);
+}
+
+TEST_CASE("a waiting child serves only the workspace it was made for")
+{
+    if (!built()) return;
+    system_stage s(with(2, 1000), way::zygote);
+    const auto run_as = [&](std::string who, std::string code) {
+        caller as;
+        as.principal = std::move(who);
+        auto work = s.start("system_run_python", {{"code", std::move(code)}}, as);
+        return text(run_coroutine(s.io, std::move(work), std::chrono::seconds(60)).structured, "output");
+    };
+    const std::string list = "import os\nprint(sorted(os.listdir()))";
+    for (int i = 0; i < 3; ++i) {
+        run_as("alice", "open('of_alice', 'w')");
+        run_as("bob", "open('of_bob', 'w')");
+        CHECK(run_as("alice", list) == "['of_alice']\n");
+        CHECK(run_as("bob", list) == "['of_bob']\n");
+    }
+}
+
+TEST_CASE("a workspace that was replaced is not seen as it was")
+{
+    if (!built()) return;
+    system_stage s(with(2, 1000), way::zygote);
+    s.python("open('old', 'w')");
+    s.python("pass");
+    std::filesystem::rename(s.workspace(), s.folder.path / "away");
+    CHECK(text(s.python("import os\nprint(os.listdir())"), "output") == "[]\n");
+}
+
+TEST_CASE("the time limits of a run by way of the zygote are its own")
+{
+    if (!built()) return;
+    system_stage s(all_programs(), way::zygote);
+    CHECK(s.python("print(1)").at("success") == true);
+    CHECK(text(s.python("while True: pass", {{"timeout", 0.5}}), "cause") == "timeout");
+    const std::string limit = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CPU))";
+    CHECK(text(s.python(limit, {{"timeout", 3}}), "output") == "(6, 7)\n");
+    CHECK(text(s.python(limit, {{"timeout", 9}}), "output") == "(18, 19)\n");
+}
+
+TEST_CASE("a working folder that is not there is refused alike")
+{
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
+    s.python("import os\nos.mkdir('inner')");
+    CHECK(text(s.python("import os\nprint(os.getcwd())", {{"working_dir", "inner"}}), "output") == "/workspace/inner\n");
+}
+
+TEST_CASE("what the interpreter holds does not count against the memory of a run")
+{
+    if (!built()) return;
+    settings small = all_programs();
+    small.python_memory_limit = 48ull << 20;
+    system_stage s(small, way::zygote);
+    CHECK(s.python("x = bytearray(b'x') * (30 << 20)\nprint(len(x))").at("success") == true);
+    const auto result = s.python("x = [bytearray(b'x' * (1 << 20)) for _ in range(200)]");
+    CHECK(result.at("success") == false);
+}
+
+TEST_CASE("runs by way of the zygote at once do not mix")
+{
+    if (!built()) return;
+    system_stage s(all_programs(), way::zygote);
+    constexpr int many = 24;
+    std::vector<std::string> printed(many);
+    int left = many;
+    for (int i = 0; i < many; ++i) {
+        auto work = s.start("system_run_python", {{"code", "print(" + std::to_string(i) + ")"}});
+        asio::co_spawn(s.io, std::move(work), [&printed, &left, i](std::exception_ptr failure, tool_result result) {
+            if (!failure) printed[static_cast<std::size_t>(i)] = text(result.structured, "output");
+            --left;
+        });
+    }
+    s.io.restart();
+    while (left != 0 && s.io.run_one() != 0) {}
+    for (int i = 0; i < many; ++i) CHECK(printed[static_cast<std::size_t>(i)] == std::to_string(i) + "\n");
+}
+
+TEST_CASE("a zygote that cannot be started leaves cold runs and a reason")
+{
+    settings chosen = all_programs();
+    asio::io_context io;
+    auto options = launcher_under_test(chosen, true);
+    options.zygote->path = "/nonexistent/container-mcp-zygote";
+    sandbox::native_backend backend(io.get_executor(), options);
+    CHECK_FALSE(run_coroutine(io, backend.zygote_settles()));
+    const auto layers = run_coroutine(io, backend.probe());
+    CHECK(layers.back().name == "python_zygote");
+    CHECK(layers.back().is == sandbox::layer::state::off);
+    CHECK(layers.back().detail.find("/nonexistent/container-mcp-zygote") != std::string::npos);
+}
+
+TEST_CASE("another interpreter than the zygote's is not stood in for")
+{
+    if (!built()) return;
+    settings chosen = all_programs();
+    chosen.python_interpreter = "/usr/bin/perl";
+    asio::io_context io;
+    sandbox::native_backend backend(io.get_executor(), launcher_under_test(chosen, true));
+    CHECK_FALSE(run_coroutine(io, backend.zygote_settles()));
+    CHECK(backend.zygote_now().detail.find("PYTHON_INTERPRETER=/usr/bin/perl") != std::string::npos);
+}
+
+TEST_CASE("the layers of the zygote's runs are those of a cold run")
+{
+    if (!built()) return;
+    system_stage s(all_programs(), way::zygote);
+    run_coroutine(s.io, s.backend.probe());   // both kinds are probed
+    const auto layers = run_coroutine(s.io, s.backend.probe());
+    INFO(layers.back().detail);
+    CHECK(layers.back().is == sandbox::layer::state::on);
+    CHECK(layers.back().detail.find("its runs have the layers of a cold run") != std::string::npos);
+}
