@@ -21,10 +21,23 @@ constexpr int most_known_descriptor = 4;   // streams, the launcher's socket, an
 PyObject* names = nullptr;   // of the prelude
 PyObject* code = nullptr;    // of -c
 
+// The text of the Python error that is set, which is cleared; empty when there is none.
+std::string error_text()
+{
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* const text = value ? PyObject_Str(value) : nullptr;
+    const char* const bytes = text ? PyUnicode_AsUTF8(text) : nullptr;
+    const std::string result = bytes ? bytes : "";
+    PyErr_Clear();
+    for (PyObject* each : {text, type, value, trace}) Py_XDECREF(each);
+    return result;
+}
+
 [[noreturn]] void fail(const std::string& what)
 {
-    if (PyErr_Occurred() != nullptr) PyErr_Clear();
-    throw std::runtime_error("the Python zygote could not " + what);
+    const std::string why = error_text();
+    throw std::runtime_error("the Python zygote could not " + what + (why.empty() ? "" : ": " + why));
 }
 
 PyObject* checked(PyObject* object, const char* what)

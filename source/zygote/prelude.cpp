@@ -33,13 +33,21 @@ def loads(name):
     except Exception:
         return False
 
+# The functions that remember the folder of load(); older versions have a cache of their own that nobody can clear.
+def forget_folders(matplotlib):
+    for name in ('get_configdir', 'get_cachedir'):
+        function = getattr(matplotlib, name)
+        if hasattr(function, 'cache_clear'):
+            function.cache_clear()
+        elif hasattr(function, '__wrapped__') and hasattr(matplotlib, '_logged_cached'):
+            setattr(matplotlib, name, matplotlib._logged_cached(name + '=%s', function.__wrapped__))
+
 def settle():
     global kept, known
     matplotlib = sys.modules.get('matplotlib')
     if matplotlib:
-        matplotlib.get_configdir.cache_clear()
-        matplotlib.get_cachedir.cache_clear()
-        sys.modules['matplotlib.font_manager']._get_font.cache_clear()
+        forget_folders(matplotlib)
+        sys.modules['matplotlib.font_manager']._get_font.cache_clear()   # it keeps font files open
     kept = [(stream.encoding, stream.errors) for stream in (sys.stdin, sys.stdout, sys.stderr)]
     sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
     known = frozenset(sys.modules)
