@@ -29,7 +29,7 @@ std::uint64_t anonymous_kib(int processes, const std::string& name)
 }  // namespace
 
 memory_watch::memory_watch(unique_fd processes, unique_fd temporary, unique_fd shared, std::uint64_t limit)
-    : processes_(copy_of(processes)), meter_(std::move(processes), std::move(temporary), std::move(shared)), limit_(limit)
+    : processes_(copy_of(processes)), meter_(std::move(processes), std::move(temporary), std::move(shared), unique_fd()), limit_(limit)
 {
 }
 
