@@ -24,7 +24,7 @@ TEST_CASE("web_scrape gives the main text of a page without what is not seen")
     CHECK(found.at("success") == true);
     CHECK(found.at("error").is_null());
     CHECK(found.at("title") == "The title");
-    CHECK(found.at("url") == s.web.url("/page"));
+    CHECK(text(found, "url") == s.web.url("/page"));
     CHECK(found.at("status") == 200);
     CHECK(text(found, "content") ==
           "Head line\n\nFirst bold, a link.\nSecond line\n\n- one\n- two\n  1. x\n\n  code\n    here\n\nA | B\n1 | 2|3\n\nquote");

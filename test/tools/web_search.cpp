@@ -73,12 +73,12 @@ TEST_CASE("settings that cannot be used stop the start")
 TEST_CASE("SearXNG is asked for JSON; each page comes once, tidied and cut")
 {
     search_stage s;
-    s.web.on("/search", send(answer(R"({"results":[
+    s.web.on("/search", send(answer(R"json({"results":[
         {"title":" One &amp; <b>only</b> ","url":"https://www.example.com/a/","content":"  some\n text "},
         {"title":"Again","url":"http://example.com/a#part","content":""},
         {"title":"Bad","url":"javascript:alert(1)","content":""},
         {"title":"Two","url":"https://example.com/b?q=1","content":null},
-        {"title":"Three","url":"https://example.org/","content":"x < y and y > z"}]})", "application/json")));
+        {"title":"Three","url":"https://example.org/","content":"x < y and y > z"}]})json", "application/json")));
     auto found = s.search(s.of("searxng"));
     INFO(json::serialize(found));
     CHECK(has(s.web.requests.at(0), "GET /search?format=json&q=a%20%26%20b HTTP/1.1"));

@@ -65,12 +65,14 @@ bool prepared_runs::take(start_message& start, std::vector<unique_fd>& descripto
 {
     if (!active_ || !active_ready_ || !stands_in_for(start.request)) return false;
     run_request request = shape_of(start.request);
-    std::string shape = encode_start(0, false, request) + identity_of(request.workspace);
-    wanted_shape_ = shape;
-    wanted_ = request;
+    std::string shape = encode_start(0, start.probe, request) + identity_of(request.workspace);
+    if (!start.probe) {
+        wanted_shape_ = shape;
+        wanted_ = request;
+    }
     while (const auto key = waiting_for(shape))
         if (hand_over(*key, start, descriptors)) return true;
-    if (count(shape) <= queued_for(shape) && !order(shape, request)) return false;
+    if (count(shape) <= queued_for(shape) && !order(shape, request, start.probe)) return false;
     queue_.push_back({std::move(shape), std::move(start), std::move(descriptors), std::chrono::steady_clock::now()});
     return true;
 }
@@ -80,11 +82,11 @@ bool prepared_runs::cancel(std::uint64_t id)
     return std::erase_if(queue_, [id](const queued& each) { return each.start.id == id; }) != 0;
 }
 
-bool prepared_runs::order(const std::string& shape, const run_request& request)
+bool prepared_runs::order(const std::string& shape, const run_request& request, bool probe)
 try {
     const std::uint64_t key = ++last_key_;
     workshop shop = keeper_.shop();
-    auto made = std::make_unique<run>(shop, key, request);
+    auto made = std::make_unique<run>(shop, key, request, probe);
     if (!active_->order(made->clone_descriptors())) return false;
     keeper_.keep(key, std::move(made));
     ordered_.push_back(key);
@@ -249,9 +251,9 @@ void prepared_runs::look(steady_time now, bool busy)
 
 void prepared_runs::refill()
 {
-    if (!active_ || !active_ready_) return;
+    if (!active_ || !active_ready_ || wanted_shape_.empty()) return;
     while (count(wanted_shape_) < options_.waiting + queued_for(wanted_shape_))
-        if (!order(wanted_shape_, wanted_)) break;
+        if (!order(wanted_shape_, wanted_, false)) break;
     trim();
     if (clones_ >= options_.runs && !next_) next_ = start_zygote();
 }

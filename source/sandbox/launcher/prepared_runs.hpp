@@ -65,7 +65,7 @@ private:
     void take_over();
     void hear(zygote::news said, bool from_active);
     void attach(cloned made);
-    bool order(const std::string& shape, const run_request& request);
+    bool order(const std::string& shape, const run_request& request, bool probe);
     std::optional<std::uint64_t> waiting_for(const std::string& shape) const;
     bool hand_over(std::uint64_t key, const start_message& start, const std::vector<unique_fd>& descriptors);
     void refill();

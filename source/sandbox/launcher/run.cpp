@@ -84,12 +84,13 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     guard.kept = true;
 }
 
-run::run(workshop& shop, std::uint64_t key, const run_request& shape)
+run::run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe)
     : ids_(shop.ids), workspaces_(shop.workspaces), id_(key), number_(shop.ids.take()), limits_(shape.limits),
       deadline_(steady_time::max()), next_look_(steady_time::max()), plan_(std::make_unique<jail_plan>()), prepared_(true)
 {
     number_guard guard{ids_, number_};
     plan_->request = shape;
+    plan_->probe = probe;
     prepare(shop, *plan_);
     cgroup_ = shop.cgroups.make(id_, limits_);
     std::tie(control_, plan_->control) = packet_socket_pair();

@@ -39,7 +39,7 @@ public:
 
     /// A run of `shape` for which a zygote is asked to clone, and which waits, confined, for its code. Until it begins it
     /// has the id `key`. Throws step_failed.
-    run(workshop& shop, std::uint64_t key, const run_request& shape);
+    run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe);
     run(const run&) = delete;
     run& operator=(const run&) = delete;
     ~run();

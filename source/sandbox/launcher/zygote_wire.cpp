@@ -51,7 +51,7 @@ std::string encode_plan(const jail_plan& plan)
     out.number(plan.outside.user);
     out.number(plan.outside.group);
     out.number(plan.maps_itself);
-    out.text(encode_start(0, false, request));
+    out.text(encode_start(0, plan.probe, request));
     return out.take();
 }
 
@@ -74,7 +74,9 @@ void decode_plan(packet message, jail_plan& plan)
     plan.outside.user = in.number<uid_t>();
     plan.outside.group = in.number<gid_t>();
     plan.maps_itself = in.number<bool>();
-    plan.request = decode_start(in.text()).request;
+    start_message wanted = decode_start(in.text());
+    plan.request = std::move(wanted.request);
+    plan.probe = wanted.probe;
     plan.root = take_next(message.descriptors, true);
     plan.workspace = take_next(message.descriptors, with_workspace);
 }
