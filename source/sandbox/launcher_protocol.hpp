@@ -24,7 +24,7 @@ struct start_message {
     run_request request;       ///< without `input` and `script`: they are descriptors
 };
 
-/// Launcher to server: a run is over and no process of it is left.
+/// Launcher to server: a run is over and no process that it started is left.
 struct ended_message {
     std::uint64_t id = 0;
     run_result result;         ///< without `result`

@@ -1,10 +1,13 @@
 #include "test/tools/system_support.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include <signal.h>
 
 #include <fstream>
+#include <sstream>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -84,6 +87,25 @@ const char* const programs[] = {
     "open('big', 'wb').truncate(1 << 40)",
     "input()",
 };
+
+// A child of `parent` that has this name and no children of its own; -1: there is none.
+pid_t child_named(const std::string& name, pid_t parent)
+{
+    const auto first_line = [](const std::string& path) {
+        std::ifstream file(path);
+        std::string line;
+        std::getline(file, line);
+        return line;
+    };
+    const std::string folder = "/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent);
+    std::istringstream children(first_line(folder + "/children"));
+    for (pid_t child; children >> child;) {
+        const std::string place = "/proc/" + std::to_string(child);
+        const std::string own = place + "/task/" + std::to_string(child) + "/children";
+        if (first_line(place + "/comm") == name && first_line(own).empty()) return child;
+    }
+    return -1;
+}
 
 }  // namespace
 
@@ -215,6 +237,43 @@ TEST_CASE("runs by way of the zygote at once do not mix")
     s.io.restart();
     while (left != 0 && s.io.run_one() != 0) {}
     for (int i = 0; i < many; ++i) CHECK(printed[static_cast<std::size_t>(i)] == std::to_string(i) + "\n");
+}
+
+TEST_CASE("a zygote that was killed is replaced, and runs go on meanwhile")
+{
+    if (!built()) return;
+    system_stage s(with(0, 1000), way::zygote);
+    s.python("pass");
+    const pid_t zygote = child_named("python3", s.backend.launcher_pid());
+    REQUIRE(zygote > 0);
+    REQUIRE(::kill(zygote, SIGKILL) == 0);
+    bool prepared = false;
+    for (int i = 0; i < 300 && !prepared; ++i) {
+        const auto result = s.call("system_run_python", {{"code", "print(6 * 7)"}}).structured;
+        CHECK(text(result, "output") == "42\n");
+        prepared = result.contains("prepared") && child_named("python3", s.backend.launcher_pid()) != zygote;
+    }
+    CHECK(prepared);
+}
+
+TEST_CASE("a cancelled run of the zygote ends with all its processes, and the next one runs")
+{
+    if (!built()) return;
+    system_stage s(all_programs(), way::zygote);
+    const std::string code = "import os, time\nos.fork()\nopen('begun', 'w')\ntime.sleep(60)";
+    asio::cancellation_signal stop;
+    bool ended = false;
+    auto work = s.start("system_run_python", {{"code", code}});
+    asio::co_spawn(s.io, std::move(work), asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, tool_result) {
+        CHECK(failure);
+        ended = true;
+    }));
+    s.io.restart();
+    while (!std::filesystem::exists(s.workspace() / "begun")) s.io.poll();
+    stop.emit(asio::cancellation_type::terminal);
+    while (!ended && s.io.run_one() != 0) {}
+    CHECK(ended);
+    CHECK(text(s.python("print(1)"), "output") == "1\n");
 }
 
 TEST_CASE("a zygote that cannot be started leaves cold runs and a reason")

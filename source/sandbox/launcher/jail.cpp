@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,6 +214,25 @@ void enter_jail(jail_plan& plan)
     ::_exit(1);
 }
 
+// What the payload left behind ends with it. Nothing of the run is left then but this process.
+void end_all_others()
+{
+    ::kill(-1, SIGKILL);
+    while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {}
+}
+
+void report_end(int control, int status)
+{
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    wire_writer message;
+    message.number(static_cast<char>(child_says::ended));
+    message.number<std::int32_t>(status);
+    for (const timeval& time : {used.ru_utime, used.ru_stime}) message.number<std::int64_t>(time.tv_sec * 1'000'000 + time.tv_usec);
+    message.number<std::uint64_t>(static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
+    send_packet(control, message.take());
+}
+
 // Process 1: collects the orphans; its own end is the end of every process of the run.
 [[noreturn]] void reap_until_end(int control, pid_t payload)
 {
@@ -223,10 +243,8 @@ void enter_jail(jail_plan& plan)
         const pid_t ended = ::wait4(-1, &status, 0, nullptr);
         if (ended < 0 && errno != EINTR) ::_exit(1);
         if (ended != payload) continue;
-        wire_writer message;
-        message.number(static_cast<char>(child_says::ended));
-        message.number<std::int32_t>(status);
-        send_packet(control, message.take());
+        end_all_others();
+        report_end(control, status);
         ::_exit(0);
     }
 }

@@ -34,7 +34,7 @@ enum class child_says : char {
     ready = 'r',     ///< set up; with its processes, /tmp, /dev/shm and the statistics of its sockets (not where /proc is refused)
     listen = 'l',    ///< with the listener of refused calls
     failed = 'f',    ///< errno and name of the step; nothing was executed
-    ended = 'e',     ///< wait status of the payload
+    ended = 'e',     ///< wait status of the payload, its processor time in user mode and kernel (us), peak memory (bytes)
     waiting = 'w',   ///< a zygote's child: confined, waits for its code
 };
 

@@ -159,7 +159,7 @@ void launcher::wait_and_handle()
 
 bool launcher::busy() const
 {
-    return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) { return entry.second->begun(); });
+    return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); });
 }
 
 void launcher::look_at_runs()
@@ -196,6 +196,7 @@ void launcher::handle(std::uint64_t tag)
     else if (!of->hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of->control(), nullptr);
     watch_refusals(key, *of);
     if (prepared_ && !of->begun()) prepared_->heard_of(key);
+    if (of->begun() && of->over() && !of->reported()) send(encode_ended(of->report()));
 }
 
 void launcher::watch_refusals(std::uint64_t key, const run& of)
@@ -343,11 +344,12 @@ void launcher::end(std::uint64_t key)
 {
     run& over = *runs_.at(key);
     const bool begun = over.begun();
+    const bool reported = over.reported();
     const ended_message ended = over.finish();
     const std::string why = over.failure();
     drop(key);
-    if (begun) return send(encode_ended(ended));
-    if (prepared_) prepared_->lost(key, why);
+    if (begun && !reported) return send(encode_ended(ended));
+    if (!begun && prepared_) prepared_->lost(key, why);
 }
 
 void launcher::send(std::string message)

@@ -232,7 +232,7 @@ bool run::hear()
         if (heard->bytes.empty()) return false;
         wire_reader message(heard->bytes);
         const auto says = static_cast<child_says>(message.number<char>());
-        if (says == child_says::ended) found_.status = message.number<std::int32_t>();
+        if (says == child_says::ended) hear_end(message);
         if (says == child_says::failed && !failed_) {
             failed_ = true;
             const int error = message.number<std::int32_t>();
@@ -245,6 +245,14 @@ bool run::hear()
         fds.resize(4);
         meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]));
     }
+}
+
+void run::hear_end(wire_reader& message)
+{
+    found_.status = message.number<std::int32_t>();
+    const auto in_user_mode = message.number<std::int64_t>();
+    cpu_ = std::chrono::microseconds(in_user_mode + message.number<std::int64_t>());
+    peak_memory_ = std::max(peak_memory_, message.number<std::uint64_t>());
 }
 
 void run::listen(unique_fd listener)
@@ -329,12 +337,21 @@ ended_message run::finish()
     child_.pidfd.reset();
     ids_.release(number_);
     if (workspace_) workspaces_.note_end(workspace_key_, workspace_.get(), workspace_bounds(limits_));
+    cpu_ = total_time(used);
+    peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
+    return report();
+}
+
+ended_message run::report()
+{
+    reported_ = true;
+    deadline_ = next_look_ = steady_time::max();
     ended_message ended{id_, {}};
     auto& result = ended.result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
-    result.cpu = found_.cpu = total_time(used);
+    result.cpu = found_.cpu = cpu_;
     result.prepared = prepared_;
-    result.peak_memory = std::max({peak_memory_, cgroup_.peak_memory(), static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
+    result.peak_memory = std::max(peak_memory_, cgroup_.peak_memory());
     found_.out_of_memory = cgroup_.out_of_memory();
     found_.out_of_processes = reached_process_limit_ || cgroup_.out_of_processes();
     if (failed_) {

@@ -70,6 +70,12 @@ public:
     steady_time next_event() const { return std::min(deadline_, next_look_); }
     void look(steady_time now);
 
+    /// Every process of it but its first, which is ending, has ended: what there is to say is known. The kernel takes its
+    /// time to clear the namespaces away; nobody needs to wait for that.
+    bool over() const { return found_.status.has_value() && !failed_; }
+    bool reported() const { return reported_; }
+    ended_message report();
+
     /// Once pidfd() is readable: collects the child; nothing of the run is left then.
     ended_message finish();
 
@@ -81,6 +87,7 @@ private:
     void launch(workshop& shop, struct jail_plan& plan);
     void measure(steady_time now);
     void listen(unique_fd listener);
+    void hear_end(class wire_reader& message);
     void open_workspace(struct jail_plan& plan);
     bool look_at_workspace();
     bool hides_files(tree_bounds most) const;
@@ -114,6 +121,8 @@ private:
     bool prepared_ = false;
     bool waits_ = false;
     bool has_begun_ = false;
+    bool reported_ = false;
+    std::chrono::microseconds cpu_{0};
     std::uint64_t peak_memory_ = 0;
     bool reached_process_limit_ = false;
 };
