@@ -81,6 +81,7 @@ void print_table(const findings& found, const std::vector<std::string>& missing)
 int doctor(const loaded_settings& loaded, bool json)
 {
     started_sandbox started = start_sandbox(loaded.values);
+    confine_this_process(started, loaded.values);
     ignore_signals();
     findings found;
     asio::io_context io(1);

@@ -2,6 +2,9 @@
 
 #include "config/load_settings.hpp"
 #include "managers/python_manager.hpp"
+#include "managers/web_browser_setup.hpp"
+#include "sandbox/program_starter.hpp"
+#include "sandbox/server_self.hpp"
 
 #include <filesystem>
 #include <system_error>
@@ -47,6 +50,14 @@ void choose_zygote(sandbox::native_backend::options& into, const settings& chose
     }
 }
 
+// As the workspaces are named: absolute, without dots and a slash at the end.
+std::string plain(const fs::path& folder)
+{
+    std::string name = fs::absolute(folder).lexically_normal().string();
+    while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+    return name;
+}
+
 std::string joined(const std::vector<std::string>& words)
 {
     std::string text;
@@ -69,6 +80,7 @@ started_sandbox start_sandbox(const settings& chosen)
 {
     started_sandbox started;
     started.chosen.launcher_path = find_launcher(chosen).string();
+    started.chosen.launcher.workspaces = plain(chosen.sandbox_root);
     choose_zygote(started.chosen, chosen);
     try {
         started.launcher = sandbox::start_launcher(started.chosen.launcher_path, started.chosen.launcher);
@@ -76,6 +88,42 @@ started_sandbox start_sandbox(const settings& chosen)
         throw config_error("the launcher " + started.chosen.launcher_path + " cannot be started: " + e.what());
     }
     return started;
+}
+
+namespace {
+
+sandbox::landlock_rules places_of_the_server(const settings& chosen)
+{
+    sandbox::landlock_rules places;
+    // What the C library and OpenSSL look at while they work; of /etc nothing that is secret.
+    places.read_only = {"/usr", "/lib", "/lib64", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/etc/ssl", "/etc/pki",
+                        "/etc/ca-certificates", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf",
+                        "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/localtime", "/etc/ld.so.cache",
+                        "/run/systemd/resolve", "/run/resolvconf", "/dev/urandom", "/dev/random"};
+    places.read_write = {chosen.sandbox_root.string(), "/dev/null"};
+    if (!chosen.web_ca_file.empty()) places.read_only.push_back(chosen.web_ca_file.string());
+    if (!chosen.log_file.empty()) places.read_write.push_back(fs::absolute(chosen.log_file).parent_path().string());
+    return places;
+}
+
+// What may still have to be started: another launcher after a crash, and the browser.
+std::vector<sandbox::startable_program> programs_of_the_server(const started_sandbox& started, const settings& chosen)
+{
+    std::vector<sandbox::startable_program> programs{{started.chosen.launcher_path, sandbox::arguments_of(started.chosen.launcher)}};
+    if (const std::string browser = find_browser_host(chosen); !browser.empty()) programs.push_back({browser, {}});
+    return programs;
+}
+
+}  // namespace
+
+void confine_this_process(started_sandbox& started, const settings& chosen)
+{
+    sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
+    if (chosen.confine_server) {
+        sandbox::start_programs_through_helper(started.chosen.launcher_path, programs_of_the_server(started, chosen));
+        self = sandbox::confine_server(places_of_the_server(chosen));
+    }
+    started.chosen.further = {std::move(self)};
 }
 
 void refuse_missing_layers(const sandbox::layers& found, const settings& chosen)

@@ -15,6 +15,10 @@ struct started_sandbox {
 /// Throws config_error when the launcher program is not found or does not start.
 started_sandbox start_sandbox(const settings& chosen);
 
+/// Confines this process to what the server needs, where SERVER_CONFINE says so, and adds that to the report. After
+/// start_sandbox, before the first thread.
+void confine_this_process(started_sandbox& started, const settings& chosen);
+
 /// Throws config_error with the layers and what to do when one that SANDBOX_REQUIRE names is missing.
 void refuse_missing_layers(const sandbox::layers& found, const settings& chosen);
 

@@ -61,6 +61,7 @@ int serve(const loaded_settings& loaded)
     start_log(loaded);
     prepare_sandbox_root(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
+    confine_this_process(started, loaded.values);
     ignore_signals();
     asio::io_context io(1);
     run_loop(io, serve_http(io, loaded.values, std::move(started)));

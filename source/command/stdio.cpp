@@ -36,6 +36,7 @@ int stdio(const loaded_settings& loaded)
     start_log(loaded);
     prepare_sandbox_root(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
+    confine_this_process(started, loaded.values);
     ignore_signals();
     asio::io_context io(1);
     run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started)));

@@ -71,6 +71,7 @@ std::vector<setting> sandbox_rows()
     return {
         row("SANDBOX_BACKEND", choice(&s::sandbox_backend, {"native"}), "how programs are confined"),
         row("SANDBOX_REQUIRE", list(&s::sandbox_require), "layers without which the server does not start"),
+        row("SERVER_CONFINE", flag(&s::confine_server), "the server gives up starting programs and reaching other files once it runs"),
         row("SANDBOX_LAUNCHER", path(&s::launcher_path, false), "the launcher program; empty: beside container-mcp"),
         row("SANDBOX_MAX_RUNS", number(&s::max_runs, 0, 100'000), "runs at once; 0: four times the cores"),
         row("SANDBOX_MAX_RUNS_PER_CALLER", number(&s::max_runs_per_caller, 0, 100'000), "runs of one caller at once; 0: all but one"),

@@ -60,6 +60,7 @@ struct settings {
     std::uint64_t workspace_max_size = 1024ull << 20;       // SANDBOX_WORKSPACE_MAX_MB (MiB), 0: any
     std::uint64_t workspace_max_files = 200'000;            // SANDBOX_WORKSPACE_MAX_FILES, 0: any
     std::uint64_t output_hard_limit = 64ull << 20;          // SANDBOX_OUTPUT_LIMIT (MiB) kept of each stream
+    bool confine_server = true;                             // SERVER_CONFINE
     std::filesystem::path launcher_path;                    // SANDBOX_LAUNCHER, default beside the executable
     bool workspace_per_session = false;                     // WORKSPACE_PER_SESSION
 

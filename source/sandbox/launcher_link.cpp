@@ -21,6 +21,7 @@ bool has_ended(const launcher_process& process)
 
 std::string describe_end(const siginfo_t& info)
 {
+    if (info.si_code == 0) return "how is not known";   // it was no child of this process
     if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
     return "signal " + std::to_string(info.si_status);
 }

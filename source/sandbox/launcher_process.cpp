@@ -1,6 +1,7 @@
 #include "sandbox/launcher_process.hpp"
 
 #include "sandbox/packet_socket.hpp"
+#include "sandbox/program_starter.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -62,26 +63,40 @@ private:
 
 }  // namespace
 
-launcher_process start_launcher(const std::string& path, const launcher_options& chosen)
+std::vector<std::string> arguments_of(const launcher_options& chosen)
 {
-    auto [ours, theirs] = packet_socket_pair();
+    std::vector<std::string> arguments;
+    if (!chosen.workspaces.empty()) arguments.push_back("--workspaces=" + chosen.workspaces);
+    if (!chosen.use_cgroups) arguments.push_back("--no-cgroups");
+    return arguments;
+}
+
+started_program spawn_program(const std::string& path, const std::string& name, const std::vector<std::string>& arguments, int socket)
+{
     // 3 itself would stay close-on-exec: dup2 onto the same number changes nothing.
-    if (theirs.get() <= 3) theirs.reset(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
+    unique_fd moved;
+    if (socket <= 3) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
     const spawn_attributes attributes;
-    const spawn_actions actions(theirs.get());
-    std::string name = path.substr(path.rfind('/') + 1);
-    std::string no_cgroups = "--no-cgroups";
-    std::vector<char*> arguments{name.data()};
-    if (!chosen.use_cgroups) arguments.push_back(no_cgroups.data());
-    arguments.push_back(nullptr);
+    const spawn_actions actions(moved ? moved.get() : socket);
+    std::vector<std::string> texts{name};
+    texts.insert(texts.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (auto& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
     char* no_environment[] = {nullptr};
-    launcher_process started;
-    check_spawn(::posix_spawn(&started.pid, path.c_str(), actions.get(), attributes.get(), arguments.data(), no_environment),
+    started_program started;
+    check_spawn(::posix_spawn(&started.pid, path.c_str(), actions.get(), attributes.get(), pointers.data(), no_environment),
                 "cannot start " + path);
     started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
     if (!started.pidfd) throw std::system_error(errno, std::system_category(), "pidfd_open");
-    started.socket = std::move(ours);
     return started;
+}
+
+launcher_process start_launcher(const std::string& path, const launcher_options& chosen)
+{
+    auto [ours, theirs] = packet_socket_pair();
+    auto made = start_program(path, path.substr(path.rfind('/') + 1), arguments_of(chosen), theirs.get());
+    return {made.pid, std::move(made.pidfd), std::move(ours)};
 }
 
 }  // namespace cmcp::sandbox

@@ -5,11 +5,13 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 
 /// What the launcher is told when it starts.
 struct launcher_options {
+    std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
 };
 
@@ -19,6 +21,9 @@ struct launcher_process {
     unique_fd pidfd;    ///< readable when the launcher has ended; wait for it with waitid(P_PIDFD)
     unique_fd socket;   ///< SOCK_SEQPACKET: one message of launcher_protocol.hpp a packet
 };
+
+/// The launcher's command line for these options.
+std::vector<std::string> arguments_of(const launcher_options& chosen);
 
 /// Starts the program at `path` with an empty environment and nothing open but the socket (as descriptor 3) and
 /// standard error. Call it before any thread exists where possible. Throws std::system_error.

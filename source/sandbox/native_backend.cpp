@@ -229,7 +229,7 @@ std::string worse_layers(const layers& found, const layers& expected)
 layers explain_missing(layers found, const std::string& error)
 {
     for (auto& each : found)
-        if (each.is == layer::state::off && !error.empty()) each.detail = error;
+        if (each.is == layer::state::off && !error.empty() && each.name != "server_self") each.detail = error;
     return found;
 }
 
@@ -312,6 +312,8 @@ awaitable<layers> native_backend::probe_kernel()
     const json::object inside = parse_object(found.result);
     const json::object outside = parse_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);
+    const layers& further = link_->chosen().further;
+    judged.insert(judged.end(), further.begin(), further.end());
     if (inside.empty()) co_return explain_missing(std::move(judged), found.error);
     probed_ = std::move(judged);
     co_return *probed_;

@@ -19,6 +19,7 @@ public:
         launcher_options launcher;   ///< told to the launcher at every start
         std::optional<zygote_options> zygote;   ///< kept by the launcher for runs that are `prepared`
         layer zygote_layer{"python_zygote", layer::state::not_asked, {}};   ///< what to report where there is none
+        layers further{};            ///< added to what probe() finds: layers of the server itself
     };
 
     /// Starts a launcher. Throws std::system_error when it cannot be started.

@@ -61,12 +61,18 @@ void add(scmp_filter_ctx filter, const syscall_rule& rule)
     check(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
 }
 
-context build(bool memory_files, bool announcing)
+context empty_filter()
 {
     context filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), &::seccomp_release);
     if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
     check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign architectures");
     check(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
+    return filter;
+}
+
+context build(bool memory_files, bool announcing)
+{
+    context filter = empty_filter();
     for (std::string_view name : allowed_syscalls())
         if (!announcing || name != "connect") add(filter.get(), {name, -1, 0, {}});
     if (memory_files) add(filter.get(), {"memfd_create", -1, 0, {}});
@@ -123,9 +129,8 @@ std::vector<sock_filter> prologue()
     return code;
 }
 
-bpf_program compile(bool memory_files, bool announcing)
+bpf_program with_prologue(const context& filter)
 {
-    context filter = build(memory_files, announcing);
     std::vector<sock_filter> body = export_code(filter.get());
     bpf_program program{prologue()};
     program.code.insert(program.code.end(), body.begin(), body.end());
@@ -155,12 +160,19 @@ const char* architecture_name(unsigned token)
 
 }  // namespace
 
-bpf_program compile_filter(bool memory_files) { return compile(memory_files, false); }
+bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false)); }
+
+bpf_program compile_rules(const std::vector<syscall_rule>& rules)
+{
+    const context filter = empty_filter();
+    for (const syscall_rule& rule : rules) add(filter.get(), rule);
+    return with_prologue(filter);
+}
 
 // libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.
 bpf_program compile_announcing_filter(bool memory_files)
 {
-    bpf_program program = compile(memory_files, true);
+    bpf_program program = with_prologue(build(memory_files, true));
     for (sock_filter& each : program.code)
         if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
     return program;

@@ -25,6 +25,11 @@ bpf_program compile_filter(bool memory_files = true);
 /// of a foreign architecture, and every connect is told to the listener first. Without a listener it fails with ENOSYS.
 bpf_program compile_announcing_filter(bool memory_files = true);
 
+struct syscall_rule;
+
+/// A filter of these rules alone: every other call fails with EPERM. Throws std::system_error.
+bpf_program compile_rules(const std::vector<syscall_rule>& rules);
+
 /// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.
 bool install_filter(const bpf_program& filter);
 

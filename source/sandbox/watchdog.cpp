@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,21 @@ std::uint64_t written_bytes(int directory, const std::string& process)
     };
     const std::uint64_t written = number("\nwrite_bytes: "), cancelled = number("\ncancelled_write_bytes: ");
     return written > cancelled ? written - cancelled : 0;
+}
+
+// Fields 14 to 17 of proc_pid_stat(5): in user and kernel mode, its own and of the children it has collected. The name,
+// field 2, may hold anything but ends with the last bracket.
+std::uint64_t ticks(int directory, const std::string& process)
+{
+    const std::string text = read_text(directory, process + "/stat");
+    const auto name_end = text.rfind(')');
+    if (name_end == std::string::npos) return 0;
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string skipped;
+    for (int field = 3; field != 14; ++field) fields >> skipped;
+    std::uint64_t user = 0, kernel = 0, of_children = 0, kernel_of_children = 0;
+    fields >> user >> kernel >> of_children >> kernel_of_children;
+    return user + kernel + of_children + kernel_of_children;
 }
 
 std::uint64_t threads(int directory, const std::string& process)
@@ -105,6 +121,15 @@ std::uint64_t usage_meter::written() const
     if (processes_)
         for (const auto& name : numbered_entries(processes_.get(), '1')) all += written_bytes(processes_.get(), name);
     return all;
+}
+
+std::chrono::microseconds usage_meter::processor_time() const
+{
+    std::uint64_t all = 0;
+    if (processes_)
+        for (const auto& name : numbered_entries(processes_.get(), '1')) all += ticks(processes_.get(), name);
+    static const auto each_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    return std::chrono::microseconds(all * 1'000'000 / each_second);
 }
 
 std::uint64_t usage_meter::deleted(dev_t device) const

@@ -34,6 +34,9 @@ public:
     /// where the kernel does not count it.
     std::uint64_t written() const;
 
+    /// Processor time of all processes so far, with those that have ended.
+    std::chrono::microseconds processor_time() const;
+
     /// Bytes of files on `device` that have no name any more but are in use. Slow.
     std::uint64_t deleted(dev_t device) const;
 

@@ -159,6 +159,16 @@ TEST_CASE("every cause comes of its own evidence")
     CHECK(run_result().why == cause::setup_failed);
 }
 
+TEST_CASE("the processor time of a run that was ended is told")
+{
+    stage s;
+    auto wanted = s.bash("while :; do :; done & while :; do :; done");
+    wanted.limits.wall = std::chrono::milliseconds(1500);
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::timeout);
+    CHECK(result.cpu >= std::chrono::milliseconds(50));
+}
+
 TEST_CASE("wall time, processor time and memory of a run are told")
 {
     stage s;

@@ -6,6 +6,7 @@
 #include "sandbox/setup_step.hpp"
 
 #include <linux/mount.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fcntl.h>
@@ -20,6 +22,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 
@@ -71,6 +74,31 @@ unique_fd watch_signals()
     return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch signals"));
 }
 
+// The server decides which workspace; which folders of the machine can be one is not for it to decide, should it be taken over.
+// Above a workspace are only folders of the server, where no run can put a link.
+std::string refuse_workspace(const std::string& workspace, const std::string& below)
+{
+    if (workspace.empty() || below.empty()) return {};
+    open_how how{};
+    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    const std::string inside = workspace.starts_with(below + "/") ? workspace.substr(below.size() + 1) : "..";
+    const unique_fd root(::open(below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const unique_fd found(root ? static_cast<int>(::syscall(SYS_openat2, root.get(), inside.c_str(), &how, sizeof how)) : -1);
+    if (found) return {};
+    if (errno == ENOENT) return explain_setup_failure("open workspace " + workspace, ENOENT);
+    return "The workspace " + workspace + " is not below SANDBOX_ROOT without links. Nothing was run.";
+}
+
+// Likewise the one program that the launcher itself executes.
+void check_zygote(const std::string& path)
+{
+    namespace fs = std::filesystem;
+    std::error_code unknown;
+    const fs::path beside = fs::read_symlink("/proc/self/exe", unknown).parent_path() / "container-mcp-zygote";
+    if (unknown || fs::canonical(path, unknown) != fs::canonical(beside, unknown) || unknown) throw step_failed("open " + path, EPERM);
+}
+
 std::string read_memfd(int fd)
 {
     struct stat status{};
@@ -96,9 +124,9 @@ std::string take_body(packet& message)
 
 }  // namespace
 
-launcher::launcher(unique_fd server, bool use_cgroups)
-    : server_(std::move(server)), poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
-      signals_(watch_signals()), cgroups_(use_cgroups), filters_(cgroups_.active()),
+launcher::launcher(unique_fd server, launcher_settings chosen)
+    : server_(std::move(server)), chosen_(std::move(chosen)), poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
+      signals_(watch_signals()), cgroups_(chosen_.use_cgroups), filters_(cgroups_.active()),
       with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0), no_apparmor_(find_no_apparmor())
 {
     watch(server_.get(), server_tag);
@@ -233,6 +261,7 @@ void launcher::prepare(zygote_options wanted)
 try {
     if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
     if (no_apparmor_.empty()) return tell(R"({"state": "off", "detail": "runs enter a profile of AppArmor, which takes a start of the interpreter"})");
+    check_zygote(wanted.path);
     wanted.path = views_->protected_program(wanted.path);
     prepared_ = std::make_unique<prepared_runs>(static_cast<run_keeper&>(*this), std::move(wanted));
 } catch (const step_failed& failure) {
@@ -271,6 +300,8 @@ void launcher::receive_start(packet message)
 {
     start_message wanted = decode_start(take_body(message));
     if (!obstacle_.empty()) return refuse(wanted.id, obstacle_);
+    if (const std::string why = refuse_workspace(wanted.request.workspace, chosen_.workspaces); !why.empty())
+        return refuse(wanted.id, why);
     if (must_wait(wanted))
         waiting_.push_back({std::move(wanted), std::move(message.descriptors)});
     else

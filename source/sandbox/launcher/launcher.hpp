@@ -9,10 +9,15 @@
 
 namespace cmcp::sandbox {
 
+struct launcher_settings {
+    bool use_cgroups = true;
+    std::string workspaces;     ///< the folder below which every workspace must be; empty: anywhere
+};
+
 /// The launcher's loop: starts, watches and ends runs as the server asks over the socket.
 class launcher final : run_keeper {
 public:
-    launcher(unique_fd server, bool use_cgroups);
+    launcher(unique_fd server, launcher_settings chosen);
 
     /// Until the server closes the socket or SIGTERM comes; every run has ended then.
     void serve();
@@ -51,6 +56,7 @@ private:
     void flush();
 
     unique_fd server_;
+    launcher_settings chosen_;
     unique_fd poll_;
     unique_fd signals_;
     cgroup_parent cgroups_;

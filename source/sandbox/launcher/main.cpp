@@ -1,4 +1,5 @@
 #include "launcher.hpp"
+#include "sandbox/program_starter.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,8 +10,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -38,6 +40,17 @@ void protect_this_process()
     ::umask(022);
 }
 
+cmcp::sandbox::launcher_settings read_arguments(const std::vector<std::string>& arguments)
+{
+    const std::string workspaces = "--workspaces=";
+    cmcp::sandbox::launcher_settings chosen;
+    for (const auto& each : arguments) {
+        if (each == "--no-cgroups") chosen.use_cgroups = false;
+        if (each.starts_with(workspaces)) chosen.workspaces = each.substr(workspaces.size());
+    }
+    return chosen;
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -48,9 +61,11 @@ int main(int argc, char** argv)
     }
     protect_this_process();
     settle_descriptors();
-    const bool use_cgroups = argc < 2 || std::strcmp(argv[1], "--no-cgroups") != 0;
     try {
-        cmcp::sandbox::launcher(cmcp::unique_fd(server_socket), use_cgroups).serve();
+        if (argc > 1 && std::string(argv[1]) == "--starter")
+            cmcp::sandbox::serve_program_starter(server_socket);
+        else
+            cmcp::sandbox::launcher(cmcp::unique_fd(server_socket), read_arguments({argv + 1, argv + argc})).serve();
         return 0;
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "container-mcp-launcher: %s\n", failure.what());

@@ -275,7 +275,10 @@ void run::hear_refusal()
 
 void run::kill(cause why)
 {
-    if (!found_.killed_for) found_.killed_for = why;
+    if (!found_.killed_for) {
+        found_.killed_for = why;
+        found_.cpu = meter_.processor_time();   // the kernel drops the times of what ends with its first process
+    }
     ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
     cgroup_.kill_all();
 }
@@ -349,7 +352,7 @@ ended_message run::report()
     ended_message ended{id_, {}};
     auto& result = ended.result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
-    result.cpu = found_.cpu = cpu_;
+    result.cpu = found_.cpu = std::max(found_.cpu, cpu_);
     result.prepared = prepared_;
     result.peak_memory = std::max(peak_memory_, cgroup_.peak_memory());
     found_.out_of_memory = cgroup_.out_of_memory();

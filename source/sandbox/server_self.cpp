@@ -1,0 +1,61 @@
+#include "sandbox/server_self.hpp"
+
+#include "posix/unique_fd.hpp"
+#include "sandbox/server_filter.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string>
+
+namespace cmcp::sandbox {
+namespace {
+
+// Arguments that no kernel takes: without the filter the error is another.
+bool executes_nothing() { return ::syscall(SYS_execve, nullptr, nullptr, nullptr) == -1 && errno == EPERM; }
+
+bool makes_no_process()
+{
+    const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
+    if (child == 0) ::_exit(0);
+    return child == -1 && errno == EPERM;
+}
+
+bool reaches_no_other_files()
+{
+    const unique_fd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return !root && errno == EACCES;
+}
+
+layer judge()
+{
+    layer found{"server_self", layer::state::on, "the server executes nothing, makes no processes and reaches only its own files"};
+    const bool calls = executes_nothing() && makes_no_process();
+    const bool files = reaches_no_other_files();
+    if (calls && files) return found;
+    found.is = calls || files ? layer::state::degraded : layer::state::off;
+    found.detail = calls ? "seccomp only: the kernel has no Landlock" : files ? "Landlock only: there is no filter" : "neither filter nor Landlock is in force";
+    return found;
+}
+
+}  // namespace
+
+layer confine_server(const landlock_rules& places)
+try {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return {"server_self", layer::state::off, "a build with a sanitizer needs more than the filter allows"};
+#endif
+    const bpf_program filter = compile_server_filter();
+    if (!apply_landlock(places)) return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
+    if (!install_filter(filter)) return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
+    return judge();
+} catch (const std::exception& failure) {
+    return {"server_self", layer::state::off, failure.what()};
+}
+
+}  // namespace cmcp::sandbox
