@@ -42,7 +42,7 @@ struct web_browser::visit {
 namespace {
 
 constexpr auto longest_settling = std::chrono::seconds(5);
-constexpr auto to_read_late = std::chrono::seconds(3);
+constexpr auto to_read_late = std::chrono::seconds(2);
 constexpr std::size_t screenshot_limit = 1 << 20;
 constexpr std::size_t most_waiting = 64;
 constexpr std::uint64_t most_bytes = 128ull << 20;

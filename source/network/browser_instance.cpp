@@ -87,7 +87,7 @@ awaitable<> browser::instance::launch()
     tasks_.spawn("browser_process", watch(self));
     auto listeners = process_.take_listeners();
     for (std::size_t i = 0; i < listeners.size(); ++i) tasks_.spawn("browser_way_out", accept(self, std::move(listeners[i]), i));
-    auto answer = co_await connection_->call({}, "Browser.getVersion", {});
+    auto answer = co_await connection_->call(std::string(), "Browser.getVersion", json::object());
     version_ = text_at(answer, "product");
 }
 
@@ -139,7 +139,7 @@ awaitable<> browser::instance::make_page(std::size_t number)
     context["disposeOnDetach"] = true;
     context["proxyServer"] = "http://127.0.0.1:" + std::to_string(place.port);
     context["proxyBypassList"] = "<-loopback>";
-    auto made = co_await connection_->call({}, "Target.createBrowserContext", std::move(context));
+    auto made = co_await connection_->call(std::string(), "Target.createBrowserContext", std::move(context));
     place.context = text_at(made, "browserContextId");
     json::object denied;
     denied["behavior"] = "deny";
@@ -148,12 +148,12 @@ awaitable<> browser::instance::make_page(std::size_t number)
     json::object target;
     target["url"] = "about:blank";
     target["browserContextId"] = place.context;
-    auto opened = co_await connection_->call({}, "Target.createTarget", std::move(target));
+    auto opened = co_await connection_->call(std::string(), "Target.createTarget", std::move(target));
     const std::string id = text_at(opened, "targetId");
     json::object attach;
     attach["targetId"] = id;
     attach["flatten"] = true;
-    auto attached = co_await connection_->call({}, "Target.attachToTarget", std::move(attach));
+    auto attached = co_await connection_->call(std::string(), "Target.attachToTarget", std::move(attach));
     place.page = std::make_unique<browser_page>(connection_, text_at(attached, "sessionId"), id);
     co_await place.page->prepare();
 }
@@ -166,18 +166,33 @@ awaitable<std::shared_ptr<browser_page>> browser::instance::open(std::shared_ptr
     idle_.cancel();
     std::size_t number = 0;
     try {
-        if (spare_ && !slots_[*spare_].page->crashed()) {
-            number = *std::exchange(spare_, std::nullopt);
-        } else {
-            number = co_await take_slot();
-            co_await make_page(number);
-        }
+        number = co_await take_spare();
+        if (number == 0) number = co_await take_slot();
+        if (!slots_[number].page) co_await make_page(number);
     } catch (...) {
         give_back(number);
         throw;
     }
     slots_[number].ticket = std::move(ticket);
     co_return lease(number);
+}
+
+// The page that was made ready, if it still answers: its process may have ended meanwhile. 0: none.
+awaitable<std::size_t> browser::instance::take_spare()
+{
+    if (!spare_) co_return 0;
+    const std::size_t number = *std::exchange(spare_, std::nullopt);
+    try {
+        constexpr const char* any = "function() { return 1 }";
+        co_await slots_[number].page->evaluate(any, json::array());
+        co_return number;
+    } catch (const page_error&) {
+        tasks_.spawn("browser_page_end", clear(shared_from_this(), number));
+    } catch (...) {
+        tasks_.spawn("browser_page_end", clear(shared_from_this(), number));
+        throw;
+    }
+    co_return 0;
 }
 
 std::shared_ptr<browser_page> browser::instance::lease(std::size_t number)
@@ -201,7 +216,7 @@ awaitable<> browser::instance::dispose(std::size_t number)
     if (place.context.empty()) co_return;
     json::object which;
     which["browserContextId"] = std::exchange(place.context, {});
-    co_await connection_->call({}, "Target.disposeBrowserContext", std::move(which));
+    co_await connection_->call(std::string(), "Target.disposeBrowserContext", std::move(which));
 }
 
 awaitable<> browser::instance::clear(std::shared_ptr<instance> self, std::size_t number)
@@ -219,11 +234,6 @@ awaitable<> browser::instance::clear(std::shared_ptr<instance> self, std::size_t
     }
     self->slots_[number].taken = false;
     self->freed_.notify();
-    if (self->spare_ && self->slots_[*self->spare_].page->crashed()) {
-        const auto broken = *std::exchange(self->spare_, std::nullopt);
-        self->tasks_.spawn("browser_page_end", clear(self, broken));
-        co_return;
-    }
     if (self->usable() && !self->spare_ && self->options_.idle.count() > 0) co_await make_spare(self);
 }
 

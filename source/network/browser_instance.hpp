@@ -44,6 +44,7 @@ private:
     static awaitable<> read(std::shared_ptr<instance> self);
     static awaitable<> watch(std::shared_ptr<instance> self);
     static awaitable<> accept(std::shared_ptr<instance> self, asio::ip::tcp::acceptor listener, std::size_t number);
+    awaitable<std::size_t> take_spare();
     awaitable<std::size_t> take_slot();
     awaitable<> make_page(std::size_t number);
     std::shared_ptr<browser_page> lease(std::size_t number);

@@ -64,9 +64,15 @@ awaitable<> browser_page::prepare()
 {
     json::object on;
     on["enabled"] = true;
+    json::object size;      // of what is seen; the window's own size holds its bars, too
+    size["width"] = 1280;
+    size["height"] = 800;
+    size["deviceScaleFactor"] = 1;
+    size["mobile"] = false;
     connection_->send(session_, "Inspector.enable", {});
+    connection_->send(session_, "Emulation.setDeviceMetricsOverride", std::move(size));
     connection_->send(session_, "Page.setLifecycleEventsEnabled", std::move(on));
-    co_await command("Page.enable", {});
+    co_await command("Page.enable", json::object());
 }
 
 awaitable<json::object> browser_page::command(std::string method, json::object params)
@@ -169,7 +175,7 @@ awaitable<> browser_page::settle(std::chrono::milliseconds longest)
 {
     co_await wait_until_loaded();
     constexpr const char* has_script = "function() { return document.querySelector('script,iframe,frame,[onload],meta[http-equiv]') !== null }";
-    const json::value busy = co_await evaluate(has_script, {});
+    const json::value busy = co_await evaluate(has_script, json::array());
     if (busy.is_bool() && !busy.get_bool() && !loading_) co_return;
     auto quiet = wait_until_quiet();
     try {
@@ -193,7 +199,7 @@ awaitable<> browser_page::settle_after_action()
     // A navigation that the action set off is announced before the second frame is drawn.
     constexpr const char* next_frames = "function() { return new Promise(done => { setTimeout(done, 100); "
                                         "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))) }) }";
-    co_await evaluate(next_frames, {});
+    co_await evaluate(next_frames, json::array());
     if (!loading_ && loader_ == before) co_return;
     co_await wait_until_stopped();
     co_await settle(after_action);

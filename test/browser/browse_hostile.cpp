@@ -1,0 +1,115 @@
+#include "test/browser/browser_support.hpp"
+
+#include <boost/asio/ip/udp.hpp>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+TEST_CASE("nothing that a page tries reaches an address that is not opened")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    origin& canary = s.canary;
+    asio::ip::udp::socket datagrams(s.io, {asio::ip::address_v4::loopback(), canary.port()});
+    const std::string there = canary.place();
+    s.web.on("/worker.js", send(answer("fetch('http://" + there + "/worker', {mode: 'no-cors'}).finally(() => self.postMessage && postMessage(1))",
+                                       "text/javascript")));
+    s.page("/", "<title>Tries</title><link rel=preconnect href='http://" + there + "'><link rel=dns-prefetch href='//" + there + "'>"
+                "<link rel=prefetch href='http://" + there + "/prefetch'><img src='http://" + there + "/img'>"
+                "<iframe src='http://" + there + "/iframe'></iframe><iframe src='file:///etc/passwd'></iframe><script>"
+                "const at = '" + there + "'; fetch('http://' + at + '/fetch', {mode: 'no-cors'}).catch(() => {});"
+                "fetch('http://localhost:' + at.split(':')[1] + '/name', {mode: 'no-cors'}).catch(() => {});"
+                "fetch('http://[::ffff:127.0.0.1]:' + at.split(':')[1] + '/six', {mode: 'no-cors'}).catch(() => {});"
+                "navigator.sendBeacon('http://' + at + '/beacon', 'x'); new WebSocket('ws://' + at + '/ws'); new EventSource('http://' + at + '/es');"
+                "new Worker('/worker.js'); navigator.serviceWorker?.register('/worker.js').catch(() => {});"
+                "try { const p = new RTCPeerConnection({iceServers: [{urls: ['stun:' + at, 'turn:' + at + '?transport=tcp'], username: 'a', credential: 'b'}]});"
+                "p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)) } catch {}"
+                "open('http://' + at + '/popup'); setTimeout(() => document.body.append('done'), 1500)</script><body>");
+    auto asked = s.to("/");
+    asked.actions.emplace_back();
+    asked.actions[0].time = std::chrono::milliseconds(2000);
+    const auto found = s.browse(asked);
+    INFO(found.error << found.content);
+    CHECK(found.success);
+    CHECK(has(found.content, "done"));
+    CHECK(has(found.notes, "WEB_ALLOWED_PRIVATE"));
+    CHECK(has(found.notes, "new window"));
+    CHECK(canary.connections == 0);
+    CHECK(datagrams.available() == 0);
+
+    s.page("/away", "<script>location = 'http://" + there + "/away'</script>");
+    const auto away = s.browse("/away");
+    CHECK_FALSE(away.success);
+    CHECK(has(away.error, "loopback"));
+    s.web.on("/redirect", send("HTTP/1.1 302 Found\r\nLocation: http://" + there + "/\r\nContent-Length: 0\r\n\r\n"));
+    CHECK(has(s.browse("/redirect").error, "loopback"));
+    CHECK(canary.connections == 0);
+}
+
+TEST_CASE("addresses that the browser must not open are refused before it sees them")
+{
+    browser_stage s;
+    for (const char* url : {"file:///etc/passwd", "chrome://version", "javascript:1", "data:text/html,x", "view-source:http://a/", "http://u:p@example.com/",
+                            "http://127.0.0.1:1/", "http://2130706433:8080/", "http://[::1]/", "no url", ""}) {
+        browse_request asked;
+        asked.url = url;
+        const auto found = s.browse(asked);
+        INFO(url << ": " << found.error);
+        CHECK_FALSE(found.success);
+        CHECK_FALSE(found.error.empty());
+    }
+    CHECK_FALSE(s.browser.state().running);
+    CHECK(s.web.connections == 0);
+}
+
+TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller is told")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.page("/", "<title>Dialogs</title><a id=l target=_blank href=/other>x</a><script>alert('one');"
+                "document.title = [confirm('two'), prompt('three')]</script>");
+    auto asked = s.to("/");
+    asked.actions = {action(page_action::kind::click, "#l")};
+    const auto found = s.browse(asked);
+    INFO(found.error);
+    CHECK(found.success);
+    CHECK(found.title == "false,");
+    CHECK(has(found.notes, "dialog (alert), which was dismissed: \"one\""));
+    CHECK(has(found.notes, "dialog (prompt)"));
+    CHECK(found.url == s.web.url("/"));
+    s.web.on("/file", send(answer("bytes", "application/octet-stream", "Content-Disposition: attachment; filename=a.bin\r\n")));
+    const auto file = s.browse("/file");
+    CHECK_FALSE(file.success);
+    CHECK(has(file.error, "downloads are refused"));
+}
+
+TEST_CASE("a page that never settles is cut at the timeout with what is there")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.browse("/");      // warm: the timeouts below are for pages
+    s.page("/spin", "<title>Spin</title>before<script>while (true);</script>");
+    s.web.on("/drip", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Drip</title>begun <p>", {}}, {step::kind::hang, {}, {}}});
+    s.web.on("/hang", {{step::kind::hang, {}, {}}});
+    for (const char* path : {"/spin", "/drip", "/hang"}) {
+        auto asked = s.to(path);
+        asked.timeout = 6;
+        const auto found = s.browse(asked);
+        INFO(path << ": " << found.error);
+        CHECK(found.timed_out);
+        const bool silent = std::string(path) == "/hang";
+        CHECK(found.success == !silent);
+        CHECK(has(silent ? found.error : found.content, silent ? "while connecting to" : "be"));
+        CHECK(found.duration < std::chrono::seconds(20));
+    }
+    auto asked = s.to("/wait");
+    s.page("/wait", "shown");
+    asked.wait_for = "#never";
+    asked.timeout = 3;
+    const auto never = s.browse(asked);
+    CHECK_FALSE(never.success);
+    CHECK(has(never.error, "#never"));
+    CHECK(never.content == "shown");
+    asked.wait_for = "p[";
+    CHECK(has(s.browse(asked).error, "not a valid CSS selector"));
+}

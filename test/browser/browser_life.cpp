@@ -1,0 +1,165 @@
+#include "test/browser/browser_support.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <signal.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <set>
+#include <sstream>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+std::string text_of(const std::string& path)
+{
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void add_descendants(int pid, std::set<int>& found)
+{
+    std::istringstream children(text_of("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children"));
+    for (int child; children >> child;)
+        if (found.insert(child).second) add_descendants(child, found);
+}
+
+std::set<int> descendants(int pid)
+{
+    std::set<int> found{pid};
+    add_descendants(pid, found);
+    return found;
+}
+
+// Without what has ended and only waits to be collected.
+bool lives(int pid)
+{
+    const std::string status = text_of("/proc/" + std::to_string(pid) + "/stat");
+    const auto end = status.rfind(')');
+    return end != std::string::npos && end + 2 < status.size() && status[end + 2] != 'Z';
+}
+
+bool any_lives(const std::set<int>& all)
+{
+    return std::any_of(all.begin(), all.end(), lives);
+}
+
+int renderer_among(const std::set<int>& all)
+{
+    for (const int pid : all)
+        if (has(text_of("/proc/" + std::to_string(pid) + "/cmdline"), "--type=renderer")) return pid;
+    return -1;
+}
+
+bool comes_true(asio::io_context& io, const std::function<bool()>& fact)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    io.restart();
+    while (!fact() && std::chrono::steady_clock::now() < end) {
+        io.restart();
+        io.run_one_for(std::chrono::milliseconds(20));
+    }
+    return fact();
+}
+
+}  // namespace
+
+TEST_CASE("the browser stays warm, runs as nobody of the server's, and nothing of it is left when it stops")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    CHECK_FALSE(s.browser.state().running);
+    s.page("/", "warm");
+    CHECK(s.browse("/").content == "warm");
+    const auto first = s.browser.state();
+    CHECK(s.browse("/").content == "warm");
+    CHECK(s.browser.state().pid == first.pid);
+    const auto family = descendants(first.pid);
+    CHECK(family.size() > 4);
+    for (const int pid : family) {
+        const auto status = text_of("/proc/" + std::to_string(pid) + "/status");
+        if (::geteuid() == 0 && pid != first.pid) CHECK_FALSE(has(status, "Uid:\t0\t"));
+    }
+    run_coroutine(s.io, s.browser.stop(), patience);
+    CHECK(comes_true(s.io, [&] { return !any_lives(family); }));
+    CHECK(s.browse("/").content == "warm");
+}
+
+TEST_CASE("a browser that was killed is started again with the next page, a page that crashes ends its call at once")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.page("/", "fine");
+    CHECK(s.browse("/").success);
+    ::kill(s.browser.state().pid, SIGKILL);
+    CHECK(comes_true(s.io, [&] { return !s.browser.state().running; }));
+    CHECK(s.browse("/").content == "fine");
+
+    auto asked = s.to("/");
+    asked.wait_for = "#never";
+    std::optional<browse_result> found;
+    task_group tasks(s.io.get_executor());
+    const auto one = [](browser_stage* stage, browse_request what, std::optional<browse_result>* into) -> awaitable<> {
+        auto result = co_await stage->start(std::move(what));
+        *into = std::move(result);
+    };
+    const auto requests = s.web.requests.size();
+    tasks.spawn("browse", one(&s, asked, &found));
+    CHECK(comes_true(s.io, [&] { return s.web.requests.size() > requests && has(s.progress.all(), "waiting for \"#never\""); }));
+    const auto family = descendants(s.browser.state().pid);
+    for (int pid = renderer_among(family); pid > 0 && lives(pid); pid = renderer_among(descendants(s.browser.state().pid))) ::kill(pid, SIGKILL);
+    CHECK(comes_true(s.io, [&] { return found.has_value(); }));
+    REQUIRE(found);
+    CHECK(has(found->error, "crashed"));
+    const auto next = s.browse("/");
+    INFO(next.error);
+    CHECK(next.content == "fine");
+}
+
+TEST_CASE("an idle browser ends by itself")
+{
+    if (!browser_is_installed()) return;
+    settings chosen;
+    chosen.web_browser_idle_timeout = std::chrono::milliseconds(0);
+    browser_stage s(chosen);
+    s.page("/", "once");
+    CHECK(s.browse("/").content == "once");
+    CHECK(comes_true(s.io, [&] { return !s.browser.state().running; }));
+    CHECK(s.browse("/").content == "once");
+}
+
+TEST_CASE("a page that takes too much memory is ended, others go on")
+{
+    if (!browser_is_installed()) return;
+    settings chosen;
+    chosen.web_browser_memory_limit = 512ull << 20;
+    browser_stage s(chosen);
+    s.page("/", "small");
+    s.page("/big", "<script>const all = []; const more = () => { for (let i = 0; i < 16; i++) all.push(new Uint8Array(1 << 20).fill(i + 1));"
+                   "setTimeout(more) }; more()</script>");
+    CHECK(s.browse("/").content == "small");
+    const auto big = s.browse("/big");
+    INFO(big.content);
+    CHECK_FALSE(big.success);
+    CHECK(has(big.error, "memory"));
+    CHECK(s.browse("/").content == "small");
+}
+
+TEST_CASE("without Chromium the error names the package")
+{
+    settings chosen;
+    chosen.web_browser_path = "/nowhere/chromium";
+    browser_stage s(chosen);
+    const auto found = s.browse("/");
+    CHECK_FALSE(found.success);
+    CHECK(has(found.error, "package chromium"));
+    CHECK(s.web.connections == 0);
+}

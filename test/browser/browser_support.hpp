@@ -1,0 +1,92 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "managers/web_browser.hpp"
+#include "managers/web_browser_setup.hpp"
+#include "test/managers/run_support.hpp"
+#include "test/network/origin.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace cmcp::test {
+
+inline constexpr auto patience = std::chrono::seconds(100);     // a busy machine starts a browser in many seconds
+
+/// A real Chromium over a guard that lets it reach one web server on loopback.
+struct browser_stage {
+    explicit browser_stage(settings given = {}, asio::ssl::context* tls = nullptr)
+        : web(io, tls), chosen(with_web(std::move(given), web)),
+          guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(chosen))),
+          browser(io.get_executor(), chosen, guard)
+    {
+    }
+    ~browser_stage() { run_coroutine(io, browser.stop(), patience); }
+
+    static settings with_web(settings chosen, const origin& web)
+    {
+        chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+        chosen.web_allowed_private.push_back(web.place());
+        if (chosen.web_timeout_default == settings().web_timeout_default) chosen.web_timeout_default = std::chrono::seconds(60);
+        return chosen;
+    }
+
+    void page(const std::string& path, std::string html) { web.on(path, send(answer(std::move(html)))); }
+
+    browse_request to(const std::string& path) const
+    {
+        browse_request asked;
+        asked.url = web.url(path);
+        asked.format = "text";
+        return asked;
+    }
+    awaitable<browse_result> start(browse_request asked)
+    {
+        caller nobody;
+        auto result = co_await browser.browse(std::move(nobody), progress, std::move(asked));
+        co_return result;
+    }
+    browse_result browse(browse_request asked) { return run_coroutine(io, start(std::move(asked)), patience); }
+    browse_result browse(const std::string& path) { return browse(to(path)); }
+
+    asio::io_context io;
+    origin web;
+    origin canary{io};          ///< another, which must not be reached
+    settings chosen;
+    egress_guard guard;
+    recording_io progress{io.get_executor()};
+    web_browser browser;
+};
+
+inline page_action action(page_action::kind what, std::string selector, std::string text = {})
+{
+    page_action made;
+    made.what = what;
+    made.selector = std::move(selector);
+    made.text = made.key = std::move(text);
+    return made;
+}
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+inline bool has(const std::vector<std::string>& notes, const std::string& part)
+{
+    for (const auto& note : notes)
+        if (has(note, part)) return true;
+    return false;
+}
+
+/// False, and says so in a way that ctest knows, where there is no Chromium to test with.
+inline bool browser_is_installed()
+{
+    if (!find_browser_program(settings()).empty()) return true;
+    std::cout << "not tested: the package chromium is not installed\n";
+    return false;
+}
+
+}  // namespace cmcp::test
