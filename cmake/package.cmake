@@ -29,3 +29,15 @@ set(CPACK_CMCP_SOURCE ${CMAKE_SOURCE_DIR})
 set(CPACK_CMCP_MADE ${made_folder})
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/debian_layout.cmake)
 include(CPack)
+
+# The bundle for desktop clients: cmake --preset release -B build/bundle -DCMCP_STATIC=ON && cmake --build build/bundle --target mcpb
+set(bundle ${CMAKE_BINARY_DIR}/mcpb)
+add_custom_target(mcpb
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${bundle}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${bundle}/server/bin ${bundle}/server/libexec/container-mcp
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/container/mcpb/manifest.json ${CMAKE_SOURCE_DIR}/LICENSE ${bundle}
+    COMMAND ${CMAKE_STRIP} -o ${bundle}/server/bin/container-mcp $<TARGET_FILE:container-mcp>
+    COMMAND ${CMAKE_STRIP} -o ${bundle}/server/libexec/container-mcp/container-mcp-launcher $<TARGET_FILE:container-mcp-launcher>
+    COMMAND ${CMAKE_COMMAND} -E chdir ${bundle} ${CMAKE_COMMAND} -E tar cf ${CMAKE_BINARY_DIR}/container-mcp-${PROJECT_VERSION}.mcpb
+            --format=zip manifest.json LICENSE server
+    DEPENDS container-mcp container-mcp-launcher VERBATIM)
