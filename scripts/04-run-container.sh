@@ -23,7 +23,7 @@ is left alone; otherwise it is replaced. The workspaces in volume/sandbox stay.
   -- FLAG…       further flags of `podman run` or `docker run`
 
 The container has no capabilities, no new privileges, a read-only root, its own system call profile
-(container/seccomp.json) and, where it is loaded, its AppArmor profile. It is not privileged.
+(container/seccomp.json). It is not privileged. CONTAINER_MCP_APPARMOR names an AppArmor profile that lets it mount.
 CONTAINER_ENGINE, CONTAINER_MCP_IMAGE, CONTAINER_MCP_NAME and CONTAINER_MCP_VOLUMES choose others.
 TEXT
         exit 0 ;;
@@ -48,12 +48,7 @@ unmask_flag() {
 apparmor_flag() {
     [ "$(cat /sys/module/apparmor/parameters/enabled 2>/dev/null)" = Y ] || return 0
     if rootless_engine && [ "$kind" = podman ]; then return 0; fi    # it applies no profile
-    if apparmor_profile_loaded container-mcp; then
-        echo apparmor=container-mcp
-    else
-        say "the AppArmor profile container-mcp is not loaded (scripts/01-init.sh as root does it): going without one"
-        echo apparmor=unconfined
-    fi
+    echo "apparmor=${CONTAINER_MCP_APPARMOR:-unconfined}"
 }
 
 collect_flags() {
