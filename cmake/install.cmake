@@ -16,6 +16,14 @@ foreach(text container-mcp.1 custom.env completion.bash completion.zsh completio
 endforeach()
 add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
+# What `cmake --install` and CPack take, without the tests.
+add_custom_target(package_contents DEPENDS package_texts)
+foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-browser)
+    if(TARGET ${program})
+        add_dependencies(package_contents ${program})
+    endif()
+endforeach()
+
 set(shared_folder ${CMAKE_INSTALL_DATADIR}/container-mcp)
 install(FILES ${made_folder}/container-mcp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${made_folder}/completion.bash RENAME container-mcp
