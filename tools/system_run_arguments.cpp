@@ -23,7 +23,8 @@ json::object run_input_schema(std::string_view source, std::string_view descript
         {{source, schema::string(description)},
          {"working_dir", schema::string("Folder to start in: relative to the workspace, or absolute inside the sandbox")},
          {"timeout", timeout_schema()},
-         {"max_output", schema::integer("Bytes of each stream in the answer; of more, head and tail are kept", 0, highest)}},
+         {"max_output", schema::integer("Bytes of each stream in the answer; of more, head and tail are kept", 0, highest)},
+         {"run_in_background", schema::boolean("Answer at once with a job_id and let it run on; job_poll gives output and result", false)}},
         {source});
 }
 
@@ -55,6 +56,7 @@ run_options read_run_options(const json::object& arguments, std::string request_
     if (const json::value* timeout = arguments.if_contains("timeout")) options.timeout = timeout->to_number<double>();
     if (const json::value* most = arguments.if_contains("max_output"))
         options.max_output = static_cast<std::size_t>(most->to_number<double>());
+    if (const json::value* background = arguments.if_contains("run_in_background")) options.background = background->as_bool();
     options.label = std::move(request_id);
     return options;
 }

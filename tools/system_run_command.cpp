@@ -27,6 +27,7 @@ tool_definition define()
                                         {"stdout", "stderr", "exit_code", "success"});
     add_run_output_schema(made.output_schema);
     made.tasks = task_use::may;
+    add_job_schema(made.output_schema);
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }
@@ -46,13 +47,15 @@ tool_result make_result(run_outcome outcome)
 
 }  // namespace
 
-system_run_command::system_run_command(bash_manager& runs) : runs_(runs), definition_(define()) {}
+system_run_command::system_run_command(bash_manager& runs, job_manager* jobs) : sandbox_run_tool(define(), jobs), runs_(runs) {}
 
-awaitable<tool_result> system_run_command::call(tool_context& context, json::object arguments)
+new_job system_run_command::describe(const caller&, const json::object& arguments) { return {{}, "system_run_command", read_string(arguments, "command")}; }
+
+awaitable<tool_result> system_run_command::run(caller who, request_io& io, std::string label, json::object arguments)
 {
     std::string command = read_string(arguments, "command");
-    run_options options = read_run_options(arguments, context.request_id);
-    auto outcome = co_await runs_.run(context.who, context.io, std::move(command), std::move(options));
+    run_options options = read_run_options(arguments, std::move(label));
+    auto outcome = co_await runs_.run(std::move(who), io, std::move(command), std::move(options));
     co_return make_result(std::move(outcome));
 }
 

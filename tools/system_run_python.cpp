@@ -30,6 +30,7 @@ tool_definition define()
     made.tasks = task_use::may;
     made.output_schema.at("properties").as_object()["prepared"] =
         schema::boolean("The run was a clone of an interpreter that was already loaded");
+    add_job_schema(made.output_schema);
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }
@@ -66,13 +67,15 @@ tool_result make_result(run_outcome outcome)
 
 }  // namespace
 
-system_run_python::system_run_python(python_manager& runs) : runs_(runs), definition_(define()) {}
+system_run_python::system_run_python(python_manager& runs, job_manager* jobs) : sandbox_run_tool(define(), jobs), runs_(runs) {}
 
-awaitable<tool_result> system_run_python::call(tool_context& context, json::object arguments)
+new_job system_run_python::describe(const caller&, const json::object& arguments) { return {{}, "system_run_python", read_string(arguments, "code")}; }
+
+awaitable<tool_result> system_run_python::run(caller who, request_io& io, std::string label, json::object arguments)
 {
     std::string code = read_string(arguments, "code");
-    run_options options = read_run_options(arguments, context.request_id);
-    auto outcome = co_await runs_.run(context.who, context.io, std::move(code), std::move(options));
+    run_options options = read_run_options(arguments, std::move(label));
+    auto outcome = co_await runs_.run(std::move(who), io, std::move(code), std::move(options));
     co_return make_result(std::move(outcome));
 }
 

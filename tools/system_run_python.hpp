@@ -1,21 +1,21 @@
 #pragma once
 
 #include "managers/python_manager.hpp"
-#include "mcp/tool.hpp"
+#include "tools/sandbox_tool.hpp"
 
 namespace cmcp {
 
 /// Runs Python code in the sandbox.
-class system_run_python final : public tool {
+class system_run_python final : public sandbox_run_tool {
 public:
-    explicit system_run_python(python_manager& runs);     ///< `runs` must outlive this
-
-    const tool_definition& definition() const override { return definition_; }
-    awaitable<tool_result> call(tool_context& context, json::object arguments) override;
+    /// `runs` and `jobs` must outlive this; `jobs` null: no runs in the background.
+    system_run_python(python_manager& runs, job_manager* jobs);
 
 private:
+    new_job describe(const caller& who, const json::object& arguments) override;
+    awaitable<tool_result> run(caller who, request_io& io, std::string label, json::object arguments) override;
+
     python_manager& runs_;
-    tool_definition definition_;
 };
 
 }  // namespace cmcp

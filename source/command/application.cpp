@@ -3,6 +3,8 @@
 #include "log/log.hpp"
 #include "managers/web_browser.hpp"
 #include "network/browser_process.hpp"
+#include "managers/sandbox_files.hpp"
+#include "managers/sandbox_manager.hpp"
 #include "tools/register_tools.hpp"
 
 namespace cmcp::command {
@@ -27,8 +29,9 @@ server_identity identity()
     who.version = CMCP_VERSION;
     who.instructions =
         "Runs bash commands (system_run_command) and Python (system_run_python) in a sandbox without network, and works on "
-        "files (file_*). All of them share one workspace: a relative path means the same file everywhere. Results say in "
-        "`cause` why a run ended; system_info tells the limits.";
+        "files (file_*). All of them share one workspace: a relative path means the same file everywhere. Sandboxes with files "
+        "and packages of their own last until they are deleted (create_sandbox, execute_python_code, …); run_in_background makes "
+        "a run a job (job_poll). Results say in `cause` why a run ended; system_info tells the limits.";
     return who;
 }
 
@@ -77,6 +80,16 @@ awaitable<> application::prepare()
     register_tools(core_.tools(), *managers_, chosen_);
     register_resources(core_, *managers_);
     if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
+    co_await managers_->start();
+}
+
+awaitable<> application::stop() { co_await managers_->stop(); }
+
+file_gateway* application::files() { return managers_->sandbox_files_.get(); }
+
+void application::set_public_url(std::string url)
+{
+    if (managers_->sandboxes) managers_->sandboxes->set_public_url(std::move(url));
 }
 
 sandbox::layers application::layers() const

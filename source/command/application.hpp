@@ -2,6 +2,7 @@
 
 #include "command/sandbox_start.hpp"
 #include "managers/managers.hpp"
+#include "mcp/file_gateway.hpp"
 #include "mcp/server_core.hpp"
 
 #include <memory>
@@ -18,8 +19,13 @@ public:
     /// Probes the sandbox and offers the tools; throws config_error when a required layer is missing.
     awaitable<> prepare();
 
+    /// Ends what runs by itself (jobs, the care for sandboxes); to be awaited before the destruction.
+    awaitable<> stop();
+
     server_core& core() { return core_; }
     sandbox::layers layers() const;   ///< the zygote's as it is now, the others as they were found at the start
+    file_gateway* files();                  ///< null when sandboxes are not offered
+    void set_public_url(std::string url);   ///< for links to files
 
 private:
     const settings& chosen_;

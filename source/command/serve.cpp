@@ -44,13 +44,16 @@ awaitable<> serve_http(asio::io_context& io, const settings& chosen, started_san
     stop_signals signals(io.get_executor());
     application app(io.get_executor(), chosen, std::move(started));
     co_await app.prepare();
-    http_server server(io, chosen, app.core(), [&app]() -> json::value { return layers_json(app.layers()); });
+    http_server server(io, chosen, app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
+                       app.files());
     server.start();
+    app.set_public_url(url_of(server.local_endpoint()));
     log_address(server.local_endpoint(), chosen);
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
     co_await server.stop();
     co_await app.core().tasks_ended(time_to_end);
+    co_await app.stop();
     log::info("stopped");
 }
 

@@ -26,6 +26,7 @@ awaitable<> serve_one(asio::any_io_executor executor, const settings& chosen, st
     while (!idle) idle = co_await serving.wait_idle(one_day);
     signals.on_first({});
     co_await app.core().tasks_ended(time_to_end);
+    co_await app.stop();
     log::info("stopped");
 }
 

@@ -105,11 +105,31 @@ std::vector<setting> tool_rows()
         row("TOOLS_ENABLE_SYSTEM", flag(&s::enable_system), "offer the system_* tools"),
         row("TOOLS_ENABLE_FILE", flag(&s::enable_file), "offer the file_* tools"),
         row("TOOLS_ENABLE_WEB", flag(&s::enable_web), "offer the web_* tools"),
-        row("TOOLS_ENABLE_SANDBOX", flag(&s::enable_sandbox), "reserved for tools that keep sandboxes"),
-        row("SANDBOX_DEFAULT_IMAGE", text(&s::sandbox_default_image), "reserved for sandboxes that are kept", "docker.default_image"),
-        row("SANDBOX_OPEN_MOUNT_DIRECTORY", flag(&s::sandbox_open_mount), "reserved for sandboxes that are kept", "docker.open_mount_directory"),
-        row("SANDBOX_WORK_DIR", absolute(&s::sandbox_work_dir), "reserved for sandboxes that are kept", "docker.container_work_dir"),
-        row("PYPI_INDEX_URL", url(&s::pypi_index_url), "reserved for installing packages", "mirror.pypi_index_url"),
+        row("TOOLS_ENABLE_SANDBOX", flag(&s::enable_sandbox), "offer the tools of sandboxes that last, and jobs"),
+    };
+}
+
+std::vector<setting> lasting_rows()
+{
+    return {
+        row("SANDBOX_DEFAULT_IMAGE", text(&s::sandbox_default_image), "image of a sandbox made without one; empty: native", "docker.default_image"),
+        row("SANDBOX_IMAGES", list(&s::sandbox_images), "images that may be asked for; * for any"),
+        row("SANDBOX_OPEN_MOUNT_DIRECTORY", flag(&s::sandbox_open_mount), "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory"),
+        row("SANDBOX_WORK_DIR", absolute(&s::sandbox_work_dir), "working folder inside a sandbox", "docker.container_work_dir"),
+        row("SANDBOX_NODE", text(&s::sandbox_node, 32), "this machine's name in handles; empty: its host name"),
+        row("SANDBOX_IDLE_TIMEOUT", seconds(&s::sandbox_idle_timeout, 1s, 365 * day), "an unused sandbox is stopped after so many seconds"),
+        row("SANDBOX_TTL", seconds(&s::sandbox_ttl, 1s, 3650 * day), "an unused sandbox is deleted after so many seconds"),
+        row("SANDBOX_MAX_PER_CALLER", number(&s::sandbox_max_per_caller, 1, many), "sandboxes of one caller"),
+        row("SANDBOX_DISK_QUOTA", number(&s::sandbox_disk_quota, 1, terabyte, mib), "disk of one caller's sandboxes together, MiB"),
+        row("SANDBOX_UPLOAD_FOLDER", path(&s::sandbox_upload_folder, false), "folder that local_file_path is taken from; empty: none"),
+        row("SANDBOX_JOB_TIMEOUT", seconds(&s::job_timeout_max, 1s, 365 * day), "time of a run in the background, default and maximum, seconds"),
+        row("SANDBOX_JOBS_PER_CALLER", number(&s::jobs_per_caller, 1, 10'000), "runs of one caller in the background at once"),
+        row("SANDBOX_KERNEL_MEMORY", number(&s::kernel_memory_limit, 32, terabyte, mib), "memory of a Python kernel, MiB"),
+        row("SANDBOX_INSTALL_TIMEOUT", seconds(&s::install_timeout, 1s, day), "time of an installation of packages, seconds"),
+        row("PYPI_INDEX_URL", url(&s::pypi_index_url), "where packages are installed from", "mirror.pypi_index_url"),
+        row("PYPI_HOSTS", list(&s::pypi_hosts), "further hosts that the index takes packages from"),
+        row("PYPI_ALLOW_SOURCE", flag(&s::pypi_allow_source), "install packages that must be built, too, not only wheels"),
+        row("MCP_PUBLIC_URL", text(&s::public_url), "how clients reach this server, for download links; empty: the address it listens on"),
     };
 }
 
@@ -156,7 +176,7 @@ const std::vector<setting>& setting_table()
 {
     static const std::vector<setting> table = [] {
         std::vector<setting> all = server_rows();
-        for (auto* part : {&limit_rows, &sandbox_rows, &tool_rows, &web_rows}) {
+        for (auto* part : {&limit_rows, &sandbox_rows, &tool_rows, &web_rows, &lasting_rows}) {
             for (auto& entry : part()) all.push_back(std::move(entry));
         }
         return all;

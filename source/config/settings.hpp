@@ -103,11 +103,25 @@ struct settings {
     std::chrono::milliseconds web_browser_idle_timeout{300'000};  // WEB_BROWSER_IDLE_TIMEOUT (s); 0: ends after each page
     std::chrono::milliseconds web_browser_timeout_max{120'000};   // WEB_BROWSER_TIMEOUT_MAX (s)
 
-    // what lasting sandboxes will go by; read and checked, not used yet
-    std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: the programs of this machine
+    // sandboxes that last
+    std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: native
+    std::vector<std::string> sandbox_images{"native", "alpine:latest", "python-sandbox:latest", "python:3.12-alpine", "node:20-slim"};  // SANDBOX_IMAGES
     bool sandbox_open_mount = false;                        // SANDBOX_OPEN_MOUNT_DIRECTORY
     std::string sandbox_work_dir = "/app/results";          // SANDBOX_WORK_DIR: working folder inside a lasting sandbox
+    std::string sandbox_node;                               // SANDBOX_NODE: part of every handle; empty: the machine's name
+    std::chrono::milliseconds sandbox_idle_timeout{1'800'000};  // SANDBOX_IDLE_TIMEOUT (s)
+    std::chrono::milliseconds sandbox_ttl{30ll * 24 * 3'600'000};  // SANDBOX_TTL (s) since its last use
+    std::size_t sandbox_max_per_caller = 1'000;             // SANDBOX_MAX_PER_CALLER
+    std::uint64_t sandbox_disk_quota = 10ull << 30;         // SANDBOX_DISK_QUOTA (MiB) of a caller, all sandboxes together
+    std::filesystem::path sandbox_upload_folder;            // SANDBOX_UPLOAD_FOLDER: where local_file_path may point; empty: nowhere
+    std::chrono::milliseconds job_timeout_max{3'600'000};   // SANDBOX_JOB_TIMEOUT (s): default and most for a run in the background
+    std::size_t jobs_per_caller = 32;                       // SANDBOX_JOBS_PER_CALLER at once; as many ended ones × 4 are kept
+    std::uint64_t kernel_memory_limit = 512ull << 20;       // SANDBOX_KERNEL_MEMORY (MiB) of a Python kernel
+    std::string public_url;                                 // MCP_PUBLIC_URL: how clients reach this server, for download links
     std::string pypi_index_url = "https://pypi.org/simple"; // PYPI_INDEX_URL: where packages come from
+    std::vector<std::string> pypi_hosts{"files.pythonhosted.org"};  // PYPI_HOSTS: further hosts that the index sends to
+    bool pypi_allow_source = false;                         // PYPI_ALLOW_SOURCE: packages that are built, not only wheels
+    std::chrono::milliseconds install_timeout{300'000};     // SANDBOX_INSTALL_TIMEOUT (s)
 
     // tools on offer
     bool enable_system = true;                              // TOOLS_ENABLE_SYSTEM

@@ -1,5 +1,6 @@
 #include "http/connection.hpp"
 
+#include "http/body_stream.hpp"
 #include "http/request_reader.hpp"
 #include "log/log.hpp"
 
@@ -64,7 +65,8 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
         auto nothing = may_be_nothing ? shared.routes.refuse(asked) : std::nullopt;
         return nothing ? nothing : refused;
     };
-    request_reader reader(*peer, context->chosen, admit);
+    auto streams = [&shared = *context](const http_request& asked) { return shared.routes.streams(asked); };
+    request_reader reader(*peer, context->chosen, admit, streams);
     for (bool go_on = true; go_on;) {
         http_request asked;
         http_reply refusal;
@@ -82,6 +84,8 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
             co_await x.reply(std::move(refusal));
         else
             co_await context->routes.serve(x);
+        // What is left of a body would be taken for the next request.
+        if (asked.stream && !asked.stream->complete()) x.close_after();
         peer->unwatch();
         log_access(asked, x.status(), number, began);
         go_on = x.can_go_on() && !context->stopping;

@@ -1,5 +1,6 @@
 #include "http/exchange.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -49,6 +50,25 @@ awaitable<bool> exchange::end_stream()
     streaming_ = false;
     if (!chunked()) co_return true;
     auto sent = co_await peer_.write("0\r\n\r\n");
+    co_return sent;
+}
+
+awaitable<bool> exchange::begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length)
+{
+    status_ = status;
+    owed_ = request_.method == "HEAD" ? 0 : length;
+    extra.insert(extra.end(), shared_.begin(), shared_.end());
+    const auto framing = "Content-Length: " + std::to_string(length) + "\r\n";
+    const auto head = reply_head(status, extra, content_type, framing, !close_);
+    auto sent = co_await peer_.write(head);
+    co_return sent;
+}
+
+awaitable<bool> exchange::write_body(std::string_view data)
+{
+    const auto piece = data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(owed_, data.size())));
+    auto sent = co_await peer_.write(piece);
+    owed_ -= sent ? piece.size() : 0;
     co_return sent;
 }
 

@@ -4,6 +4,7 @@
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ public:
     awaitable<bool> write_chunk(std::string_view data);
     awaitable<bool> end_stream();
 
+    /// An answer whose length is known and whose body comes piece by piece: exactly `length` bytes by write_body().
+    awaitable<bool> begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length);
+    awaitable<bool> write_body(std::string_view data);
+
     /// Frees what only the reading of requests needs: a stream may last for hours.
     void settle_as_stream();
 
@@ -38,7 +43,7 @@ public:
 
     int status() const { return status_; }              ///< sent; 0: nothing yet
     bool streaming() const { return streaming_; }
-    bool can_go_on() const { return !close_ && !streaming_ && status_ != 0 && !peer_.gone(); }
+    bool can_go_on() const { return !close_ && !streaming_ && owed_ == 0 && status_ != 0 && !peer_.gone(); }
     void close_after() { close_ = true; }
 
 private:
@@ -51,6 +56,7 @@ private:
     int status_ = 0;
     bool streaming_ = false;
     bool close_ = false;
+    std::uint64_t owed_ = 0;            // of a sized answer
 };
 
 }  // namespace cmcp

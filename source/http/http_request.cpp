@@ -15,6 +15,8 @@ int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+}  // namespace
+
 std::string percent_decoded(std::string_view text)
 {
     std::string out;
@@ -28,8 +30,6 @@ std::string percent_decoded(std::string_view text)
     }
     return out;
 }
-
-}  // namespace
 
 std::string lower_case(std::string_view text)
 {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,8 @@
 #include <vector>
 
 namespace cmcp {
+
+class body_stream;
 
 /// One request as the routes see it: parsed, within the limits, admitted by the guard.
 struct http_request {
@@ -19,6 +22,7 @@ struct http_request {
     std::string body;
     std::string principal;              ///< who authenticated; empty: no authentication is configured
     std::string address;                ///< of the peer, without the port
+    std::shared_ptr<body_stream> stream;        ///< in place of `body`, where the route reads it piece by piece
 
     /// The first field of this (lower case) name.
     std::optional<std::string> header(std::string_view name) const;
@@ -28,6 +32,7 @@ struct http_request {
     std::optional<std::string> parameter(std::string_view name) const;
 };
 
+std::string percent_decoded(std::string_view text);
 std::string lower_case(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 

@@ -6,12 +6,15 @@
 #include "http/listener.hpp"
 #include "log/log.hpp"
 #include "transport/http_sse.hpp"
+#include "transport/rest_files.hpp"
+#include "transport/rest_tools.hpp"
 #include "transport/session_store.hpp"
 #include "transport/streamable_http.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace cmcp {
 
@@ -48,15 +51,18 @@ awaitable<> sweep_sessions(session_store& sessions, milliseconds every)
 }  // namespace
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
-    implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told)
+    implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told,
+                   file_gateway* gateway)
         : chosen(given), core(served), layers(std::move(told)), guard(chosen), listens(io, chosen.host, chosen.port),
           sessions(io.get_executor(), chosen), housekeeping(io.get_executor()), requests(io.get_executor()),
           connections(io.get_executor()), streamable(core, chosen, sessions, requests),
-          sse(core, chosen, sessions, requests),
+          sse(core, chosen, sessions, requests), rest(core, chosen),
           context{chosen, guard, routes}
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);
+        rest.add_routes(routes);
+        if (gateway != nullptr) files.emplace(*gateway).add_routes(routes);
         add_health_route(routes, [this] { return details(); });
     }
 
@@ -89,12 +95,14 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     task_group connections;
     streamable_http streamable;
     http_sse sse;
+    rest_tools rest;
+    std::optional<rest_files> files;
     connection_context context;
 };
 
 http_server::http_server(asio::io_context& io, const settings& chosen, server_core& core,
-                         std::function<json::value()> layers)
-    : self_(std::make_shared<implementation>(io, chosen, core, std::move(layers)))
+                         std::function<json::value()> layers, file_gateway* files)
+    : self_(std::make_shared<implementation>(io, chosen, core, std::move(layers), files))
 {
 }
 

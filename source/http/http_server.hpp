@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "config/settings.hpp"
+#include "mcp/file_gateway.hpp"
 #include "mcp/server_core.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -11,12 +12,14 @@
 
 namespace cmcp {
 
-/// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages and /healthz.
+/// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST and /healthz.
 class http_server {
 public:
     /// Binds and listens at once; throws std::runtime_error with a sentence (address in use: by what setting it moves).
     /// `layers` fills the verbose part of /healthz.
-    http_server(asio::io_context& io, const settings& chosen, server_core& core, std::function<json::value()> layers);
+    /// `files`: for /sandbox/file; null: there is no such route. All must outlive the server.
+    http_server(asio::io_context& io, const settings& chosen, server_core& core, std::function<json::value()> layers,
+                file_gateway* files = nullptr);
     ~http_server();
 
     asio::ip::tcp::endpoint local_endpoint() const;

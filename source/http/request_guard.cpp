@@ -113,7 +113,9 @@ std::optional<http_reply> request_guard::check_media(const http_request& asked) 
     auto coding = asked.header("content-encoding");
     if (coding && !equal_ignoring_case(*coding, "identity"))
         return error_reply(415, "Send the body without Content-Encoding.");
-    if (asked.method != "POST") return std::nullopt;
+    if (asked.method != "POST" || asked.path == "/sandbox/file") return std::nullopt;
+    const bool has_body = asked.header("transfer-encoding") || asked.header("content-length").value_or("0") != "0";
+    if (!has_body && asked.path.starts_with("/mcp/tools/")) return std::nullopt;
     if (asked.count("content-type") != 1 || !is_json(*asked.header("content-type")))
         return error_reply(415, "Send the body with Content-Type: application/json.");
     return std::nullopt;
@@ -123,6 +125,7 @@ std::optional<http_reply> request_guard::authenticate(http_request& asked) const
 {
     if (chosen_.auth_tokens.empty()) return std::nullopt;
     if (asked.path == "/healthz" && asked.query.empty()) return std::nullopt;
+    if (asked.path == "/docs" && asked.method != "POST") return std::nullopt;     // a page without a secret, with a field for the token
     auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string();
     bool bearer = given.size() > 7 && equal_ignoring_case(given.substr(0, 7), "Bearer ");
     auto token = bearer ? given.substr(7) : std::string();
@@ -148,7 +151,7 @@ http_reply request_guard::preflight(const http_request& asked) const
     reply.with("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
                "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
-               "last-event-id" + mirrored_parameters(asked.header("access-control-request-headers").value_or("")));
+               "last-event-id, range, if-range, if-none-match" + mirrored_parameters(asked.header("access-control-request-headers").value_or("")));
     reply.with("Access-Control-Max-Age", "600");
     return reply;
 }
@@ -158,7 +161,7 @@ void request_guard::share_with_origin(const http_request& asked, http_reply& rep
     auto origin = asked.header("origin");
     if (!origin || !origin_allowed(*origin)) return;
     reply.with("Access-Control-Allow-Origin", *origin);
-    reply.with("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate");
+    reply.with("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
     reply.with("Vary", "Origin");
 }
 

@@ -5,6 +5,8 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include <utility>
+
 namespace cmcp {
 
 namespace http = boost::beast::http;
@@ -42,11 +44,13 @@ bool over_limit(error_code error)
 
 }  // namespace
 
-request_parser::request_parser(std::size_t max_header, std::size_t max_body) : self_(std::make_unique<implementation>())
+request_parser::request_parser(std::size_t max_header) : self_(std::make_unique<implementation>())
 {
     self_->beast.header_limit(static_cast<std::uint32_t>(max_header + 16));
-    self_->beast.body_limit(max_body);
+    self_->beast.body_limit(boost::none);
 }
+
+request_parser::request_parser(request_parser&&) noexcept = default;
 
 request_parser::~request_parser() = default;
 
@@ -64,6 +68,12 @@ request_parser::state request_parser::put_header(std::string_view header, http_r
     return beast.is_done() ? state::done : state::more;
 }
 
+bool request_parser::limit_body(std::size_t max_body)
+{
+    self_->beast.body_limit(max_body);
+    return announced() <= max_body;
+}
+
 request_parser::state request_parser::put_body(std::string_view bytes, std::size_t& used)
 {
     error_code error;
@@ -78,6 +88,6 @@ std::uint64_t request_parser::announced() const { return self_->beast.content_le
 
 std::size_t request_parser::body_size() const { return self_->beast.get().body().size(); }
 
-std::string request_parser::take_body() { return std::move(self_->beast.get().body()); }
+std::string request_parser::take_body() { return std::exchange(self_->beast.get().body(), {}); }
 
 }  // namespace cmcp

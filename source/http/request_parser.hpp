@@ -13,7 +13,8 @@ namespace cmcp {
 /// Beast's parser behind what a server needs of it. Pure: it is given bytes that raw_header has let through.
 class request_parser {
 public:
-    request_parser(std::size_t max_header, std::size_t max_body);
+    explicit request_parser(std::size_t max_header);
+    request_parser(request_parser&&) noexcept;
     ~request_parser();
 
     enum class state {
@@ -25,6 +26,9 @@ public:
 
     /// `header` is a whole header up to its empty line; fills everything but the body.
     state put_header(std::string_view header, http_request& into);
+
+    /// After the header; a body of any size is taken otherwise. False: it announces a longer one.
+    bool limit_body(std::size_t max_body);
 
     /// `used` is how many bytes belonged to this request.
     state put_body(std::string_view bytes, std::size_t& used);

@@ -1,6 +1,9 @@
 #include "http/request_reader.hpp"
 
+#include "http/body_stream.hpp"
 #include "http/raw_header.hpp"
+
+#include <utility>
 
 namespace cmcp {
 
@@ -15,8 +18,8 @@ constexpr std::size_t body_read_size = 64 * 1024;
 
 }  // namespace
 
-request_reader::request_reader(client_socket& peer, const settings& limits, admission admit)
-    : peer_(peer), limits_(limits), admit_(std::move(admit))
+request_reader::request_reader(client_socket& peer, const settings& limits, admission admit, streaming streams)
+    : peer_(peer), limits_(limits), admit_(std::move(admit)), streams_(std::move(streams))
 {
 }
 
@@ -28,11 +31,13 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     auto result = co_await read_header(header_size, refusal);
     if (result != outcome::request) co_return result;
 
-    request_parser parser(limits_.max_header_bytes, limits_.max_body_bytes);
+    request_parser parser(limits_.max_header_bytes);
     auto found = parser.put_header(peer_.buffered().substr(0, header_size), into);
     peer_.buffer().consume(header_size);
     if (found != state::more && found != state::done) co_return refuse(refusal, found, parser);
     into.address = peer_.address();
+    const bool streams = streams_ && streams_(into);
+    if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
     auto refused = admit_(into);
     bool expects = found == state::more && into.header("expect");
@@ -43,6 +48,11 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     } else if (expects) {
         auto told = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
         if (!told) co_return outcome::closed;
+    }
+    if (streams && !refused) {
+        peer_.clear_deadline();
+        into.stream = std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, found == state::done);
+        co_return outcome::request;
     }
     http_reply broken;
     if (found == state::more) result = co_await read_body(parser, !refused, broken);

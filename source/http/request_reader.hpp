@@ -23,7 +23,10 @@ public:
         closed      ///< the peer is gone or silent
     };
 
-    request_reader(client_socket& peer, const settings& limits, admission admit);
+    /// Whether the body of this request is left to its route, whatever its size.
+    using streaming = std::function<bool(const http_request&)>;
+
+    request_reader(client_socket& peer, const settings& limits, admission admit, streaming streams = {});
 
     awaitable<outcome> next(http_request& into, http_reply& refusal);
 
@@ -39,6 +42,7 @@ private:
     client_socket& peer_;
     const settings& limits_;
     admission admit_;
+    streaming streams_;
     bool first_ = true;
     bool idle_ = false;
 };

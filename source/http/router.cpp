@@ -17,15 +17,29 @@ std::string_view trimmed(std::string_view path)
 
 }  // namespace
 
-void router::add(std::string method, std::string path, handler serve)
+bool router::route::fits(std::string_view asked) const
 {
-    routes_.push_back(route{std::move(method), std::move(path), std::move(serve)});
+    const std::string_view own = path;
+    if (!own.ends_with("/*")) return own == trimmed(asked);
+    const auto folder = own.substr(0, own.size() - 1);
+    return asked.size() > folder.size() && asked.starts_with(folder);
+}
+
+void router::add(std::string method, std::string path, handler serve, bool streams)
+{
+    routes_.push_back(route{std::move(method), std::move(path), std::move(serve), streams});
+}
+
+bool router::streams(const http_request& asked) const
+{
+    const auto* found = find(asked.method, asked.path);
+    return found != nullptr && found->streams;
 }
 
 const router::route* router::find(std::string_view method, std::string_view path) const
 {
     for (const auto& each : routes_)
-        if (each.method == method && each.path == trimmed(path)) return &each;
+        if (each.method == method && each.fits(path)) return &each;
     return nullptr;
 }
 
@@ -34,9 +48,9 @@ std::optional<http_reply> router::refuse(const http_request& asked) const
     if (find(asked.method, asked.path) != nullptr) return std::nullopt;
     std::string allowed;
     for (const auto& each : routes_)
-        if (each.path == trimmed(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
+        if (each.fits(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
     if (!allowed.empty()) return method_not_allowed(allowed);
-    return error_reply(404, "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE).");
+    return error_reply(404, "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE), REST is described at /docs.");
 }
 
 awaitable<> router::serve(exchange& x) const

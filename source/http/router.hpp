@@ -15,7 +15,11 @@ class router {
 public:
     using handler = std::function<awaitable<>(exchange&)>;
 
-    void add(std::string method, std::string path, handler serve);
+    /// `path` may end with "/*": then everything below it is meant. `streams`: the route reads the body by itself.
+    void add(std::string method, std::string path, handler serve, bool streams = false);
+
+    /// Whether the request's route reads the body by itself.
+    bool streams(const http_request& asked) const;
 
     /// 404 or 405 when no route fits, decided by the header alone.
     std::optional<http_reply> refuse(const http_request& asked) const;
@@ -28,6 +32,8 @@ private:
         std::string method;
         std::string path;
         handler serve;
+        bool streams;
+        bool fits(std::string_view asked) const;
     };
     const route* find(std::string_view method, std::string_view path) const;
 

@@ -88,6 +88,7 @@ bash_manager::bash_manager(const settings& chosen, runner runs)
       limits_(common_limits(chosen)),
       timeout_default_(chosen.bash_timeout_default),
       timeout_max_(chosen.bash_timeout_max),
+      job_timeout_(chosen.job_timeout_max),
       hint_(allowed_hint(programs_)),
       runs_(std::move(runs))
 {
@@ -102,7 +103,8 @@ sandbox::run_request bash_manager::request(std::string command, const run_option
     if (!hint_.empty()) made.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_));
     made.programs = programs_;
     made.limits = limits_;
-    made.limits.wall = chosen_timeout(options.timeout, timeout_default_, timeout_max_);
+    made.limits.wall = options.background ? chosen_timeout(options.timeout, job_timeout_, job_timeout_)
+                                          : chosen_timeout(options.timeout, timeout_default_, timeout_max_);
     return made;
 }
 

@@ -25,6 +25,7 @@ private:
     sandbox::run_limits limits_;
     std::chrono::milliseconds timeout_default_;
     std::chrono::milliseconds timeout_max_;
+    std::chrono::milliseconds job_timeout_;
     std::string hint_;      // names BASH_ALLOWED_COMMANDS; empty when all programs are allowed
     runner runs_;
 };

@@ -3,9 +3,13 @@
 #include "async/blocking_pool.hpp"
 #include "managers/bash_manager.hpp"
 #include "managers/file_manager.hpp"
+#include "managers/job_manager.hpp"
 #include "managers/output_store.hpp"
 #include "managers/python_manager.hpp"
 #include "managers/run_admission.hpp"
+#include "managers/sandbox_files.hpp"
+#include "managers/sandbox_manager.hpp"
+#include "managers/sandbox_runner.hpp"
 #include "managers/web_browser.hpp"
 #include "managers/web_manager.hpp"
 #include "managers/workspaces.hpp"
@@ -26,7 +30,26 @@ admission_limits admission_from(const settings& chosen)
     return limits;
 }
 
+void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs)
+{
+    all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool);
+    all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
+    all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
+    all.jobs = std::make_unique<job_manager>(chosen, executor, *all.sandboxes, *all.pool);
+}
+
 }  // namespace
+
+awaitable<> managers::start()
+{
+    if (sandboxes) co_await sandboxes->start();
+}
+
+awaitable<> managers::stop()
+{
+    if (jobs) co_await jobs->stop();
+    if (sandboxes) co_await sandboxes->stop();
+}
 
 managers::managers(sandbox::backend& chosen) : backend(chosen) {}
 managers::~managers() = default;
@@ -43,6 +66,7 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     const runner runs(backend, *all->places, *all->outputs, *all->admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(chosen, runs);
     all->python = std::make_unique<python_manager>(chosen, runs);
+    if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs);
     if (!chosen.enable_web) return all;
     all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
     all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard());

@@ -17,6 +17,10 @@ class bash_manager;
 class python_manager;
 class web_manager;
 class web_browser;
+class sandbox_manager;
+class sandbox_runner;
+class sandbox_files;
+class job_manager;
 class server_core;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
@@ -36,6 +40,15 @@ struct managers {
     std::unique_ptr<python_manager> python;
     std::unique_ptr<web_manager> web;               ///< null when TOOLS_ENABLE_WEB is false
     std::unique_ptr<web_browser> browser;            ///< goes before the guard
+
+    // Sandboxes that last and jobs; null unless TOOLS_ENABLE_SANDBOX.
+    std::unique_ptr<sandbox_manager> sandboxes;
+    std::unique_ptr<sandbox_runner> sandbox_runs;
+    std::unique_ptr<sandbox_files> sandbox_files_;
+    std::unique_ptr<job_manager> jobs;
+
+    awaitable<> start();        ///< looks after sandboxes from now on
+    awaitable<> stop();         ///< ends jobs and all that runs by itself; before the destruction
 };
 
 /// `chosen` and `backend` must outlive what is returned.

@@ -38,6 +38,7 @@ progress_feed::clock::time_point progress_feed::next_time() const
 {
     // The run's answer must not wait for the interval: the last text goes at once, as the first does.
     if (finished_ || (!sent_any_ && !unsent_.empty())) return clock::time_point::min();
+    if (unsent_.empty() && !io_.wants_signs_of_life()) return clock::time_point::max();
     return last_sent_ + (unsent_.empty() ? pace_.heartbeat : pace_.interval);
 }
 

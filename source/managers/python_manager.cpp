@@ -34,6 +34,7 @@ python_manager::python_manager(const settings& chosen, runner runs)
       limits_(common_limits(chosen)),
       timeout_default_(chosen.python_timeout_default),
       timeout_max_(chosen.python_timeout_max),
+      job_timeout_(chosen.job_timeout_max),
       runs_(std::move(runs))
 {
     limits_.memory = chosen.python_memory_limit;
@@ -65,7 +66,8 @@ sandbox::run_request python_manager::request(std::string code, const run_options
     made.prepared = true;
     made.programs = programs_;
     made.limits = limits_;
-    made.limits.wall = chosen_timeout(options.timeout, timeout_default_, timeout_max_);
+    made.limits.wall = options.background ? chosen_timeout(options.timeout, job_timeout_, job_timeout_)
+                                          : chosen_timeout(options.timeout, timeout_default_, timeout_max_);
     made.script = std::move(code);
     made.result_channel = true;
     return made;

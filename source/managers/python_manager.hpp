@@ -34,6 +34,7 @@ private:
     sandbox::run_limits limits_;
     std::chrono::milliseconds timeout_default_;
     std::chrono::milliseconds timeout_max_;
+    std::chrono::milliseconds job_timeout_;
     runner runs_;
 };
 

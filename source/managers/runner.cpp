@@ -82,11 +82,12 @@ runner::runner(sandbox::backend& backend, const workspaces& places, output_store
 {
 }
 
-awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, std::string inside)
+awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, std::string inside, std::string workspace)
 {
-    auto work = [&places = places_, who = std::move(who), asked = std::move(working_dir), inside = std::move(inside)] {
+    auto work = [&places = places_, who = std::move(who), asked = std::move(working_dir), inside = std::move(inside),
+                 workspace = std::move(workspace)] {
         ready made;
-        made.workspace = places.folder(who);
+        made.workspace = workspace.empty() ? places.folder(who) : std::filesystem::path(workspace);
         made.folder = find_working_folder(asked, made.workspace, inside);
         return made;
     };
@@ -118,7 +119,8 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     auto place = co_await admission_.enter(std::move(key));
     if (!place) co_return refused("The server is busy: too many runs wait for their turn. Try again in a few seconds.");
     std::string inside = request.workspace_inside;
-    ready made = co_await prepare(std::move(who), std::move(options.working_dir), std::move(inside));
+    std::string workspace = request.workspace;
+    ready made = co_await prepare(std::move(who), std::move(options.working_dir), std::move(inside), std::move(workspace));
     if (!made.folder.problem.empty()) co_return refused(std::move(made.folder.problem));
     request.workspace = made.workspace.string();
     request.working_dir = std::move(made.folder.inside);

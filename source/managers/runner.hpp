@@ -22,6 +22,7 @@ struct run_options {
     std::optional<double> timeout;          ///< seconds
     std::optional<std::size_t> max_output;  ///< bytes of each stream
     std::string label;                      ///< for the log
+    bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
 };
 
 inline constexpr std::size_t default_max_output = 64 * 1024;
@@ -34,13 +35,14 @@ public:
     runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
            blocking_pool& pool);
 
-    /// `request` has argv, environment, programs, limits and script; workspace and working_dir are filled in here.
+    /// `request` has argv, environment, programs, limits and script; working_dir is filled in here, and the caller's
+    /// workspace where `request` has none.
     /// A run that could not begin has a sentence in run_outcome::refused.
     awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
 
 private:
     struct ready;
-    awaitable<ready> prepare(caller who, std::string working_dir, std::string inside);
+    awaitable<ready> prepare(caller who, std::string working_dir, std::string inside, std::string workspace);
     awaitable<run_outcome> collect(request_io& io, sandbox::run_request request, std::size_t max_output);
 
     sandbox::backend& backend_;

@@ -2,8 +2,8 @@
 
 #include "config/settings.hpp"
 #include "managers/remove_tree.hpp"
+#include "managers/sha256.hpp"
 
-#include <openssl/evp.h>
 #include <sys/stat.h>
 
 #include <cctype>
@@ -23,15 +23,6 @@ std::string to_hex(const unsigned char* bytes, std::size_t count)
         text += digits[bytes[i] & 15];
     }
     return text;
-}
-
-std::string sha256_hex(const std::string& text)
-{
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned int size = 0;
-    if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(), nullptr) != 1)
-        throw std::runtime_error("SHA-256 is not available");
-    return to_hex(digest, size);
 }
 
 void make_folder(const std::filesystem::path& folder)

@@ -20,6 +20,9 @@ public:
     /// True when the caller gave a progress token; progress() does nothing otherwise.
     virtual bool wants_progress() const = 0;
 
+    /// False for a receiver that keeps what comes: signs of life would be in the way of the text.
+    virtual bool wants_signs_of_life() const { return true; }
+
     /// notifications/progress. `message` carries new text; `total` only where it is known. The value sent is made
     /// strictly increasing where `progress` is not. Waits while the caller's stream is full.
     virtual awaitable<> progress(double progress, std::optional<double> total, std::string message) = 0;

@@ -52,10 +52,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto verdict = whole.look(bytes);
     if (verdict != bit_by_bit(slow, bytes) || whole.size() != slow.size()) std::abort();
     if (verdict != raw_header::verdict::complete) return 0;
-    request_parser parser(max_header, 1000);
+    request_parser parser(max_header);
     http_request asked;
     auto state = parser.put_header(bytes.substr(whole.begin(), whole.size() - whole.begin()), asked);
     if (state != request_parser::state::more && state != request_parser::state::done) return 0;
+    if (!parser.limit_body(1000)) return 0;
     if (!guard.check(asked)) check_admitted(asked);
     asked.parameter("sessionId");
     if (state == request_parser::state::more) feed(parser, bytes.substr(whole.size()));

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// How code of one language is run: one row of the table.
+struct language {
+    std::string_view name;              ///< "c++"
+    std::string_view aliases;           ///< further names, separated by spaces
+    std::string_view programs;          ///< what may run it, the preferred first, separated by spaces
+    std::string_view file;              ///< what the code is saved as, in a folder of its own
+    /// Shell text; $P is the program, $F the file; the working folder is the sandbox's. Python runs another way: empty.
+    std::string_view command;
+};
+
+/// Every language that is known, in the order of the documents.
+const std::vector<language>& all_languages();
+
+/// By name or alias, whatever the case; null when it is unknown.
+const language* find_language(std::string_view name);
+
+/// The first of its programs that this machine has, as an absolute path inside the sandbox; empty when there is none.
+std::string installed_program(const language& of);
+
+std::string language_names(bool only_installed);        ///< "python, bash, …"
+
+/// Shell text that reads the code from descriptor 3 and runs it.
+std::string language_script(const language& of, const std::string& program);
+
+}  // namespace cmcp

@@ -1,0 +1,79 @@
+#include "managers/sandbox_places.hpp"
+
+#include "managers/handles.hpp"
+#include "managers/remove_tree.hpp"
+#include "posix/random_id.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace cmcp {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void make_folder(const fs::path& place)
+{
+    if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST)
+        throw std::system_error(errno, std::generic_category(), place.string());
+}
+
+std::vector<std::string> names_in(const fs::path& folder, std::string_view kind)
+{
+    std::vector<std::string> found;
+    std::error_code none;
+    for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
+        std::string name = at->path().filename().string();
+        if (handle_maker::fits(kind, name)) found.push_back(std::move(name));
+    }
+    return found;
+}
+
+}  // namespace
+
+fs::path sandbox_places::snapshot(std::string_view id, std::string_view snapshot) const
+{
+    return root_ / id / "snapshots" / snapshot;
+}
+
+void sandbox_places::make(std::string_view id) const
+{
+    make_folder(folder(id));
+    make_folder(workspace(id));
+    make_folder(folder(id) / "snapshots");
+}
+
+bool sandbox_places::exists(std::string_view id) const
+{
+    std::error_code none;
+    return fs::is_directory(workspace(id), none);
+}
+
+void sandbox_places::remove(const fs::path& what) const
+{
+    make_folder(trash());
+    const fs::path moved = trash() / random_id();
+    if (::rename(what.c_str(), moved.c_str()) != 0 && errno == ENOENT) return;
+    if (!remove_tree(moved)) ::unlink(moved.c_str());       // a single file
+}
+
+void sandbox_places::clear_trash() const
+{
+    std::error_code none;
+    std::vector<fs::path> left;
+    for (fs::directory_iterator at(trash(), none), end; !none && at != end; at.increment(none)) left.push_back(at->path());
+    for (const auto& each : left)
+        if (!remove_tree(each)) ::unlink(each.c_str());
+}
+
+std::vector<std::string> sandbox_places::all() const { return names_in(root_, "sbx"); }
+
+std::vector<std::string> sandbox_places::all_jobs() const { return names_in(jobs(), "job"); }
+
+}  // namespace cmcp

@@ -1,0 +1,166 @@
+#include "managers/sandbox_runner.hpp"
+
+#include "managers/bash_manager.hpp"
+#include "managers/languages.hpp"
+#include "managers/python_bootstrap.hpp"
+#include "managers/python_manager.hpp"
+#include "managers/tree_scan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_source = 8 * 1024 * 1024;
+constexpr std::size_t longest_argument = 64 * 1024;
+constexpr std::size_t most_files = 100;                     // named in a result
+
+// Reads the command from descriptor 3 without opening anything again, and leaves the command no descriptor behind.
+constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \"$REPLY\"";
+
+void check_source(std::string_view field, const std::string& source)
+{
+    if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
+    throw sandbox_error("InvalidArgument", std::string(field) + " must have no NUL character and at most " + std::to_string(longest_source) +
+                                               " bytes; put data into a file with upload_file_to_sandbox.");
+}
+
+// One stream, in the order in which it was printed.
+void merge_streams(sandbox::run_request& request)
+{
+    std::vector<std::string> argv{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1"};
+    for (auto& argument : request.argv) argv.push_back(std::move(argument));
+    request.argv = std::move(argv);
+}
+
+// Here the owner's quota is what bounds a workspace.
+void name_quota(std::string& detail)
+{
+    constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
+    if (const auto at = detail.find(general); at != std::string::npos) detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
+}
+
+}  // namespace
+
+sandbox_runner::sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
+    : chosen_(chosen), sandboxes_(sandboxes), runs_(std::move(runs)), pool_(pool)
+{
+}
+
+std::chrono::milliseconds sandbox_runner::python_time(const run_options& options) const
+{
+    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
+    return chosen_timeout(options.timeout, chosen_.python_timeout_default, chosen_.python_timeout_max);
+}
+
+std::chrono::milliseconds sandbox_runner::command_time(const run_options& options) const
+{
+    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
+    return chosen_timeout(options.timeout, chosen_.bash_timeout_default, chosen_.bash_timeout_max);
+}
+
+sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
+{
+    sandbox::run_request made;
+    const std::string& home = chosen_.sandbox_work_dir;
+    made.workspace = sandboxes_.places().workspace(where.id).string();
+    made.workspace_inside = home;
+    made.programs.all = true;
+    made.limits = common_limits(chosen_);
+    // What the owner's other sandboxes leave; 0 would mean any.
+    const std::uint64_t elsewhere = sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
+    made.limits.workspace_size = std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
+    made.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
+                        {"NODE_PATH", home + "/node_modules"}};
+    return made;
+}
+
+std::vector<std::pair<std::string, std::string>> sandbox_runner::python_environment() const
+{
+    auto made = python_manager::environment();
+    made.emplace_back("PYTHONSAFEPATH", "1");   // a file named json.py must not stand in for the standard library
+    return made;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+{
+    check_source("code", code);
+    auto request = base(where);
+    // Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
+    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_bootstrap), chosen_.sandbox_work_dir};
+    for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
+    request.limits.wall = python_time(options);
+    request.script = std::move(code);
+    request.result_channel = true;
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text, run_options options)
+{
+    check_source("command", text);
+    auto request = base(where);
+    const bool as_script = text.size() > longest_argument;
+    if (as_script) request.script = std::move(text);
+    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text), "bash"};
+    for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
+    request.limits.wall = command_time(options);
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sandbox_record where, std::string source, std::string language,
+                                                run_options options)
+{
+    check_source("code", source);
+    const auto* known = find_language(language);
+    if (known == nullptr)
+        throw sandbox_error("InvalidArgument", "Unsupported language: " + language.substr(0, 60) + ". Known here: " + language_names(true) + ".");
+    const std::string program = installed_program(*known);
+    if (program.empty())
+        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" + std::string(known->programs) +
+                                                   "). Known here: " + language_names(true) + ".");
+    auto request = base(where);
+    request.limits.wall = python_time(options);
+    for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
+    request.script = std::move(source);
+    if (known->command.empty()) {
+        request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_bootstrap), chosen_.sandbox_work_dir};
+        request.result_channel = true;
+    } else {
+        request.argv = {"/bin/sh", "-c", language_script(*known, program)};
+    }
+    merge_streams(request);
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                               run_options options)
+{
+    const std::string id = where.id;
+    auto work = scanned(std::move(who), io, where, std::move(request), std::move(options));
+    auto outcome = co_await guarded(std::move(where), std::move(work));
+    sandboxes_.measure_soon(id);
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                                   run_options options)
+{
+    const auto workspace = sandboxes_.places().workspace(where.id);
+    auto look = [workspace] { return scan_tree(workspace); };
+    const auto before = co_await pool_.run(look);
+    sandbox_outcome made;
+    made.run = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
+    name_quota(made.run.end.detail);
+    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
+    made.files = co_await pool_.run(std::move(compare));
+    if (!made.run.output_path.empty()) made.run.output_uri = "sandbox://" + where.id + "/" + made.run.output_path;
+    made.where = std::move(where);
+    co_return made;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,140 @@
+#include "store/database.hpp"
+
+#include <sqlite3.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace cmcp {
+
+namespace {
+
+constexpr int patience_ms = 5000;   // another process of this server writes for microseconds at a time
+
+[[noreturn]] void fail(sqlite3* of, int code)
+{
+    const std::string message = of != nullptr ? sqlite3_errmsg(of) : sqlite3_errstr(code);
+    const int extended = of != nullptr ? sqlite3_extended_errcode(of) : code;
+    if (extended == SQLITE_CONSTRAINT_UNIQUE || extended == SQLITE_CONSTRAINT_PRIMARYKEY) throw database_conflict(message);
+    throw database_error(message);
+}
+
+void check(sqlite3* of, int code)
+{
+    if (code != SQLITE_OK) fail(of, code);
+}
+
+// SQLite would make it readable for all; who owns what is nobody else's business.
+void make_private(const std::filesystem::path& file)
+{
+    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
+void statement::closer::operator()(sqlite3_stmt* item) const { sqlite3_finalize(item); }
+void database::closer::operator()(sqlite3* item) const { sqlite3_close_v2(item); }
+
+statement::statement(sqlite3* of, std::string_view sql) : of_(of)
+{
+    sqlite3_stmt* made = nullptr;
+    check(of, sqlite3_prepare_v2(of, sql.data(), static_cast<int>(sql.size()), &made, nullptr));
+    item_.reset(made);
+}
+
+statement& statement::bind(int place, std::int64_t value)
+{
+    check(of_, sqlite3_bind_int64(item_.get(), place, value));
+    return *this;
+}
+
+statement& statement::bind(int place, double value)
+{
+    check(of_, sqlite3_bind_double(item_.get(), place, value));
+    return *this;
+}
+
+statement& statement::bind(int place, std::string_view value)
+{
+    const auto size = static_cast<int>(value.size());
+    check(of_, sqlite3_bind_text(item_.get(), place, value.data(), size, SQLITE_TRANSIENT));
+    return *this;
+}
+
+bool statement::step()
+{
+    const int code = sqlite3_step(item_.get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) fail(of_, code);
+    return code == SQLITE_ROW;
+}
+
+void statement::run()
+{
+    while (step()) {}
+}
+
+std::int64_t statement::integer(int column) const { return sqlite3_column_int64(item_.get(), column); }
+
+double statement::real(int column) const { return sqlite3_column_double(item_.get(), column); }
+
+std::string statement::text(int column) const
+{
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(item_.get(), column));
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(item_.get(), column));
+    return bytes == nullptr ? std::string() : std::string(bytes, size);
+}
+
+database::database(const std::filesystem::path& file)
+{
+    make_private(file);
+    sqlite3* made = nullptr;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    const int code = sqlite3_open_v2(file.c_str(), &made, flags, nullptr);
+    item_.reset(made);
+    if (code != SQLITE_OK) throw database_error(file.string() + ": " + (made ? sqlite3_errmsg(made) : sqlite3_errstr(code)));
+    sqlite3_extended_result_codes(made, 1);
+    sqlite3_busy_timeout(made, patience_ms);
+    execute("PRAGMA journal_mode = WAL");
+    execute("PRAGMA synchronous = NORMAL");     // no wait for the disk in a commit, only in a checkpoint
+    execute("PRAGMA wal_autocheckpoint = 0");
+    execute("PRAGMA foreign_keys = ON");
+}
+
+statement database::prepare(std::string_view sql) { return statement(item_.get(), sql); }
+
+void database::execute(const char* sql) { check(item_.get(), sqlite3_exec(item_.get(), sql, nullptr, nullptr, nullptr)); }
+
+std::int64_t database::changes() const { return sqlite3_changes(item_.get()); }
+
+std::int64_t database::version()
+{
+    auto asked = prepare("PRAGMA user_version");
+    asked.step();
+    return asked.integer(0);
+}
+
+void database::checkpoint()
+{
+    sqlite3_wal_checkpoint_v2(item_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+transaction::transaction(database& of) : of_(of) { of_.execute("BEGIN IMMEDIATE"); }
+
+transaction::~transaction()
+{
+    if (!open_) return;
+    try {
+        of_.execute("ROLLBACK");
+    } catch (const database_error&) {
+        // SQLite has rolled back already where the statement itself failed.
+    }
+}
+
+void transaction::commit()
+{
+    of_.execute("COMMIT");
+    open_ = false;
+}
+
+}  // namespace cmcp

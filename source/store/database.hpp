@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace cmcp {
+
+/// SQLite refused; what() holds its message.
+struct database_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A row would break a UNIQUE constraint.
+struct database_conflict : database_error {
+    using database_error::database_error;
+};
+
+class database;
+
+/// One compiled SQL statement. Values are bound by position, from 1; columns are read by position, from 0.
+class statement {
+public:
+    statement& bind(int place, std::int64_t value);
+    statement& bind(int place, double value);
+    statement& bind(int place, std::string_view value);
+
+    bool step();                                ///< true: there is a row; throws database_error
+    void run();                                 ///< to its end, without rows
+
+    std::int64_t integer(int column) const;
+    double real(int column) const;
+    std::string text(int column) const;
+
+private:
+    friend class database;
+    struct closer {
+        void operator()(sqlite3_stmt* item) const;
+    };
+    statement(sqlite3* of, std::string_view sql);
+
+    sqlite3* of_;
+    std::unique_ptr<sqlite3_stmt, closer> item_;
+};
+
+/// One connection to an SQLite file in WAL mode with foreign keys. A commit is written to the operating system, so that
+/// it survives the end of this process at any moment; what the disk has is brought up by checkpoint(), which may block.
+/// Several processes may have the same file open. Used by one thread at a time.
+class database {
+public:
+    /// Opens or makes the file (mode 0600). Throws database_error.
+    explicit database(const std::filesystem::path& file);
+
+    statement prepare(std::string_view sql);
+    void execute(const char* sql);              ///< statements without values
+    std::int64_t changes() const;               ///< rows that the last statement changed
+
+    std::int64_t version();                     ///< PRAGMA user_version
+    void checkpoint();                          ///< moves what it can from the log into the file; blocks on the disk
+
+private:
+    struct closer {
+        void operator()(sqlite3* item) const;
+    };
+    std::unique_ptr<sqlite3, closer> item_;
+};
+
+/// A transaction: rolled back by its destructor unless commit() was called.
+class transaction {
+public:
+    explicit transaction(database& of);
+    transaction(const transaction&) = delete;
+    transaction& operator=(const transaction&) = delete;
+    ~transaction();
+    void commit();
+
+private:
+    database& of_;
+    bool open_ = true;
+};
+
+}  // namespace cmcp

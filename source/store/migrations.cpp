@@ -1,0 +1,46 @@
+#include "store/migrations.hpp"
+
+#include <array>
+#include <string>
+
+namespace cmcp {
+
+namespace {
+
+// Never change a step that was released: add one.
+constexpr std::array<const char*, 3> steps{
+    R"(CREATE TABLE sandboxes (
+           id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
+           status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
+       CREATE UNIQUE INDEX sandbox_names ON sandboxes (owner, name) WHERE status <> 'deleting';
+       CREATE TABLE packages (
+           sandbox TEXT NOT NULL REFERENCES sandboxes (id) ON DELETE CASCADE, name TEXT NOT NULL,
+           version TEXT NOT NULL, PRIMARY KEY (sandbox, name));)",
+    R"(CREATE TABLE jobs (
+           id TEXT PRIMARY KEY, owner TEXT NOT NULL, sandbox TEXT NOT NULL, tool TEXT NOT NULL, label TEXT NOT NULL,
+           state TEXT NOT NULL, created REAL NOT NULL, ended REAL NOT NULL, result TEXT NOT NULL);
+       CREATE INDEX job_owners ON jobs (owner, created);)",
+    R"(CREATE TABLE snapshots (
+           id TEXT PRIMARY KEY, owner TEXT NOT NULL, sandbox TEXT NOT NULL REFERENCES sandboxes (id) ON DELETE CASCADE,
+           name TEXT NOT NULL, created REAL NOT NULL, disk INTEGER NOT NULL, UNIQUE (sandbox, name));)",
+};
+
+}  // namespace
+
+void migrate(database& store)
+{
+    const auto newest = static_cast<std::int64_t>(steps.size());
+    if (store.version() > newest)
+        throw database_error("the sandbox store was written by a newer version of container-mcp; run that version, or set "
+                             "SANDBOX_ROOT to another folder");
+    for (;;) {
+        transaction step(store);
+        const auto at = store.version();        // within the transaction: another process may be migrating, too
+        if (at >= newest) return step.commit();
+        store.execute(steps[static_cast<std::size_t>(at)]);
+        store.execute(("PRAGMA user_version = " + std::to_string(at + 1)).c_str());
+        step.commit();
+    }
+}
+
+}  // namespace cmcp

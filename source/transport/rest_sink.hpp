@@ -1,0 +1,44 @@
+#pragma once
+
+#include "async/news.hpp"
+#include "jsonrpc/json.hpp"
+#include "transport/message_sink.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// Takes the messages of one tool call made over REST: the text of progress, and at last the response. Bounded: send()
+/// waits while much text has not been taken.
+class rest_sink final : public message_sink {
+public:
+    explicit rest_sink(asio::any_io_executor executor) : changed_(executor) {}
+
+    awaitable<bool> send(outgoing message) override;
+
+    /// Waits for news at most until `limit`.
+    awaitable<> wait(news::clock::time_point limit) { return changed_.wait(limit); }
+
+    std::string take_text();
+    bool ended() const { return ended_; }
+    void close();                                       ///< the client is gone, or the call ended without a response
+    bool closed() const { return closed_; }
+
+    /// The response's result or its error; both empty when there was none.
+    const json::object& result() const { return result_; }
+    const json::object& error() const { return error_; }
+
+private:
+    void take_response(const std::string& text);
+
+    news changed_;
+    std::string text_;
+    json::object result_;
+    json::object error_;
+    bool ended_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace cmcp

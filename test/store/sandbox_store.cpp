@@ -1,0 +1,172 @@
+#include "store/sandbox_store.hpp"
+#include "test/support/catch.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+using namespace cmcp;
+
+namespace {
+
+struct folder {
+    folder()
+    {
+        std::string name = "/tmp/cmcp-store-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+        path = name;
+    }
+    ~folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path path;
+};
+
+sandbox_record sandbox(std::string id, std::string owner, std::string name)
+{
+    sandbox_record made;
+    made.id = std::move(id);
+    made.owner = std::move(owner);
+    made.name = std::move(name);
+    made.image = "native";
+    made.created = made.last_used = 1000;
+    return made;
+}
+
+job_record job(std::string id, std::string owner, double created)
+{
+    job_record made;
+    made.id = std::move(id);
+    made.owner = std::move(owner);
+    made.created = created;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a sandbox is found by its owner and by nobody else")
+{
+    folder at;
+    sandbox_store store(at.path);
+    store.insert(sandbox("a", "ann", "one"));
+    REQUIRE(store.find("ann", "a").has_value());
+    CHECK(store.find("ann", "a")->name == "one");
+    CHECK(store.find_by_name("ann", "one")->id == "a");
+    CHECK_FALSE(store.find("bob", "a"));
+    CHECK_FALSE(store.find_by_name("bob", "one"));
+    CHECK(store.list("bob").empty());
+    CHECK(store.count("ann") == 1);
+}
+
+TEST_CASE("names are unique for one owner, and free again as soon as the deletion begins")
+{
+    folder at;
+    sandbox_store store(at.path);
+    store.insert(sandbox("a", "ann", "one"));
+    CHECK_THROWS_AS(store.insert(sandbox("b", "ann", "one")), database_conflict);
+    CHECK_NOTHROW(store.insert(sandbox("c", "bob", "one")));
+    CHECK(store.begin_delete("a"));
+    CHECK_FALSE(store.begin_delete("a"));
+    CHECK_FALSE(store.find("ann", "a"));
+    CHECK_NOTHROW(store.insert(sandbox("d", "ann", "one")));
+    CHECK(store.unfinished_deletes() == std::vector<std::string>{"a"});
+    store.finish_delete("a");
+    CHECK(store.unfinished_deletes().empty());
+}
+
+TEST_CASE("the latest sandbox is the one of the same session, where sessions count")
+{
+    folder at;
+    sandbox_store store(at.path);
+    auto first = sandbox("a", "", "one");
+    first.session = "s1";
+    auto second = sandbox("b", "", "two");
+    second.session = "s2";
+    second.created = 2000;
+    store.insert(first);
+    store.insert(second);
+    CHECK(store.latest("", "s1", false)->id == "a");
+    CHECK(store.latest("", "s2", false)->id == "b");
+    CHECK_FALSE(store.latest("", "", false));
+    CHECK(store.latest("", "s1", true)->id == "b");
+}
+
+TEST_CASE("records, packages and jobs are there after the store was opened again")
+{
+    folder at;
+    {
+        sandbox_store store(at.path);
+        store.insert(sandbox("a", "ann", "one"));
+        store.set_packages("a", {{"numpy", "1.2"}, {"six", "1.16"}});
+        store.set_disk("a", 77);
+        store.insert(job("j", "ann", 1));
+        store.finish_job("j", "finished", 2, "{\"x\":1}");
+        store.insert(job("k", "ann", 3));
+    }
+    sandbox_store store(at.path);
+    CHECK(store.packages("a").at("numpy") == "1.2");
+    CHECK(store.find("ann", "a")->disk == 77);
+    CHECK(store.disk("ann") == 77);
+    CHECK(store.find_job("ann", "j")->result == "{\"x\":1}");
+    CHECK_FALSE(store.find_job("bob", "j"));
+    CHECK(store.lose_running_jobs(5) == std::vector<std::string>{"k"});
+    CHECK(store.find_job("ann", "k")->state == "lost");
+}
+
+TEST_CASE("packages and snapshots go with their sandbox")
+{
+    folder at;
+    sandbox_store store(at.path);
+    store.insert(sandbox("a", "ann", "one"));
+    store.set_packages("a", {{"numpy", "1.2"}});
+    store.insert(snapshot_record{"s", "ann", "a", "before", 1, 10});
+    CHECK_THROWS_AS(store.insert(snapshot_record{"t", "ann", "a", "before", 2, 10}), database_conflict);
+    CHECK(store.find_snapshot("a", "before")->id == "s");
+    CHECK(store.find_snapshot("a", "s")->name == "before");
+    CHECK(store.disk("ann") == 10);
+    store.begin_delete("a");
+    store.finish_delete("a");
+    CHECK(store.packages("a").empty());
+    CHECK(store.all_snapshots().empty());
+}
+
+TEST_CASE("only the latest ended jobs of an owner are kept, running ones always")
+{
+    folder at;
+    sandbox_store store(at.path);
+    for (int i = 0; i < 5; ++i) {
+        store.insert(job("j" + std::to_string(i), "ann", i));
+        if (i != 0) store.finish_job("j" + std::to_string(i), "finished", i, "{}");
+    }
+    store.insert(job("other", "bob", 0));
+    store.finish_job("other", "finished", 0, "{}");
+    const auto gone = store.forget_old_jobs("ann", 2);
+    CHECK(gone.size() == 2);
+    CHECK(store.find_job("ann", "j0").has_value());
+    CHECK_FALSE(store.find_job("ann", "j1"));
+    CHECK_FALSE(store.find_job("ann", "j2"));
+    CHECK(store.find_job("ann", "j4").has_value());
+    CHECK(store.find_job("bob", "other").has_value());
+}
+
+TEST_CASE("the first process to open the store is alone until it lets others in")
+{
+    folder at;
+    sandbox_store first(at.path);
+    CHECK(first.alone());
+    first.share();
+    sandbox_store second(at.path);
+    CHECK_FALSE(second.alone());
+    second.insert(sandbox("a", "ann", "one"));
+    CHECK(first.find("ann", "a").has_value());
+}
+
+TEST_CASE("a store of a newer version is refused with a sentence")
+{
+    folder at;
+    {
+        sandbox_store store(at.path);
+        database raw(store.file());
+        raw.execute("PRAGMA user_version = 999");
+    }
+    CHECK_THROWS_WITH(sandbox_store(at.path), Catch::Contains("newer version"));
+}
