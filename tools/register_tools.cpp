@@ -43,6 +43,8 @@ void register_web_tools(tool_registry& registry, managers& all)
     registry.add(std::make_unique<web_search>(all.web->searcher()));
     registry.add(std::make_unique<web_scrape>(all.web->scraper()));
     registry.add(std::make_unique<web_browse>(*all.browser));
+}
+
 void register_sandbox_tools(tool_registry& registry, managers& all, const settings& chosen)
 {
     registry.add(make_initialize_sandbox(all));
