@@ -67,10 +67,10 @@ std::uint64_t known_rights(int abi)
 }
 
 // A field the kernel does not know must be zero, and then it accepts the longer structure.
-unique_fd create_ruleset(int abi)
+unique_fd create_ruleset(int abi, bool signals_outside)
 {
     ruleset_attributes attributes{known_rights(abi), 0, 0};
-    if (abi >= 6) attributes.scoped = scope_abstract_sockets | scope_signals;
+    if (abi >= 6) attributes.scoped = scope_abstract_sockets | (signals_outside ? 0 : scope_signals);
     constexpr unsigned flags = 0;
     return unique_fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, flags)));
 }
@@ -106,7 +106,7 @@ bool apply_landlock(const landlock_rules& rules)
     const int abi = landlock_abi();
     if (abi == 0) return true;
     const std::uint64_t known = known_rights(abi);
-    unique_fd ruleset = create_ruleset(abi);
+    unique_fd ruleset = create_ruleset(abi, rules.signals_outside);
     if (!ruleset) return false;
     if (!allow_all(ruleset.get(), rules.read_execute, running & known)) return false;
     if (!allow_all(ruleset.get(), rules.read_only, reading & known)) return false;

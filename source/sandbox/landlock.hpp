@@ -15,6 +15,7 @@ struct landlock_rules {
     std::vector<std::string> read_only;     ///< read, list
     std::vector<std::string> read_write;    ///< all but execute; name a path in read_execute as well to add that
     std::vector<std::string> read_remove{}; ///< read, list, remove: a full place that may only be emptied
+    bool signals_outside = false;           ///< processes outside may be signalled
 };
 
 /// Confines the calling thread and its future children to `rules`, as far as the kernel's version knows the rights;

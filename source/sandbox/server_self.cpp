@@ -51,7 +51,9 @@ try {
     return {"server_self", layer::state::off, "a build with a sanitizer needs more than the filter allows"};
 #endif
     const bpf_program filter = compile_server_filter();
-    if (!apply_landlock(places)) return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
+    landlock_rules rules = places;
+    rules.signals_outside = true;   // the launcher and the browser, which are not confined by it, can be ended
+    if (!apply_landlock(rules)) return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
     if (!install_filter(filter)) return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
     return judge();
 } catch (const std::exception& failure) {
