@@ -120,8 +120,7 @@ const std::string& native_backend::link::zygote_state()
 
 awaitable<> native_backend::link::wait_for_packet()
 {
-    asio::steady_timer pause(executor_, std::chrono::milliseconds(2));
-    co_await pause.async_wait(as_tuple);
+    co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, as_tuple);
 }
 
 void native_backend::link::read_packets()

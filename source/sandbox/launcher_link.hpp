@@ -47,7 +47,7 @@ public:
     /// What the launcher said last of its zygote, JSON; empty: nothing yet.
     const std::string& zygote_state();
     const options& chosen() const { return options_; }
-    awaitable<> wait_for_packet();   ///< or for a moment, when none comes
+    awaitable<> wait_for_packet();
 
     const std::string& facts() const { return facts_; }   ///< what the launcher said when it started; JSON
     int pid() const { return process_ ? process_->pid : -1; }
