@@ -49,7 +49,7 @@ private:
         tool_result made;
         made.structured = job_json(view.record);
         made.structured["output"] = std::move(view.output);
-        made.structured["cursor"] = view.cursor;
+        made.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
         made.structured["more"] = view.more;
         auto result = job_result(view.record);
         if (const auto* cause = result.if_contains("cause")) made.structured["cause"] = *cause;

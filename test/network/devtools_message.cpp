@@ -6,7 +6,7 @@ using namespace cmcp;
 
 TEST_CASE("DevTools messages come whole however the stream is cut")
 {
-    const std::string stream("{\"a\":1}\0{\"b\":2}\0\0{\"c\"", 22);
+    const std::string stream("{\"a\":1}\0{\"b\":2}\0\0{\"c\"", 21);
     for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
         devtools_splitter splitter(100);
         std::vector<std::string> whole;
