@@ -12,8 +12,10 @@ wait = threading._shutdown
 at_exit = atexit._run_exitfuncs
 
 def load(names):
+    if 'matplotlib' not in ' '.join(names):
+        return [name for name in names if not loads(name)]
     # What modules write when they are loaded (caches of fonts) goes to a folder of our own, not to the machine's /tmp.
-    folder = tempfile.mkdtemp()
+    folder = tempfile.mkdtemp(prefix='container-mcp-zygote-')
     configured = os.environ.get('MPLCONFIGDIR')
     os.environ['MPLCONFIGDIR'] = folder
     try:
