@@ -58,7 +58,7 @@ tool_definition define()
          {"url", schema::string("Final address, after redirects")},
          {"title", schema::string("Title of the page")},
          {"success", schema::boolean("Whether the page was loaded and everything asked was done")},
-         {"error", schema::string("What went wrong and what to do; empty: nothing")},
+         {"error", schema::any("What went wrong and what to do, as a sentence; null when nothing did")},
          {"status", schema::integer("HTTP status of the page", 0, 999)},
          {"matches", schema::integer("Elements that `selector` matches", 0, std::int64_t{1} << 32)},
          {"truncated", schema::boolean("The content was cut")},
@@ -132,7 +132,7 @@ tool_result make_result(browse_result found)
     into["url"] = std::move(found.url);
     into["title"] = std::move(found.title);
     into["success"] = found.success;
-    into["error"] = std::move(found.error);
+    into["error"] = found.success ? json::value() : json::value(found.error);
     if (found.status != 0) into["status"] = found.status;
     if (found.matches) into["matches"] = *found.matches;
     if (found.truncated) into["truncated"] = true;

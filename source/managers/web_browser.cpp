@@ -1,16 +1,12 @@
 #include "managers/web_browser.hpp"
 
 #include "async/with_deadline.hpp"
-#include "managers/progress_feed.hpp"
 #include "managers/runner.hpp"
 #include "managers/web_browser_errors.hpp"
 #include "managers/web_browser_setup.hpp"
+#include "managers/web_progress.hpp"
 #include "network/browser_process.hpp"
 #include "network/page_scripts.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +18,7 @@ struct web_browser::visit {
     browse_request asked;
     web_url where;
     std::shared_ptr<egress_ticket> ticket;
-    progress_feed* feed = nullptr;          // nobody listens: null
+    web_progress* progress = nullptr;
     std::chrono::milliseconds limit{0};
     std::shared_ptr<browser_page> page;
     std::string phase;
@@ -30,12 +26,10 @@ struct web_browser::visit {
     bool has_content = false;
     browse_result result;
 
-    awaitable<> enter(std::string next)
+    void enter(std::string next)
     {
         phase = std::move(next);
-        if (feed == nullptr) co_return;
-        std::string line = phase + "\n";
-        co_await feed->add(std::move(line));
+        progress->step(phase);
     }
 };
 
@@ -82,24 +76,6 @@ egress_limits visit_limits()
     egress_limits limits;
     limits.bytes = most_bytes;
     return limits;
-}
-
-awaitable<> then_finish(awaitable<> work, progress_feed& feed)
-{
-    co_await std::move(work);
-    feed.finish();
-}
-
-// Both or none: whichever fails ends the other, and both have ended when this returns.
-awaitable<> beside(awaitable<> work, awaitable<> feeding)
-{
-    auto executor = co_await asio::this_coro::executor;
-    auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(work), asio::deferred),
-                                                         asio::co_spawn(executor, std::move(feeding), asio::deferred));
-    auto [order, failure, feed_failure] = co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
-    if (order[0] == 1 && feed_failure) std::rethrow_exception(feed_failure);
-    if (failure) std::rethrow_exception(failure);
-    if (feed_failure) std::rethrow_exception(feed_failure);
 }
 
 void take(const json::object& found, const browse_request& asked, browse_result& into)
@@ -174,25 +150,14 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     now.asked = std::move(asked);
     now.ticket = guard_.issue("web_browse", visit_limits());
     now.result.url = now.where.text();
-    co_await visit_with_progress(now, io);
-    co_return std::move(now.result);
+    web_progress progress(executor_, io);
+    now.progress = &progress;
+    auto work = visit_in_time(now);
+    auto result = co_await with_progress(io, progress, std::move(work));
+    co_return result;
 }
 
-awaitable<> web_browser::visit_with_progress(visit& now, request_io& io)
-{
-    if (!io.wants_progress()) {
-        co_await visit_in_time(now);
-        co_return;
-    }
-    progress_feed feed(executor_, io);
-    now.feed = &feed;
-    auto work = then_finish(visit_in_time(now), feed);
-    auto feeding = feed.run();
-    co_await beside(std::move(work), std::move(feeding));
-    now.feed = nullptr;
-}
-
-awaitable<> web_browser::visit_in_time(visit& now)
+awaitable<browse_result> web_browser::visit_in_time(visit& now)
 {
     const auto began = std::chrono::steady_clock::now();
     browse_result& result = now.result;
@@ -213,6 +178,7 @@ awaitable<> web_browser::visit_in_time(visit& now)
     if (result.timed_out || !result.error.empty()) co_await read_late(now);
     conclude(now);
     result.duration = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    co_return std::move(result);
 }
 
 void web_browser::conclude(visit& now)
@@ -225,6 +191,7 @@ void web_browser::conclude(visit& now)
         result.error = refused;
         result.content.clear();
     }
+    if (result.error.empty() && result.status >= 400) result.error = http_sentence(result.url, result.status);
     for (auto& sentence : refusal_notes(*now.ticket, refused)) result.notes.push_back("A request of the page was refused: " + sentence);
     if (result.matches == std::size_t{0})
         result.notes.push_back("No element matches selector \"" + now.asked.selector + "\": call again without selector to see the page, or with wait_for.");
@@ -271,7 +238,7 @@ awaitable<> web_browser::read_late(visit& now)
 
 awaitable<> web_browser::go(visit& now)
 {
-    co_await now.enter("starting the browser");
+    now.enter("starting the browser");
     now.page = co_await browser_.open(now.ticket);
     now.phase = "checking the selectors";
     co_await check_selectors(*now.page, now.asked);
@@ -283,7 +250,7 @@ awaitable<> web_browser::go(visit& now)
 
 awaitable<> web_browser::load(visit& now)
 {
-    co_await now.enter("connecting to " + now.where.origin());
+    now.enter("connecting to " + now.where.origin());
     std::string url = now.where.text();
     const std::string error = co_await now.page->navigate(url);
     if (!now.page->download().empty()) {
@@ -292,7 +259,7 @@ awaitable<> web_browser::load(visit& now)
         now.result.error = navigation_sentence(error, url, now.where.who.name, *now.ticket);
     } else {
         now.arrived = true;
-        co_await now.enter(loading);
+        now.enter(loading);
         co_await now.page->settle(longest_settling);
     }
 }
@@ -301,19 +268,19 @@ awaitable<> web_browser::act(visit& now)
 {
     constexpr auto longest_wait = std::chrono::hours(1);    // the call's own timeout ends it
     if (!now.asked.wait_for.empty()) {
-        co_await now.enter("waiting for \"" + now.asked.wait_for + "\"");
+        now.enter("waiting for \"" + now.asked.wait_for + "\"");
         co_await wait_for_element(*now.page, now.asked.wait_for, longest_wait);
     }
     for (std::size_t i = 0; i < now.asked.actions.size(); ++i) {
         page_action action = now.asked.actions[i];
-        co_await now.enter("doing action " + std::to_string(i + 1) + " (" + name_of(action.what) + ")");
+        now.enter("doing action " + std::to_string(i + 1) + " (" + name_of(action.what) + ")");
         co_await perform(*now.page, std::move(action));
     }
 }
 
 awaitable<> web_browser::read(visit& now)
 {
-    co_await now.enter(reading);
+    now.enter(reading);
     json::array arguments{json::value(now.asked.format), json::value(now.asked.selector), json::value(most_content_)};
     const json::value found = co_await evaluate_with_selector(*now.page, page_scripts::extract, now.asked.selector, std::move(arguments));
     take(found.as_object(), now.asked, now.result);

@@ -65,8 +65,7 @@ private:
     struct visit;
 
     std::string refusal(const browse_request& asked, web_url& where) const;
-    awaitable<> visit_with_progress(visit& now, request_io& io);
-    awaitable<> visit_in_time(visit& now);
+    awaitable<browse_result> visit_in_time(visit& now);
     awaitable<> go(visit& now);
     awaitable<> load(visit& now);
     awaitable<> act(visit& now);

@@ -79,6 +79,15 @@ std::string refusal_of_page(const egress_ticket& ticket, const std::string& url,
     }
 }
 
+std::string http_sentence(const std::string& url, int status)
+{
+    std::string sentence = url + " answered " + std::to_string(status) + ": ";
+    if (status == 404 || status == 410) return sentence + "there is no such page; check the address.";
+    if (status == 401 || status == 403) return sentence + "the server does not let this page be read.";
+    if (status == 429) return sentence + "the server was asked too often; wait before asking again.";
+    return sentence + (status >= 500 ? "the server failed; try again later." : "the server does not accept this request.");
+}
+
 std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& told)
 {
     std::vector<std::string> notes;

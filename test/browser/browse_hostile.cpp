@@ -44,6 +44,11 @@ TEST_CASE("nothing that a page tries reaches an address that is not opened")
     s.web.on("/redirect", send("HTTP/1.1 302 Found\r\nLocation: http://" + there + "/\r\nContent-Length: 0\r\n\r\n"));
     CHECK(has(s.browse("/redirect").error, "loopback"));
     CHECK(canary.connections == 0);
+
+    const auto absent = s.browse("/absent");
+    CHECK_FALSE(absent.success);
+    CHECK(absent.status == 404);
+    CHECK(has(absent.error, "404"));
 }
 
 TEST_CASE("addresses that the browser must not open are refused before it sees them")

@@ -73,7 +73,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     };
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
     const std::string file = "file_read file_write file_list file_delete file_move ";
-    const std::string web = "web_search web_scrape ";
+    const std::string web = "web_search web_scrape web_browse ";
     settings chosen;
     CHECK(names(chosen) == system + file + web);
     chosen.enable_system = false;
