@@ -116,12 +116,8 @@ struct settings {
     std::filesystem::path sandbox_upload_folder;            // SANDBOX_UPLOAD_FOLDER: where local_file_path may point; empty: nowhere
     std::chrono::milliseconds job_timeout_max{3'600'000};   // SANDBOX_JOB_TIMEOUT (s): default and most for a run in the background
     std::size_t jobs_per_caller = 32;                       // SANDBOX_JOBS_PER_CALLER at once; as many ended ones × 4 are kept
-    std::uint64_t kernel_memory_limit = 512ull << 20;       // SANDBOX_KERNEL_MEMORY (MiB) of a Python kernel
     std::string public_url;                                 // MCP_PUBLIC_URL: how clients reach this server, for download links
-    std::string pypi_index_url = "https://pypi.org/simple"; // PYPI_INDEX_URL: where packages come from
-    std::vector<std::string> pypi_hosts{"files.pythonhosted.org"};  // PYPI_HOSTS: further hosts that the index sends to
-    bool pypi_allow_source = false;                         // PYPI_ALLOW_SOURCE: packages that are built, not only wheels
-    std::chrono::milliseconds install_timeout{300'000};     // SANDBOX_INSTALL_TIMEOUT (s)
+    std::string pypi_index_url;                             // PYPI_INDEX_URL: where packages come from
 
     // tools on offer
     bool enable_system = true;                              // TOOLS_ENABLE_SYSTEM

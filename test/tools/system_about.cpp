@@ -74,11 +74,16 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
     const std::string file = "file_read file_write file_list file_delete file_move ";
     const std::string web = "web_search web_scrape web_browse ";
+    const std::string sandbox =
+        "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
+        "execute_terminal_command upload_file_to_sandbox download_file_from_sandbox list_sandbox_files fork_sandbox "
+        "snapshot_sandbox restore_sandbox job_poll job_list job_kill ";
     settings chosen;
-    CHECK(names(chosen) == system + file + web);
+    CHECK(names(chosen) == system + file + web + sandbox);
     chosen.enable_system = false;
-    CHECK(names(chosen) == file + web);
+    CHECK(names(chosen) == file + web + sandbox);
     chosen.enable_web = false;
+    chosen.enable_sandbox = false;
     chosen.enable_system = true;
     chosen.enable_file = false;
     CHECK(names(chosen) == system);
