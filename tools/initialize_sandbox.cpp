@@ -34,7 +34,11 @@ private:
     {
         const auto image = read_string(arguments, "image");
         auto where = reuse(context.who, image);
-        if (!where) where = co_await all_.sandboxes->create(context.who, {{}, image});
+        if (!where) {
+            new_sandbox wanted;
+            wanted.image = image;
+            where = co_await all_.sandboxes->create(context.who, std::move(wanted));
+        }
         tool_result made;
         made.structured["status"] = "success";
         made.structured["container_id"] = where->id;

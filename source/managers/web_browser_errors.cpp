@@ -35,7 +35,7 @@ constexpr meaning meanings[] = {
     {"UNSAFE_REDIRECT", "it redirects to an address that is neither http nor https"},
     {"BLOCKED_BY_ADMINISTRATOR", "it leads to an address that the browser must not open"},
     {"TIMED_OUT", "the server did not answer in time"},
-    {"ABORTED", "the server sent nothing to show"},
+    {"ABORTED", "the server sent nothing to show, or a download, and downloads are refused; web_scrape reads documents of some kinds"},
     {"TUNNEL_CONNECTION_FAILED", "no connection to the server could be made"},
     {"HTTP_RESPONSE_CODE_FAILURE", "the server answered with an error and no page"},
 };

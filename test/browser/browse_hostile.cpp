@@ -85,6 +85,7 @@ TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller 
     s.web.on("/file", send(answer("bytes", "application/octet-stream", "Content-Disposition: attachment; filename=a.bin\r\n")));
     const auto file = s.browse("/file");
     CHECK_FALSE(file.success);
+    INFO(file.error);
     CHECK(has(file.error, "downloads are refused"));
 }
 

@@ -159,10 +159,12 @@ TEST_CASE("a page that takes too long to read is cut in that phase")
 {
     settings brief = with_loopback();
     brief.web_timeout_default = std::chrono::milliseconds(700);
+    brief.web_max_size = 16 << 20;
     web_stage s(brief);
     std::string deep;
     for (int i = 0; i < 40'000; ++i) deep += "<div><p>text <b>bold</b></p>";
     const auto found = s.page(deep, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
+    INFO(json::serialize(found));
     CHECK(s.last.is_error);
     CHECK(has(text(found, "error"), "while parsing"));
     CHECK(s.web.requests.size() == 1);
