@@ -8,7 +8,7 @@ TEST_CASE("a timeout ends the run and keeps what it printed")
 {
     stage s;
     auto wanted = s.bash("echo early; sleep 60; echo late");
-    wanted.limits.wall = std::chrono::milliseconds(300);
+    wanted.limits.wall = std::chrono::milliseconds(2000);   // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(result.exit_code == 137);
@@ -19,7 +19,7 @@ TEST_CASE("a run that stops itself ends at its timeout")
 {
     stage s;
     auto wanted = s.bash("echo before; kill -STOP $$; echo after");
-    wanted.limits.wall = std::chrono::milliseconds(300);
+    wanted.limits.wall = std::chrono::milliseconds(2000);   // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(s.output.out == "before\n");

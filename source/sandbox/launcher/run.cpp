@@ -27,6 +27,8 @@ namespace {
 constexpr std::chrono::milliseconds first_look{5};
 constexpr int refusals_each_look = 500;      // a run that tries without end slows down itself, not the others
 constexpr std::size_t most_denied = 16;
+constexpr std::uint64_t uncounted_share = 8 << 20;     // what a run may write before its workspace is counted
+constexpr std::chrono::milliseconds pause_between_searches{100};
 
 id_pair owner_of(int tree, std::pair<dev_t, ino_t>& place)
 {
@@ -295,14 +297,17 @@ void run::measure(steady_time now)
 }
 
 // Whether the disk fills although a count finds nothing: the files are deleted but in use, or were moved about under it.
-bool run::hides_files(tree_bounds most) const
+bool run::hides_files(std::uint64_t written, tree_bounds most)
 {
+    if (written <= most.bytes) return false;
     const std::uint64_t free_now = workspace_ledger::free_room(workspace_.get()).bytes;
     const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
     // Others use the disk too: only what the run itself wrote is held against it.
-    const std::uint64_t at_most = std::min(lost, lost > most.bytes ? meter_.written() : 0);
-    if (at_most <= most.bytes) return false;
-    return at_most / 4 > most.bytes || meter_.deleted(workspace_key_.first) + workspaces_.counted(workspace_key_) > most.bytes;
+    if (std::min(lost, written) / 4 > most.bytes) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < search_again_) return false;
+    search_again_ = now + pause_between_searches;
+    return meter_.deleted(workspace_key_.first) + workspaces_.counted(workspace_key_) > most.bytes;
 }
 
 // False: the run was ended.
@@ -311,8 +316,12 @@ bool run::look_at_workspace()
     using finding = workspace_ledger::finding;
     if (!workspace_ || began_full_) return true;
     const tree_bounds most = workspace_bounds(limits_);
-    finding found = workspaces_.look(workspace_key_, workspace_.get(), most, begun_);
-    if (found == finding::fits && hides_files(most)) found = finding::too_large;
+    // Others may make room on the disk meanwhile, so what the run wrote counts as well.
+    const std::uint64_t written = meter_.written();
+    const bool wrote_much = written > written_at_count_ + uncounted_share;
+    if (wrote_much) written_at_count_ = written;
+    finding found = workspaces_.look(workspace_key_, workspace_.get(), most, begun_, wrote_much);
+    if (found == finding::fits && hides_files(written, most)) found = finding::too_large;
     if (found == finding::fits) return true;
     detail_ = explain_full(found, limits_);
     kill(cause::file_size_limit);

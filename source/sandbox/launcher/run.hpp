@@ -90,7 +90,7 @@ private:
     void hear_end(class wire_reader& message);
     void open_workspace(struct jail_plan& plan);
     bool look_at_workspace();
-    bool hides_files(tree_bounds most) const;
+    bool hides_files(std::uint64_t written, tree_bounds most);
 
     identities& ids_;
     workspace_ledger& workspaces_;
@@ -108,6 +108,8 @@ private:
     workspace_ledger::key workspace_key_{};
     workspace_ledger::room room_at_start_;
     bool began_full_ = false;
+    std::uint64_t written_at_count_ = 0;
+    steady_time search_again_{};
     steady_time begun_;
     steady_time deadline_;
     steady_time next_look_;

@@ -77,13 +77,14 @@ bool workspace_ledger::is_due(const entry& of, int folder, tree_bounds most) con
     if (clock::now() - of.ended < std::max<clock::duration>(shortest_pause, 10 * (of.ended - of.begun))) return false;
     const room now = free_room(folder);
     const bool lost_bytes = now.bytes + slack(of, most) < of.then.bytes;
-    return lost_bytes || now.files + std::min(most.files / 8, most_slack_in_files) < of.then.files || of.found != finding::fits;
+    return lost_bytes || now.files + std::min(most.files / 8, most_slack_in_files) < of.then.files || of.found != finding::fits || of.asked;
 }
 
 void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
 {
     of.then = free_room(folder);
     of.begun = clock::now();
+    of.asked = false;
     of.most = most;
     of.counting = std::make_unique<tree_count>(folder, most);
     epoll_event event{};
@@ -130,9 +131,10 @@ std::uint64_t workspace_ledger::counted(key which) const
     return found == entries_.end() || !found->second.last ? 0 : found->second.last->bytes;
 }
 
-workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since)
+workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since, bool asked)
 {
     entry& of = at(which);
+    of.asked |= asked;
     if (is_due(of, folder, most)) begin(of, folder, most);
     const bool about_this_run = of.last && of.begun >= since && !of.counting;
     return about_this_run ? of.found : finding::fits;

@@ -37,8 +37,8 @@ public:
     finding last_finding(key which) const;
     std::uint64_t counted(key which) const;   ///< bytes; 0 without a count
 
-    /// Begins a count when one is due; returns what the latest count that began after `since` found.
-    finding look(key which, int folder, tree_bounds most, clock::time_point since);
+    /// Begins a count when one is due, or `asked` for; returns what the latest count that began after `since` found.
+    finding look(key which, int folder, tree_bounds most, clock::time_point since, bool asked);
 
     /// The run is over: the next one starts from what is known now.
     void note_end(key which, int folder, tree_bounds most);
@@ -60,6 +60,7 @@ private:
         std::optional<tree_usage> last;
         finding found = finding::fits;
         std::uint64_t order = 0;           ///< of use
+        bool asked = false;                ///< for another count
     };
 
     static std::uint64_t slack(const entry& of, tree_bounds most);
