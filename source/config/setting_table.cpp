@@ -90,7 +90,7 @@ std::vector<setting> sandbox_rows()
         row("PYTHON_ZYGOTE", choice(&s::python_zygote, {"off", "stdlib", "data"}),
             "interpreter kept loaded for fast runs: off, stdlib, or data (with numpy, pandas, matplotlib)"),
         row("PYTHON_ZYGOTE_WAITING", number(&s::python_zygote_waiting, 0, 64), "clones of it that wait, confined, for the next run"),
-        row("PYTHON_ZYGOTE_RUNS", number(&s::python_zygote_runs, 1, 1'000'000), "clones of one interpreter before a new one takes over"),
+        row("PYTHON_ZYGOTE_RUNS", number(&s::python_zygote_runs, 1, 1'000'000), "clones of one interpreter at most; 1: each run has a hash seed and addresses of its own"),
         row("PYTHON_MEMORY_LIMIT", number(&s::python_memory_limit, 16, terabyte, mib), "memory of a Python run, MiB"),
         row("PYTHON_TIMEOUT_DEFAULT", seconds(&s::python_timeout_default, 100ms, day), "time of a Python run that asks for none, seconds"),
         row("PYTHON_TIMEOUT_MAX", seconds(&s::python_timeout_max, 100ms, day), "most time that a Python run can ask for, seconds"),

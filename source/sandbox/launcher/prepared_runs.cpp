@@ -84,6 +84,7 @@ bool prepared_runs::cancel(std::uint64_t id)
 
 bool prepared_runs::order(const std::string& shape, const run_request& request, bool probe)
 try {
+    if (clones_ >= options_.runs) return false;
     const std::uint64_t key = ++last_key_;
     workshop shop = keeper_.shop();
     auto made = std::make_unique<run>(shop, key, request, probe);
@@ -91,7 +92,7 @@ try {
     keeper_.keep(key, std::move(made));
     ordered_.push_back(key);
     children_.push_back({key, shape, false});
-    ++clones_;
+    if (++clones_ >= options_.runs) refill_at_ = std::min(refill_at_, std::chrono::steady_clock::now() + quiet);
     return true;
 } catch (const std::exception&) {
     return false;   // the cold start meets the same obstacle and explains it
@@ -114,6 +115,7 @@ void prepared_runs::hear(zygote::news said, bool from_active)
         (from_active ? active_ready_ : next_ready_) = true;
         (from_active ? about_ : about_next_) = said.text;
         if (from_active) tell_state();
+        else refill_at_ = std::chrono::steady_clock::now();
     } else if (said.what == zygote_says::cloned) {
         attach(std::move(said.child));
     } else if (said.what == zygote_says::refused && !ordered_.empty()) {
@@ -137,6 +139,7 @@ void prepared_runs::attach(cloned made)
     try {
         owner->attach(std::move(made));
         keeper_.watch_run(key);
+        if (next_ready_) refill_at_ = std::chrono::steady_clock::now();
     } catch (const std::exception& failure) {
         keeper_.drop(key);
         lost(key, failure.what());
@@ -239,7 +242,7 @@ steady_time prepared_runs::next_event() const
 void prepared_runs::look(steady_time now, bool busy)
 {
     if (!queue_.empty() && now >= queue_.front().since + patience) start_queued_cold({});
-    if (next_ready_ && ordered_.empty()) take_over();
+    if (next_ready_ && ordered_.empty() && clones_ >= options_.runs) take_over();
     if (now < refill_at_) return;
     if (busy && now < refill_latest_) {
         refill_at_ = now + quiet;
@@ -255,7 +258,8 @@ void prepared_runs::refill()
     while (count(wanted_shape_) < options_.waiting + queued_for(wanted_shape_))
         if (!order(wanted_shape_, wanted_, false)) break;
     trim();
-    if (clones_ >= options_.runs && !next_) next_ = start_zygote();
+    // In time, so that no run has to start cold for want of a clone.
+    if (!next_ && clones_ + options_.runs / 5 >= options_.runs) next_ = start_zygote();
 }
 
 // Those that wait longest for other callers go first.
