@@ -47,7 +47,6 @@ int number_of(std::string_view name, int fallback = -1)
 
 std::uint32_t action_of(const syscall_rule& rule)
 {
-    if (rule.error == pretends_success) return SCMP_ACT_ERRNO(0);
     return rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
 }
 

@@ -26,8 +26,6 @@ struct syscall_rule {
     std::vector<argument_is> when;
 };
 
-/// An error that is none: the call does nothing and succeeds.
-inline constexpr int pretends_success = -1;
 
 std::vector<syscall_rule> conditional_syscalls();
 

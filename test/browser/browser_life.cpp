@@ -99,6 +99,7 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
     browser_stage s;
     s.page("/", "fine");
     CHECK(s.browse("/").success);
+    REQUIRE(s.browser.state().pid > 0);
     ::kill(s.browser.state().pid, SIGKILL);
     CHECK(comes_true(s.io, [&] { return !s.browser.state().running; }));
     CHECK(s.browse("/").content == "fine");

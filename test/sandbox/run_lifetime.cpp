@@ -139,6 +139,7 @@ TEST_CASE("when the launcher dies its runs fail with a sentence and the next run
     const std::string mark = marker("3");
     group.spawn("run", run_and_note(s.backend, s.bash("echo go; sleep " + mark), output, how));
     cmcp::test::run_coroutine(s.io, wait_for(output.seen));
+    REQUIRE(s.backend.launcher_pid() > 0);   // kill(-1) would end the machine
     REQUIRE(::kill(s.backend.launcher_pid(), SIGKILL) == 0);
     CHECK(cmcp::test::run_coroutine(s.io, group.wait_idle(std::chrono::seconds(10))));
     CHECK(how.starts_with("setup_failed: The sandbox launcher ended unexpectedly (signal 9)"));
@@ -152,6 +153,7 @@ TEST_CASE("a launcher that died while idle is replaced")
     stage s;
     s.run(s.bash("true"));
     const int first = s.backend.launcher_pid();
+    REQUIRE(first > 0);
     kill_and_wait(first);
     CHECK(s.run(s.bash("echo again")).exit_code == 0);
     CHECK(s.backend.launcher_pid() != first);

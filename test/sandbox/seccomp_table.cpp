@@ -122,12 +122,10 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols and b
                 const bool internet = family == AF_INET || family == AF_INET6;
                 const bool stream = type == SOCK_STREAM && (protocol == 0 || protocol == 6);
                 const bool datagram = type == SOCK_DGRAM && (protocol == 0 || protocol == 17);
-                const bool local = family == AF_UNIX && protocol == 0 &&
-                                   (type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET);
-                const bool expected = local || (internet && (stream || datagram));
+                const bool expected = internet && (stream || datagram);
                 if (allowed(SYS_socket, {family, type, protocol}) != expected)
                     FAIL(family << " " << type << " " << protocol);
-                if (!internet && family != AF_UNIX && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT)
+                if (!internet && error_of(SYS_socket, {family, type, protocol}) != EAFNOSUPPORT)
                     FAIL("family " << family);
             }
     CHECK(allowed(SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0}));

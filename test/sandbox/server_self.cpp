@@ -124,7 +124,7 @@ TEST_CASE("a confined server runs programs through its launcher, also after that
         if (!run(io, backend)) return 3;
         const int first = backend.launcher_pid();
         const unique_fd ended(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));
-        if (::kill(first, SIGKILL) != 0) return 4;
+        if (first <= 0 || ::kill(first, SIGKILL) != 0) return 4;
         pollfd wait{ended.get(), POLLIN, 0};
         if (::poll(&wait, 1, 5000) != 1) return 5;
         if (!run(io, backend)) return 6;

@@ -82,7 +82,7 @@ const char* const programs[] = {
     "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(type(e).__name__)",
     "import inspect\ndef f(): pass\nprint(inspect.getsource(f))",
     "import pickle, dataclasses\n@dataclasses.dataclass\nclass P:\n  x: int\nprint(pickle.loads(pickle.dumps(P(3))))",
-    "import unittest\nclass T(unittest.TestCase):\n  def test(self): self.assertEqual(1, 1)\nunittest.main(argv=['x'], exit=False, verbosity=0)",
+    "import unittest\nclass T(unittest.TestCase):\n  def test(self): self.assertEqual(1, 1)\nfound = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(found)\nprint(found)",
     "x = bytearray(400 << 20)",
     "import os\nopen('/etc/passwd', 'w')",
     "open('big', 'wb').truncate(1 << 40)",
@@ -252,6 +252,7 @@ TEST_CASE("a zygote that was killed is replaced, and runs go on meanwhile")
     system_stage s(with(0, 1000), way::zygote);
     s.python("pass");
     const pid_t zygote = child_named("python3", s.backend.launcher_pid());
+    REQUIRE(zygote > 0);
     REQUIRE(zygote > 0);
     REQUIRE(::kill(zygote, SIGKILL) == 0);
     bool prepared = false;

@@ -21,6 +21,7 @@ constexpr std::uint64_t least_slack = 1ull << 20;
 constexpr std::uint64_t most_slack_in_files = 2000;
 constexpr auto still_fresh = 200ms;
 constexpr auto shortest_pause = 20ms;
+constexpr auto good_for = 250ms;
 
 workspace_ledger::finding judge_count(const tree_usage& found, tree_bounds most)
 {
@@ -140,10 +141,16 @@ workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bou
     return about_this_run ? of.found : finding::fits;
 }
 
+// Others may make room on the disk while runs fill the workspace: what free room tells is good for a while only.
+bool workspace_ledger::is_old(const entry& of)
+{
+    return !of.counting && clock::now() - of.ended > std::max<clock::duration>(good_for, 20 * (of.ended - of.begun));
+}
+
 void workspace_ledger::note_end(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
-    if (is_due(of, folder, most)) begin(of, folder, most);
+    if (is_due(of, folder, most) || is_old(of)) begin(of, folder, most);
 }
 
 tree_bounds workspace_bounds(const run_limits& limits)

@@ -65,6 +65,7 @@ private:
 
     static std::uint64_t slack(const entry& of, tree_bounds most);
     bool is_due(const entry& of, int folder, tree_bounds most) const;
+    static bool is_old(const entry& of);
     void begin(entry& of, int folder, tree_bounds most);
     void finish(entry& of);
     entry& at(key which);
