@@ -112,7 +112,9 @@ TEST_CASE("a run that tries refused calls without end disturbs no other")
 TEST_CASE("a program that dies because no more processes may be started is told so")
 {
     stage s;
-    auto wanted = s.python("import os, time\nfor i in range(100):\n  if not os.fork(): time.sleep(20); os._exit(0)\n  time.sleep(0.02)");
+    // It stays for a while where it cannot go on: the watchdog looks now and then.
+    auto wanted = s.python("import os, time\ntry:\n  for i in range(100):\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
+                           "except OSError:\n  time.sleep(2)\n  raise");
     wanted.limits.processes = 8;
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::process_limit);
