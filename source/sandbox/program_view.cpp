@@ -98,14 +98,6 @@ public:
             add_folder((fs::path(*library).parent_path() / "gconv").string());
     }
 
-    // Programs start others by way of /bin/sh. Where Bash is there and no other shell is listed, it plays that part.
-    void add_shell()
-    {
-        const std::string shell = "/usr/bin/sh", bash = "/usr/bin/bash";
-        const bool there = std::any_of(links_.begin(), links_.end(), [&](const auto& link) { return link.first == shell; });
-        if (!there && programs_.contains(bash) && !programs_.contains(shell)) links_.emplace(shell, bash);
-    }
-
     view_files take(std::vector<std::string> unknown) &&
     {
         // A library that is also listed as a program, or the other way round, is one file.
@@ -251,7 +243,6 @@ view_files resolve_view(const program_view& view, const std::vector<std::string>
         for (const std::string& name : *names)
             if (!add(files, name)) unknown.push_back(name);
     files.add_common();
-    files.add_shell();
     return std::move(files).take(std::move(unknown));
 }
 
