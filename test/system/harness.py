@@ -88,6 +88,16 @@ def alive(pid):
     return bool(state) and state[0].split()[1] not in "ZX"
 
 
+def born(pid):
+    """The process behind a number, which the kernel gives again: its number and its start (proc_pid_stat(5), field 22)."""
+    fields = slurp(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return pid, fields[19] if fields else None
+
+
+def lives(process):
+    return born(process[0]) == process and alive(process[0])
+
+
 def descendants(pid):
     parents = {p: int(line.split()[1]) for p in pids() for line in slurp(f"/proc/{p}/status").splitlines() if line.startswith("PPid:")}
     found = [pid]
