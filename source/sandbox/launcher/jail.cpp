@@ -223,7 +223,19 @@ void end_all_others()
     while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {}
 }
 
-void report_end(int control, int status)
+// While the payload, ended but not yet collected, still takes its place: whether one more process would be one too many.
+bool at_process_limit()
+{
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    if (child < 0) return errno == EAGAIN;
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    return false;
+}
+
+bool failed(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
+
+void report_end(int control, int status, bool out_of_processes)
 {
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
@@ -232,6 +244,7 @@ void report_end(int control, int status)
     message.number<std::int32_t>(status);
     for (const timeval& time : {used.ru_utime, used.ru_stime}) message.number<std::int64_t>(time.tv_sec * 1'000'000 + time.tv_usec);
     message.number<std::uint64_t>(static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
+    message.number(out_of_processes);
     send_packet(control, message.take());
 }
 
@@ -241,12 +254,16 @@ void report_end(int control, int status)
     ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
     ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
     for (;;) {
+        siginfo_t end{};
+        if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT) < 0) {
+            if (errno != EINTR) ::_exit(1);
+            continue;
+        }
+        const bool out_of_processes = end.si_pid == payload && failed(end) && at_process_limit();
         int status = 0;
-        const pid_t ended = ::wait4(-1, &status, 0, nullptr);
-        if (ended < 0 && errno != EINTR) ::_exit(1);
-        if (ended != payload) continue;
+        if (::wait4(end.si_pid, &status, 0, nullptr) != payload) continue;
         end_all_others();
-        report_end(control, status);
+        report_end(control, status, out_of_processes);
         ::_exit(0);
     }
 }

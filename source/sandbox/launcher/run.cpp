@@ -255,6 +255,7 @@ void run::hear_end(wire_reader& message)
     const auto in_user_mode = message.number<std::int64_t>();
     cpu_ = std::chrono::microseconds(in_user_mode + message.number<std::int64_t>());
     peak_memory_ = std::max(peak_memory_, message.number<std::uint64_t>());
+    reached_process_limit_ |= message.number<bool>();
 }
 
 void run::listen(unique_fd listener)
