@@ -45,11 +45,10 @@ constexpr const char* fixed[] = {
     "GlobalMediaControls,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkPrediction,OptimizationHints,"
     "PreloadTopChromeWebUI,PrivacySandboxSettings4,SpareRendererForSitePerProcess,Translate,WebUSB",
     // a page for one call: it may ask for nothing and open nothing
-    "--block-new-web-contents",
+    "--renderer-process-limit=12",
     "--deny-permission-prompts",
     "--disable-notifications",
     "--disable-prompt-on-repost",
-    "--disable-popup-blocking",
     "--disable-back-forward-cache",
     "--disable-gpu",
     "--disable-hang-monitor",
@@ -108,6 +107,7 @@ std::string browser_policy(const std::string& certificates)
     policy["BackgroundModeEnabled"] = false;
     policy["SearchSuggestEnabled"] = false;
     policy["TranslateEnabled"] = false;
+    policy["DefaultPopupsSetting"] = 2;
     policy["AllowFileSelectionDialogs"] = false;
     policy["PrintingEnabled"] = false;
     policy["AudioCaptureAllowed"] = false;

@@ -37,6 +37,24 @@ awaitable<> pause_accepting(asio::any_io_executor executor)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
+// Every page begins halted, so that one that was not asked for can be closed before it does anything.
+json::object halt_new_pages()
+{
+    json::object pages;
+    pages["type"] = "page";
+    json::object others;
+    others["exclude"] = true;
+    json::array filter;
+    filter.push_back(std::move(pages));
+    filter.push_back(std::move(others));
+    json::object made;
+    made["autoAttach"] = true;
+    made["waitForDebuggerOnStart"] = true;
+    made["flatten"] = true;
+    made["filter"] = std::move(filter);
+    return made;
+}
+
 std::string text_at(const json::object& from, std::string_view name)
 {
     const json::value* found = from.if_contains(name);
@@ -49,13 +67,13 @@ browser::instance::instance(asio::any_io_executor executor, browser_options chos
     : executor_(executor), options_(std::move(chosen)), serve_(std::move(serve)),
       process_(executor, process_options(options_, ports_for(options_))),
       connection_(std::make_shared<devtools_connection>(process_.take_stream())), slots_(ports_for(options_)), freed_(executor),
-      idle_(executor), tasks_(executor)
+      attached_(executor), idle_(executor), tasks_(executor)
 {
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].port = static_cast<std::uint16_t>(first_port + i);
     slots_[0].taken = true;
 }
 
-browser::instance::~instance() = default;
+browser::instance::~instance() { connection_->ignore(std::string()); }
 
 awaitable<std::shared_ptr<browser::instance>> browser::instance::start(asio::any_io_executor executor, browser_options chosen,
                                                                         way_out serve)
@@ -87,6 +105,8 @@ awaitable<> browser::instance::launch()
     tasks_.spawn("browser_process", watch(self));
     auto listeners = process_.take_listeners();
     for (std::size_t i = 0; i < listeners.size(); ++i) tasks_.spawn("browser_way_out", accept(self, std::move(listeners[i]), i));
+    connection_->listen(std::string(), [this](const std::string& method, const json::object& params) { hear(method, params); });
+    connection_->send(std::string(), "Target.setAutoAttach", halt_new_pages());
     auto answer = co_await connection_->call(std::string(), "Browser.getVersion", json::object());
     version_ = text_at(answer, "product");
 }
@@ -119,6 +139,26 @@ awaitable<> browser::instance::accept(std::shared_ptr<instance> self, asio::ip::
     }
 }
 
+// The first page of a context is the one that was asked for; others are windows that it opened.
+void browser::instance::hear(const std::string& method, const json::object& params)
+{
+    const json::value* about = params.if_contains("targetInfo");
+    if (method != "Target.attachedToTarget" || about == nullptr || !about->is_object()) return;
+    const json::object& target = about->get_object();
+    const std::string context = text_at(target, "browserContextId");
+    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) { return !context.empty() && each.context == context; });
+    if (found != slots_.end() && found->session.empty()) {
+        found->session = text_at(params, "sessionId");
+        found->target = text_at(target, "targetId");
+        attached_.notify();
+        return;
+    }
+    if (found != slots_.end() && found->page) found->page->note_window(text_at(target, "url"));
+    json::object which;
+    which["targetId"] = text_at(target, "targetId");
+    connection_->send(std::string(), "Target.closeTarget", std::move(which));
+}
+
 awaitable<std::size_t> browser::instance::take_slot()
 {
     for (;;) {
@@ -148,13 +188,12 @@ awaitable<> browser::instance::make_page(std::size_t number)
     json::object target;
     target["url"] = "about:blank";
     target["browserContextId"] = place.context;
-    auto opened = co_await connection_->call(std::string(), "Target.createTarget", std::move(target));
-    const std::string id = text_at(opened, "targetId");
-    json::object attach;
-    attach["targetId"] = id;
-    attach["flatten"] = true;
-    auto attached = co_await connection_->call(std::string(), "Target.attachToTarget", std::move(attach));
-    place.page = std::make_unique<browser_page>(connection_, text_at(attached, "sessionId"), id);
+    co_await connection_->call(std::string(), "Target.createTarget", std::move(target));
+    while (place.session.empty()) {
+        if (!connection_->open()) throw devtools_closed("the browser ended");
+        co_await attached_.wait();
+    }
+    place.page = std::make_unique<browser_page>(connection_, place.session, place.target);
     co_await place.page->prepare();
 }
 
@@ -213,6 +252,8 @@ awaitable<> browser::instance::dispose(std::size_t number)
 {
     slot& place = slots_[number];
     place.page.reset();
+    place.session.clear();
+    place.target.clear();
     if (place.context.empty()) co_return;
     json::object which;
     which["browserContextId"] = std::exchange(place.context, {});
@@ -293,10 +334,12 @@ awaitable<> browser::instance::stop()
 void browser::instance::kill()
 {
     retired_ = true;
+    connection_->ignore(std::string());
     connection_->close("the browser was stopped");
     process_.kill();
     idle_.cancel();
     freed_.notify();
+    attached_.notify();
     tasks_.cancel_all();
 }
 

@@ -37,6 +37,8 @@ private:
         bool taken = false;
         std::shared_ptr<egress_ticket> ticket;      // empty: what comes in is dropped
         std::string context;
+        std::string session;                        // of its page; empty: the page is not there yet
+        std::string target;
         std::unique_ptr<browser_page> page;
     };
 
@@ -44,6 +46,7 @@ private:
     static awaitable<> read(std::shared_ptr<instance> self);
     static awaitable<> watch(std::shared_ptr<instance> self);
     static awaitable<> accept(std::shared_ptr<instance> self, asio::ip::tcp::acceptor listener, std::size_t number);
+    void hear(const std::string& method, const json::object& params);
     awaitable<std::size_t> take_spare();
     awaitable<std::size_t> take_slot();
     awaitable<> make_page(std::size_t number);
@@ -64,6 +67,7 @@ private:
     std::vector<slot> slots_;
     std::optional<std::size_t> spare_;              // a slot whose page is ready and waits for its caller
     change_signal freed_;
+    change_signal attached_;
     asio::steady_timer idle_;
     std::string version_;
     std::size_t open_ = 0;

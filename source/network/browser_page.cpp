@@ -71,6 +71,7 @@ awaitable<> browser_page::prepare()
     size["mobile"] = false;
     connection_->send(session_, "Inspector.enable", {});
     connection_->send(session_, "Emulation.setDeviceMetricsOverride", std::move(size));
+    connection_->send(session_, "Runtime.runIfWaitingForDebugger", {});
     connection_->send(session_, "Page.setLifecycleEventsEnabled", std::move(on));
     co_await command("Page.enable", json::object());
 }
@@ -96,7 +97,7 @@ void browser_page::check_alive() const
 awaitable<std::string> browser_page::navigate(std::string url)
 {
     json::object params;
-    params["url"] = std::move(url);
+    params["url"] = url;
     loading_ = true;
     auto result = co_await command("Page.navigate", std::move(params));
     const std::string loader = text_of(result, "loaderId");
@@ -105,6 +106,9 @@ awaitable<std::string> browser_page::navigate(std::string url)
         reached_.clear();
         world_ = 0;
     }
+    // Page.downloadWillBegin may come later than this answer.
+    const json::value* download = result.if_contains("isDownload");
+    if (download != nullptr && *download == true && download_.empty()) download_ = url;
     co_return text_of(result, "errorText");
 }
 
@@ -116,7 +120,7 @@ void browser_page::hear(const std::string& method, const json::object& params)
     else if (method == "Page.javascriptDialogOpening") hear_dialog(params);
     else if (method == "Page.frameStartedLoading" && main_frame(params)) loading_ = true;
     else if (method == "Page.frameStoppedLoading" && main_frame(params)) loading_ = false;
-    else if (method == "Page.windowOpen") note("The page wanted to open a new window, which was refused: " + text_of(params, "url"));
+    else if (method == "Page.windowOpen") note_window(text_of(params, "url"));
     else if (method == "Inspector.targetCrashed") lose("the page crashed: it needed more memory than it may have, or hit a fault of the browser.");
     else if (method == "Inspector.detached") lose("the page closed itself.");
     else if (method == "Page.downloadWillBegin") {
@@ -147,6 +151,11 @@ void browser_page::hear_dialog(const json::object& params)
     answer["accept"] = kind == "beforeunload";
     connection_->send(session_, "Page.handleJavaScriptDialog", std::move(answer));
     if (kind != "beforeunload") note("The page showed a dialog (" + kind + "), which was dismissed: " + quoted(text_of(params, "message")));
+}
+
+void browser_page::note_window(const std::string& url)
+{
+    note("The page wanted to open a new window, which was refused" + (url.empty() ? "." : ": " + url));
 }
 
 void browser_page::lose(std::string why)

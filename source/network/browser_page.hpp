@@ -59,6 +59,8 @@ public:
 
     awaitable<browser_screenshot> capture(std::size_t most_bytes);
 
+    void note_window(const std::string& url);       ///< a window of this page was closed before it showed anything
+
     bool crashed() const { return !gone_.empty(); }
     const std::deque<std::string>& notes() const { return notes_; }     ///< what happened that the caller should know
     const std::string& download() const { return download_; }           ///< address of a refused download; empty: none

@@ -151,7 +151,7 @@ awaitable<std::string> browser_process::ended()
         if (message.what == event::ended) co_return describe_end(message);
         if (message.what != event::killed) continue;
         ++memory_kills_;
-        log::warning("browser_memory_limit", {{"advice", "the largest process was ended; BROWSER_MEMORY_LIMIT"}});
+        log::warning("browser_memory_limit", {{"advice", "the largest process was ended; WEB_BROWSER_MEMORY_LIMIT"}});
     }
 }
 

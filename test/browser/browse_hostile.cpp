@@ -82,6 +82,12 @@ TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller 
     CHECK(has(found.notes, "dialog (alert), which was dismissed: \"one\""));
     CHECK(has(found.notes, "dialog (prompt)"));
     CHECK(found.url == s.web.url("/"));
+    CHECK(has(found.notes, "new window"));
+    s.page("/popups", "<title>Popups</title><script>for (let i = 0; i < 200; i++) open('/other?' + i)</script>many");
+    const auto popups = s.browse("/popups");
+    INFO(popups.error);
+    CHECK(popups.content == "many");
+    for (const auto& request : s.web.requests) CHECK_FALSE(has(request, "GET /other"));
     s.web.on("/file", send(answer("bytes", "application/octet-stream", "Content-Disposition: attachment; filename=a.bin\r\n")));
     const auto file = s.browse("/file");
     CHECK_FALSE(file.success);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <span>
 #include <system_error>
 #include <vector>
@@ -32,6 +33,7 @@ using browser_host_protocol::event_message;
 
 constexpr int stream_in = 3;    // where --remote-debugging-pipe reads
 constexpr int stream_out = 4;   // where it writes
+constexpr rlim_t most_threads = 3000;   // of all its processes; a page with a dozen frames of other sites has some 500
 
 void die_with_host() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the host"); }
 
@@ -95,13 +97,22 @@ void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& l
     report(control, std::move(ready), all);
 }
 
+void set_limit(__rlimit_resource which, rlim_t value, const char* step)
+{
+    rlimit now{};
+    check(::getrlimit(which, &now), step);
+    const rlim_t top = std::min(value, now.rlim_max);
+    const rlimit wanted{top, top};
+    check(::setrlimit(which, &wanted), step);
+}
+
 void give_up_privileges()
 {
     if (!drop_all_capabilities()) throw step_failed("drop capabilities");
     check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_host();
-    const rlimit none{0, 0};
-    check(::setrlimit(RLIMIT_CORE, &none), "limit core files");
+    set_limit(RLIMIT_CORE, 0, "limit core files");
+    set_limit(RLIMIT_NPROC, most_threads, "limit processes");
     try {
         refuse_calls();
     } catch (const std::system_error& failure) {

@@ -6,10 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cmcp::browser_host {
 namespace {
@@ -24,6 +27,16 @@ std::uint64_t anonymous_kib(int processes, const std::string& name)
     text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
     const auto at = text.find("\nRssAnon:");
     return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 9, nullptr, 10);
+}
+
+std::vector<std::pair<std::uint64_t, std::string>> sizes(int processes)
+{
+    std::vector<std::pair<std::uint64_t, std::string>> all;
+    const int copy = ::openat(processes, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr)
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0]))) all.emplace_back(anonymous_kib(processes, entry->d_name), entry->d_name);
+    return all;
 }
 
 }  // namespace
@@ -43,27 +56,23 @@ bool memory_watch::look()
 {
     used_ = meter_.measure(limit_).memory;
     if (used_ <= limit_) return false;
-    end_largest();
+    // Somewhat below the limit, or many small processes would be ended one a look while others are started.
+    end_largest(used_ - limit_ + limit_ / 8);
     return true;
 }
 
-void memory_watch::end_largest() const
+void memory_watch::end_largest(std::uint64_t bytes) const
 {
-    const int copy = ::openat(processes_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-    std::string largest;
-    std::uint64_t most = 0;
-    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
-        if (!std::isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
-        const std::uint64_t has = anonymous_kib(processes_.get(), entry->d_name);
-        if (has <= most) continue;
-        most = has;
-        largest = entry->d_name;
+    auto all = sizes(processes_.get());
+    std::sort(all.rbegin(), all.rend());
+    std::uint64_t freed = 0;
+    for (const auto& [kib, name] : all) {
+        if (freed >= bytes) return;
+        // A folder of /proc serves as a pidfd: its number means nothing in this PID namespace.
+        const unique_fd process(::openat(processes_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+        freed += kib << 10;
     }
-    if (largest.empty()) return;
-    // A folder of /proc serves as a pidfd: its number means nothing in this PID namespace.
-    const unique_fd process(::openat(processes_.get(), largest.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
 }
 
 }  // namespace cmcp::browser_host
