@@ -8,7 +8,7 @@ namespace cmcp {
 /// Fetches a page and gives its text.
 class web_scrape final : public tool {
 public:
-    explicit web_scrape(web_scraper& pages);        ///< `pages` must outlive this
+    explicit web_scrape(web_scraper& pages);  ///< `pages` must outlive this
 
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override;

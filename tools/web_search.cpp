@@ -16,13 +16,17 @@ tool_definition define()
     tool_definition made;
     made.name = "web_search";
     made.title = "Search the web";
-    made.description = "Search the web and get titles, addresses and snippets. Read a page that looks right with web_scrape.";
-    made.input_schema = schema::input({{"query", schema::string("What to search for")},
-                                       {"max_results", schema::integer("Results at most, 10 by default", 1, most_results)}},
-                                      {"query"});
-    auto item = schema::object({}, {{"title", schema::string("Title of the page")},
-                                    {"url", schema::string("Address of the page")},
-                                    {"snippet", schema::string("Some of its text")}}, {"title", "url", "snippet"});
+    made.description =
+        "Search the web and get titles, addresses and snippets. Read a page that looks right with web_scrape.";
+    made.input_schema =
+        schema::input({{"query", schema::string("What to search for")},
+                       {"max_results", schema::integer("Results at most, 10 by default", 1, most_results)}},
+                      {"query"});
+    auto item = schema::object({},
+                               {{"title", schema::string("Title of the page")},
+                                {"url", schema::string("Address of the page")},
+                                {"snippet", schema::string("Some of its text")}},
+                               {"title", "url", "snippet"});
     made.output_schema = schema::output({{"results", schema::array("Best first, each page once", std::move(item))},
                                          {"query", schema::string("What was searched for")},
                                          {"provider", schema::string("Who was asked")},

@@ -8,7 +8,7 @@ namespace cmcp {
 /// Searches the web.
 class web_search final : public tool {
 public:
-    explicit web_search(web_searcher& engine);      ///< `engine` must outlive this
+    explicit web_search(web_searcher& engine);  ///< `engine` must outlive this
 
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override;

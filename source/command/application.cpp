@@ -31,7 +31,8 @@ server_identity identity()
         "Runs bash commands (system_run_command) and Python (system_run_python) in a sandbox without network, and works on "
         "files (file_*). All of them share one workspace: a relative path means the same file everywhere. Sandboxes with files "
         "and packages of their own last until they are deleted (create_sandbox, execute_python_code, …); run_in_background makes "
-        "a run a job (job_poll). Results say in `cause` why a run ended; system_info tells the limits.";
+        "a run a job (job_poll). Results say in `cause` why a run ended; system_info tells the limits. "
+        "web_search, web_scrape and web_browse read the web.";
     return who;
 }
 

@@ -19,8 +19,8 @@ void refuse_other_types(const fetch_head& head);
 std::string other_type_sentence(std::string_view type);
 
 struct decoded_text {
-    std::string text;       ///< UTF-8
-    std::string note;       ///< about a charset that could not be used
+    std::string text;  ///< UTF-8
+    std::string note;  ///< about a charset that could not be used
 };
 
 /// The bytes of a page as text (network/charset.hpp).

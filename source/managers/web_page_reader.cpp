@@ -13,7 +13,7 @@
 namespace cmcp {
 namespace {
 
-constexpr std::uint64_t memory_of_a_page = 768ull << 20;     // BeautifulSoup needs up to seventy times what a page has
+constexpr std::uint64_t memory_of_a_page = 768ull << 20;  // BeautifulSoup needs up to seventy times what a page has
 constexpr std::size_t most_output = 16 << 20;
 constexpr std::size_t most_complaints = 4096;
 constexpr auto least_time = std::chrono::seconds(1);
@@ -43,11 +43,16 @@ std::string ending(const sandbox::run_result& end)
     using sandbox::cause;
     switch (end.why) {
         case cause::timeout:
-        case cause::cpu_limit: return "Timed out (WEB_TIMEOUT_DEFAULT) while parsing the page; it is too large or too deep.";
-        case cause::memory_limit: return "The page needs more memory than its reader may have; it is too large or too deep.";
-        case cause::output_limit: return "The page gives more text than can be taken; choose a part of it with selector.";
-        case cause::setup_failed: return "The sandbox in which pages are read could not be started: " + end.error;
-        default: return "The page could not be read: its reader ended unexpectedly.";
+        case cause::cpu_limit:
+            return "Timed out (WEB_TIMEOUT_DEFAULT) while parsing the page; it is too large or too deep.";
+        case cause::memory_limit:
+            return "The page needs more memory than its reader may have; it is too large or too deep.";
+        case cause::output_limit:
+            return "The page gives more text than can be taken; choose a part of it with selector.";
+        case cause::setup_failed:
+            return "The sandbox in which pages are read could not be started: " + end.error;
+        default:
+            return "The page could not be read: its reader ended unexpectedly.";
     }
 }
 
@@ -72,15 +77,16 @@ json::object understood(const std::string& text)
     if (problem || !read.is_object()) return failure("The page could not be read: its reader gave no answer.");
     json::object made = std::move(read.as_object());
     if (made.contains("missing"))
-        return failure("Pages cannot be read on this machine: install the Debian packages python3-bs4 and python3-lxml "
-                       "(apt-get install python3-bs4 python3-lxml).");
+        return failure(
+            "Pages cannot be read on this machine: install the Debian packages python3-bs4 and python3-lxml "
+            "(apt-get install python3-bs4 python3-lxml).");
     return made;
 }
 
 }  // namespace
 
 struct web_page_reader::finished {
-    std::string problem;        // a sentence; empty: it ran to its end
+    std::string problem;  // a sentence; empty: it ran to its end
     int exit_code = 0;
     std::string out, err;
 };
@@ -102,9 +108,10 @@ awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sa
     auto place = co_await admission_.enter(std::move(caller));
     if (!place) made.problem = "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
     if (!place) co_return made;
-    request.programs.all = false;       // the interpreter or pdftotext, and what they load
+    request.programs.all = false;  // the interpreter or pdftotext, and what they load
     request.limits = limits_;
-    request.limits.wall = std::max<std::chrono::milliseconds>(least_time, limit);      // waiting for a turn is not the page's fault
+    request.limits.wall =
+        std::max<std::chrono::milliseconds>(least_time, limit);  // waiting for a turn is not the page's fault
     request.label = "web page";
     kept_output output;
     auto end = co_await backend_.run(std::move(request), output);
@@ -120,13 +127,14 @@ sandbox::run_request web_page_reader::python(std::string input) const
     sandbox::run_request made;
     made.argv = {interpreter_, "-I", "-B", "-X", "utf8", "-c", std::string(python_bootstrap), made.workspace_inside};
     made.environment = python_manager::environment();
-    made.script = std::string(web_page_script);
+    made.script = web_page_script();
     made.input = std::move(input);
     made.result_channel = true;
     return made;
 }
 
-awaitable<json::object> web_page_reader::read(std::string caller, std::string page, page_wish wish, std::chrono::milliseconds limit)
+awaitable<json::object> web_page_reader::read(std::string caller, std::string page, page_wish wish,
+                                              std::chrono::milliseconds limit)
 {
     auto request = python(options_line(wish) + page);
     auto done = co_await run(std::move(caller), std::move(request), limit);
@@ -136,10 +144,13 @@ awaitable<json::object> web_page_reader::read(std::string caller, std::string pa
     co_return understood(done.out);
 }
 
-awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document, std::chrono::milliseconds limit)
+awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document,
+                                                  std::chrono::milliseconds limit)
 {
     if (::access(pdftotext, X_OK) != 0)
-        co_return failure("PDF cannot be read on this machine: install the Debian package poppler-utils (apt-get install poppler-utils).");
+        co_return failure(
+            "PDF cannot be read on this machine: install the Debian package poppler-utils (apt-get install "
+            "poppler-utils).");
     sandbox::run_request request;
     request.argv = {pdftotext, "-enc", "UTF-8", "-nopgbrk", "-q", "-", "-"};
     request.input = std::move(document);

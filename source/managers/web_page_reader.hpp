@@ -14,11 +14,11 @@ namespace cmcp {
 
 /// What to take from a page.
 struct page_wish {
-    std::string kind = "html";              ///< html, xml, results
-    std::string base;                       ///< absolute URL that references are relative to
-    std::string format = "text";            ///< text, markdown, html, links
+    std::string kind = "html";    ///< html, xml, results
+    std::string base;             ///< absolute URL that references are relative to
+    std::string format = "text";  ///< text, markdown, html, links
     std::optional<std::string> selector;
-    std::size_t max_length = 100'000;       ///< characters of content
+    std::size_t max_length = 100'000;  ///< characters of content
 };
 
 /// Reads pages with BeautifulSoup and lxml, and PDF with pdftotext, in a sandbox that holds nothing but these.

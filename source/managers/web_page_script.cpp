@@ -1,21 +1,22 @@
 #include "managers/web_page_script.hpp"
 
 namespace cmcp {
+namespace {
 
 // The selector works on the page as it is, so that it finds what BeautifulSoup finds; what nobody would see or read
 // (scripts, hidden elements, comments) is left out of what was found afterwards.
-const std::string_view web_page_script = R"PY(
+constexpr std::string_view reading = R"PY(
 import json, re, sys, warnings
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 warnings.simplefilter('ignore')
 sys.setrecursionlimit(20000)
 
-BLOCKS = frozenset('''address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer
-    form h1 h2 h3 h4 h5 h6 header hgroup hr html li main menu nav ol optgroup option p pre section summary table tbody td tfoot th thead
-    tr ul'''.split())
-UNSEEN = frozenset('''script style template head noembed noframes object embed applet iframe frame svg math canvas audio video datalist
-    select textarea input'''.split())
+BLOCKS = frozenset('''address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption
+    figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html li main menu nav ol optgroup option p pre section summary
+    table tbody td tfoot th thead tr ul'''.split())
+INERT = frozenset('script style template noembed noframes object embed applet iframe frame canvas datalist'.split())
+UNSEEN = INERT | frozenset('head svg math audio video select textarea input'.split())
 AROUND = frozenset('nav footer aside'.split())
 AROUND_ROLES = frozenset('navigation banner contentinfo search complementary'.split())
 BREAK = '\v'
@@ -65,149 +66,6 @@ def tidy(text):
     return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
 
 
-class Renderer:
-    """Turns elements into text or markdown, block by block."""
-
-    def __init__(self, soup, base, markdown, left_out=()):
-        self.base, self.markdown = base, markdown
-        self.left_out = {id(tag) for tag in left_out}
-        self.holders = set()            # elements with a block somewhere inside
-        for tag in soup.find_all(BLOCKS):
-            for parent in tag.parents:
-                if id(parent) in self.holders:
-                    break
-                self.holders.add(id(parent))
-
-    def render(self, tag):
-        if tag.name in BLOCKS or id(tag) in self.holders:
-            return '\n\n'.join(self.block(tag))
-        return tidy(self.inline(tag))
-
-    def skipped(self, tag):
-        return unseen(tag) or id(tag) in self.left_out
-
-    def blocks(self, parent):
-        found, line = [], []
-
-        def close():
-            text = tidy(''.join(line))
-            line.clear()
-            if text:
-                found.append(text)
-
-        for child in parent.children:
-            if not isinstance(child, Tag):
-                line.append(str(child) if is_text(child) else '')
-            elif self.skipped(child):
-                continue
-            elif child.name in BLOCKS or id(child) in self.holders:
-                close()
-                found.extend(self.block(child))
-            else:
-                line.append(self.inline(child))
-        close()
-        return found
-
-    def block(self, tag):
-        name = tag.name
-        if name in ('ul', 'ol', 'menu'):
-            return self.list(tag)
-        if name == 'pre':
-            return self.preformatted(tag)
-        if name == 'table':
-            return self.table(tag)
-        if name == 'hr':
-            return ['---'] if self.markdown else []
-        found = self.blocks(tag)
-        if not self.markdown:
-            return found
-        if re.fullmatch('h[1-6]', name) and found:
-            return ['#' * int(name[1]) + ' ' + ' '.join(found).replace('\n', ' ')]
-        if name == 'blockquote':
-            return ['\n'.join(('> ' + line).rstrip() for line in '\n\n'.join(found).split('\n'))] if found else []
-        if name == 'a' and len(found) == 1 and '\n' not in found[0]:
-            mark, text = re.fullmatch('((?:#+ )?)(.*)', found[0]).groups()
-            return [mark + self.link(tag, text)]
-        return found
-
-    def list(self, tag):
-        items, number = [], 1
-        for child in tag.children:
-            if not isinstance(child, Tag) or self.skipped(child):
-                continue
-            parts = self.list(child) if child.name in ('ul', 'ol', 'menu') else self.blocks(child)
-            if not parts:
-                continue
-            mark = '%d. ' % number if tag.name == 'ol' else '- '
-            number += 1
-            text = '\n'.join(parts).replace('\n', '\n' + ' ' * len(mark))
-            items.append(mark + text)
-        return ['\n'.join(items)] if items else []
-
-    def preformatted(self, tag):
-        text = ''.join(self.raw(tag)).strip('\n')
-        if not text.strip():
-            return []
-        return ['```\n' + text + '\n```'] if self.markdown else [text]
-
-    def raw(self, tag):
-        for child in tag.children:
-            if is_text(child):
-                yield str(child)
-            elif isinstance(child, Tag) and child.name == 'br':
-                yield '\n'
-            elif isinstance(child, Tag) and not self.skipped(child):
-                yield from self.raw(child)
-
-    def table(self, tag):
-        if tag.find('table') is not None:
-            return self.blocks(tag)     # for the layout of a page
-        rows, found = [], []
-        for row in tag.find_all('tr'):
-            cells = [cell for cell in row.find_all(['td', 'th'], recursive=False) if not self.skipped(cell)]
-            if not self.skipped(row) and cells:
-                rows.append([' '.join(self.blocks(cell)).replace('\n', ' ') for cell in cells])
-        caption = tag.find('caption')
-        if caption is not None:
-            found += self.blocks(caption)
-        rows = [row for row in rows if any(row)]
-        if rows and max(len(row) for row in rows) == 1:
-            return found + [row[0] for row in rows]
-        if rows and self.markdown:
-            width = max(len(row) for row in rows)
-            rows = [[cell.replace('|', '\\|') for cell in row] + [''] * (width - len(row)) for row in rows]
-            lines = ['| ' + ' | '.join(row) + ' |' for row in rows]
-            lines.insert(1, '|' + ' --- |' * width)
-            return found + ['\n'.join(lines)]
-        return found + (['\n'.join(' | '.join(row) for row in rows)] if rows else [])
-
-    def link(self, tag, text):
-        address = absolute(self.base, tag.get('href'))
-        return '[%s](%s)' % (text, address.replace(')', '%29')) if address and text.strip() else text
-
-    def inline(self, tag):
-        if self.skipped(tag):
-            return ''
-        if tag.name == 'br':
-            return BREAK
-        if tag.name == 'img':
-            alt = squeezed(tag.get('alt') or '').strip()
-            address = absolute(self.base, tag.get('src'))
-            return '![%s](%s)' % (alt, address) if self.markdown and alt and address else ''
-        text = ''.join(self.inline(child) if isinstance(child, Tag) else str(child) if is_text(child) else '' for child in tag.children)
-        return self.marked(tag, text) if self.markdown else text
-
-    def marked(self, tag, text):
-        core = squeezed(text).strip()
-        if not core or BREAK in text:
-            return text
-        mark = {'strong': '**', 'b': '**', 'em': '*', 'i': '*', 'code': '`', 'kbd': '`', 'samp': '`', 'del': '~~', 's': '~~'}.get(tag.name)
-        made = self.link(tag, core) if tag.name == 'a' else mark + core + mark if mark else None
-        if made is None:
-            return text
-        return ' ' * text[0].isspace() + made + ' ' * text[-1].isspace()
-
-
 def absolute(base, reference):
     if not isinstance(reference, str):
         return ''
@@ -220,7 +78,8 @@ def absolute(base, reference):
 
 def title_of(soup):
     named = soup.find('meta', attrs={'property': 'og:title'})
-    for text in (soup.title.get_text() if soup.title else '', named.get('content') if named else '', soup.h1.get_text() if soup.h1 else ''):
+    texts = [soup.title and soup.title.get_text(), named and named.get('content'), soup.h1 and soup.h1.get_text()]
+    for text in texts:
         if text and text.strip():
             return squeezed(text).strip()[:1000]
     return ''
@@ -228,9 +87,10 @@ def title_of(soup):
 
 def main_part(soup):
     """The element that holds what the page is about, and what is left out of it."""
-    body = soup.body or soup
+    ends_early = len(soup.find_all('html', recursive=False)) > 1      # lxml gives what follows </html> a root of its own
+    body = soup if ends_early else soup.body or soup
     whole = len(squeezed(body.get_text()))
-    mains = [tag for tag in body.find_all(lambda tag: tag.name == 'main' or tag.get('role') == 'main') if not unseen(tag)]
+    mains = [tag for tag in body.find_all(True) if (tag.name == 'main' or tag.get('role') == 'main') and not unseen(tag)]
     articles = [tag for tag in body.find_all('article') if not unseen(tag) and tag.find_parent('article') is None]
     for candidates in (mains, articles):
         if len(candidates) == 1 and len(squeezed(candidates[0].get_text())) * 5 >= min(whole, 5000):
@@ -241,10 +101,10 @@ def main_part(soup):
 
 
 def cleaned(tag):
-    for one in tag.find_all(lambda inner: inner.name in UNSEEN - {'svg', 'math', 'select', 'textarea', 'input', 'head', 'audio', 'video'} or hidden(inner)):
+    for one in tag.find_all(lambda inner: inner.name in INERT or hidden(inner)):
         if not one.decomposed:
             one.decompose()
-    for comment in tag.find_all(string=lambda text: isinstance(text, PreformattedString) and not isinstance(text, CData)):
+    for comment in tag.find_all(string=lambda text: not is_text(text)):
         comment.extract()
     return str(tag)
 
@@ -268,7 +128,7 @@ def data_in(tag):
 def read_page(asked, text):
     kind, shape, selector = asked['kind'], asked['format'], asked['selector']
     if kind == 'xml':
-        text = re.sub(r'<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>', '', text, count=1, flags=re.S | re.I)     # declares no entities any more
+        text = re.sub(r'<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>', '', text, count=1, flags=re.S | re.I)   # its entities
         soup = bs4.BeautifulSoup(text, 'xml')
     else:
         soup = bs4.BeautifulSoup(text, 'lxml')
@@ -333,10 +193,13 @@ def read_results(asked, text):
         snippet = holder.select_one('.result__snippet')
         results.append({'title': squeezed(link.get_text()).strip(), 'url': address,
                         'snippet': squeezed(snippet.get_text()).strip() if snippet else ''})
-    challenge = not results and soup.select_one('#challenge-form, .anomaly-modal__title, form[action*="anomaly"]') is not None
-    answer(results=results, challenge=challenge)
+    challenge = soup.select_one('#challenge-form, .anomaly-modal__title, form[action*="anomaly"]')
+    answer(results=results, challenge=not results and challenge is not None)
 
 
+)PY";
+
+constexpr std::string_view beginning = R"PY(
 try:
     options, _, page = sys.stdin.buffer.read().partition(b'\n')
     options, page = json.loads(options), page.decode('utf-8', 'replace').replace('\0', '\ufffd')
@@ -346,5 +209,13 @@ except Refused as problem:
 except RecursionError:
     answer(error='The page or the selector is nested too deeply to be read.')
 )PY";
+
+}  // namespace
+
+const std::string& web_page_script()
+{
+    static const std::string whole = std::string(reading) + std::string(web_page_renderer) + std::string(beginning);
+    return whole;
+}
 
 }  // namespace cmcp

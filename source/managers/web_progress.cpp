@@ -45,7 +45,8 @@ awaitable<> web_progress::run()
     last_sent_ = began_;
     while (!finished_ || !steps_.empty()) {
         const bool at_once = finished_ || (!sent_any_ && !steps_.empty());
-        const clock::time_point due = last_sent_ + (steps_.empty() ? clock::duration(heartbeat) : clock::duration(interval));
+        const clock::time_point due =
+            last_sent_ + (steps_.empty() ? clock::duration(heartbeat) : clock::duration(interval));
         if (!at_once && clock::now() < due) {
             wake_.expires_at(due);
             co_await wake_.async_wait(as_tuple);

@@ -21,8 +21,8 @@ class web_progress {
 public:
     web_progress(asio::any_io_executor executor, request_io& io);
 
-    void step(std::string text);        ///< never waits
-    void finish();                      ///< run() sends the rest and returns
+    void step(std::string text);  ///< never waits
+    void finish();                ///< run() sends the rest and returns
     awaitable<> run();
 
 private:

@@ -11,8 +11,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr const char* accepted = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,application/json;q=0.8,"
-                                 "application/pdf;q=0.7,*/*;q=0.1";
+constexpr const char* accepted =
+    "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,application/json;q=0.8,"
+    "application/pdf;q=0.7,*/*;q=0.1";
 
 admission_limits fetches_at_once(const settings& chosen)
 {
@@ -88,8 +89,13 @@ void add_hints(json::object& made, const scrape_request& asked)
 }  // namespace
 
 web_scraper::web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
-                         sandbox::backend& backend, run_admission& runs, blocking_pool& pool, asio::any_io_executor executor)
-    : client_(client), policy_(std::move(policy)), pool_(pool), fetches_(executor, fetches_at_once(chosen)), reader_(chosen, backend, runs)
+                         sandbox::backend& backend, run_admission& runs, blocking_pool& pool,
+                         asio::any_io_executor executor)
+    : client_(client),
+      policy_(std::move(policy)),
+      pool_(pool),
+      fetches_(executor, fetches_at_once(chosen)),
+      reader_(chosen, backend, runs)
 {
     model_.accept = accepted;
     model_.max_bytes = chosen.web_max_size;
@@ -108,8 +114,8 @@ awaitable<fetch_reply> web_scraper::fetch(web_url url, web_progress& progress)
     co_return page;
 }
 
-awaitable<json::object> web_scraper::read(std::string key, web_progress& progress, fetch_reply page, scrape_request asked,
-                                          std::chrono::milliseconds left)
+awaitable<json::object> web_scraper::read(std::string key, web_progress& progress, fetch_reply page,
+                                          scrape_request asked, std::chrono::milliseconds left)
 {
     const page_kind kind = kind_of(page);
     if (kind == page_kind::other) throw fetch_error("type", other_type_sentence(page.type));
@@ -143,7 +149,8 @@ awaitable<json::object> web_scraper::attempt(std::string key, web_progress& prog
     const auto begun = clock::now();
     const web_url url = web_url::parse(asked.url);
     auto place = co_await fetches_.enter(key);
-    if (!place) throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
+    if (!place)
+        throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
     auto page = co_await fetch(url, progress);
     const auto left = model_.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
     fetch_reply head = page;

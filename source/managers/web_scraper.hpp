@@ -17,17 +17,17 @@ class web_progress;
 
 struct scrape_request {
     std::string url;
-    std::string format = "text";                ///< text, markdown, html, links
+    std::string format = "text";  ///< text, markdown, html, links
     std::optional<std::string> selector;
-    std::size_t max_length = 100'000;           ///< characters
+    std::size_t max_length = 100'000;  ///< characters
 };
 
 /// Fetches one page and takes from it what is asked for.
 class web_scraper {
 public:
     /// All must outlive this.
-    web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy, sandbox::backend& backend,
-                run_admission& runs, blocking_pool& pool, asio::any_io_executor executor);
+    web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
+                sandbox::backend& backend, run_admission& runs, blocking_pool& pool, asio::any_io_executor executor);
 
     /// The result object of web_scrape: content, url, title, success, error, and what else is known.
     awaitable<json::object> scrape(caller who, request_io& io, scrape_request request);

@@ -42,12 +42,17 @@ json::array listed(const search_results& found)
 }  // namespace
 
 web_searcher::web_searcher(const settings& chosen, http_client& client, sandbox::backend& backend, run_admission& runs)
-    : client_(client), provider_(make_search_provider(chosen)), policy_(only(provider_.get())), reader_(chosen, backend, runs),
-      max_bytes_(chosen.web_max_size), timeout_(chosen.web_timeout_default)
+    : client_(client),
+      provider_(make_search_provider(chosen)),
+      policy_(only(provider_.get())),
+      reader_(chosen, backend, runs),
+      max_bytes_(chosen.web_max_size),
+      timeout_(chosen.web_timeout_default)
 {
 }
 
-awaitable<search_results> web_searcher::ask(std::string key, web_progress& progress, std::string query, std::size_t max_results)
+awaitable<search_results> web_searcher::ask(std::string key, web_progress& progress, std::string query,
+                                            std::size_t max_results)
 {
     fetch_request request = provider_->request(query, max_results);
     request.max_bytes = max_bytes_;
@@ -68,8 +73,10 @@ awaitable<search_results> web_searcher::ask(std::string key, web_progress& progr
 awaitable<json::object> web_searcher::search(caller who, request_io& io, std::string query, std::size_t max_results)
 {
     if (!provider_)
-        co_return failed(query, "No search provider is configured on this server: set WEB_SEARCH_PROVIDER to searxng (with WEB_SEARCH_URL), "
-                                "brave (with WEB_SEARCH_KEY) or duckduckgo.");
+        co_return failed(query,
+                         "No search provider is configured on this server: set WEB_SEARCH_PROVIDER to searxng (with "
+                         "WEB_SEARCH_URL), "
+                         "brave (with WEB_SEARCH_KEY) or duckduckgo.");
     auto executor = co_await asio::this_coro::executor;
     web_progress progress(executor, io);
     json::object made;

@@ -14,8 +14,8 @@ namespace cmcp {
 
 class web_progress;
 
-/// Asks the provider of WEB_SEARCH_PROVIDER. Its address is the operator's choice: it may be private, and it is the only
-/// place that a search reaches.
+/// Asks the provider of WEB_SEARCH_PROVIDER. Its address is the operator's choice: it may be private, and it is the
+/// only place that a search reaches.
 class web_searcher {
 public:
     /// All must outlive this. Throws config_error when the settings contradict each other.

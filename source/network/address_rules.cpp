@@ -21,14 +21,15 @@ constexpr std::uint32_t v4(unsigned a, unsigned b, unsigned c, unsigned d) { ret
 
 constexpr std::string_view metadata = "cloud metadata";
 
-// IANA IPv4 Special-Purpose Address Registry, and the addresses at which clouds serve credentials; the first hit counts.
+// IANA IPv4 Special-Purpose Address Registry, and the addresses at which clouds serve credentials; the first hit
+// counts.
 constexpr v4_range v4_ranges[] = {
-    {v4(169, 254, 169, 254), 32, metadata},     // AWS, GCP, Azure, OpenStack
-    {v4(169, 254, 170, 2), 32, metadata},       // AWS ECS
-    {v4(169, 254, 170, 23), 32, metadata},      // AWS EKS
-    {v4(100, 100, 100, 200), 32, metadata},     // Alibaba
-    {v4(192, 0, 0, 192), 32, metadata},         // Oracle
-    {v4(168, 63, 129, 16), 32, metadata},       // Azure's agent, a public address
+    {v4(169, 254, 169, 254), 32, metadata},  // AWS, GCP, Azure, OpenStack
+    {v4(169, 254, 170, 2), 32, metadata},    // AWS ECS
+    {v4(169, 254, 170, 23), 32, metadata},   // AWS EKS
+    {v4(100, 100, 100, 200), 32, metadata},  // Alibaba
+    {v4(192, 0, 0, 192), 32, metadata},      // Oracle
+    {v4(168, 63, 129, 16), 32, metadata},    // Azure's agent, a public address
     {v4(0, 0, 0, 0), 8, "this network (0.0.0.0/8)"},
     {v4(10, 0, 0, 0), 8, "private (10.0.0.0/8)"},
     {v4(100, 64, 0, 0), 10, "shared (100.64.0.0/10)"},
@@ -50,7 +51,7 @@ constexpr v4_range v4_ranges[] = {
 };
 
 struct v6_range {
-    std::uint16_t head[4];      // the first 64 bits
+    std::uint16_t head[4];  // the first 64 bits
     unsigned prefix;
     std::string_view name;
 };
@@ -58,7 +59,7 @@ struct v6_range {
 // IANA IPv6 Special-Purpose Address Registry within 2000::/3, and what lies outside it.
 constexpr v6_range v6_ranges[] = {
     {{0x2001, 0x0db8, 0, 0}, 32, "documentation"},
-    {{0x2001, 0, 0, 0}, 23, "protocol assignments (2001::/23)"},    // holds Teredo, benchmarking, ORCHID
+    {{0x2001, 0, 0, 0}, 23, "protocol assignments (2001::/23)"},  // holds Teredo, benchmarking, ORCHID
     {{0x2620, 0x4f, 0x8000, 0}, 48, "AS112 (2620:4f:8000::/48)"},
     {{0x3fff, 0, 0, 0}, 20, "documentation"},
     {{0x0064, 0xff9b, 0x0001, 0}, 48, "local NAT64 (64:ff9b:1::/48)"},
@@ -88,7 +89,10 @@ bool starts_with(const bytes& address, const v6_range& range)
     return true;
 }
 
-std::uint32_t v4_at(const bytes& from, std::size_t at) { return v4(from[at], from[at + 1], from[at + 2], from[at + 3]); }
+std::uint32_t v4_at(const bytes& from, std::size_t at)
+{
+    return v4(from[at], from[at + 1], from[at + 2], from[at + 3]);
+}
 
 bool zero(const bytes& from, std::size_t first, std::size_t last)
 {
@@ -101,11 +105,11 @@ bool zero(const bytes& from, std::size_t first, std::size_t last)
 std::optional<std::uint32_t> embedded(const bytes& a)
 {
     const bool first_ten_zero = zero(a, 0, 10);
-    if (first_ten_zero && word(a, 5) == 0xffff) return v4_at(a, 12);                           // mapped
-    if (first_ten_zero && word(a, 5) == 0 && !zero(a, 12, 14)) return v4_at(a, 12);            // compatible
-    if (zero(a, 0, 8) && word(a, 4) == 0xffff && word(a, 5) == 0) return v4_at(a, 12);         // translated (SIIT)
-    if (word(a, 0) == 0x64 && word(a, 1) == 0xff9b && zero(a, 4, 12)) return v4_at(a, 12);     // NAT64
-    if (word(a, 0) == 0x2002) return v4_at(a, 2);                                              // 6to4
+    if (first_ten_zero && word(a, 5) == 0xffff) return v4_at(a, 12);                        // mapped
+    if (first_ten_zero && word(a, 5) == 0 && !zero(a, 12, 14)) return v4_at(a, 12);         // compatible
+    if (zero(a, 0, 8) && word(a, 4) == 0xffff && word(a, 5) == 0) return v4_at(a, 12);      // translated (SIIT)
+    if (word(a, 0) == 0x64 && word(a, 1) == 0xff9b && zero(a, 4, 12)) return v4_at(a, 12);  // NAT64
+    if (word(a, 0) == 0x2002) return v4_at(a, 2);                                           // 6to4
     const bool isatap = (word(a, 4) & 0xfdff) == 0 && word(a, 5) == 0x5efe;
     if (isatap) return v4_at(a, 12);
     return std::nullopt;

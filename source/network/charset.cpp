@@ -19,7 +19,8 @@ constexpr std::string_view replacement = "\xef\xbf\xbd";
 std::string lower(std::string_view text)
 {
     std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(made.begin(), made.end(), made.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return made;
 }
 
@@ -28,18 +29,54 @@ const std::map<std::string, std::string, std::less<>>& labels()
 {
     static const std::map<std::string, std::string, std::less<>> table = [] {
         std::map<std::string, std::string, std::less<>> made{
-            {"utf-8", "UTF-8"},           {"utf8", "UTF-8"},              {"unicode-1-1-utf-8", "UTF-8"}, {"utf-16", "UTF-16LE"},
-            {"utf-16le", "UTF-16LE"},     {"utf-16be", "UTF-16BE"},       {"ascii", "WINDOWS-1252"},      {"us-ascii", "WINDOWS-1252"},
-            {"latin1", "WINDOWS-1252"},   {"l1", "WINDOWS-1252"},         {"iso-8859-1", "WINDOWS-1252"}, {"iso8859-1", "WINDOWS-1252"},
-            {"iso_8859-1", "WINDOWS-1252"}, {"cp1252", "WINDOWS-1252"},   {"x-cp1252", "WINDOWS-1252"},   {"latin2", "ISO-8859-2"},
-            {"latin5", "WINDOWS-1254"},   {"iso-8859-9", "WINDOWS-1254"}, {"iso-8859-8-i", "ISO-8859-8"}, {"tis-620", "WINDOWS-874"},
-            {"iso-8859-11", "WINDOWS-874"}, {"windows-874", "WINDOWS-874"}, {"koi8-r", "KOI8-R"},         {"koi8", "KOI8-R"},
-            {"koi8-u", "KOI8-U"},         {"macintosh", "MACINTOSH"},     {"x-mac-cyrillic", "MAC-CYRILLIC"}, {"ibm866", "CP866"},
-            {"cp866", "CP866"},           {"gb2312", "GB18030"},          {"gbk", "GB18030"},             {"x-gbk", "GB18030"},
-            {"gb18030", "GB18030"},       {"big5", "BIG5-HKSCS"},         {"big5-hkscs", "BIG5-HKSCS"},   {"euc-jp", "EUC-JP"},
-            {"x-euc-jp", "EUC-JP"},       {"iso-2022-jp", "ISO-2022-JP"}, {"shift_jis", "CP932"},         {"shift-jis", "CP932"},
-            {"sjis", "CP932"},            {"x-sjis", "CP932"},            {"windows-31j", "CP932"},       {"ms932", "CP932"},
-            {"euc-kr", "CP949"},          {"ks_c_5601-1987", "CP949"},    {"korean", "CP949"},            {"windows-949", "CP949"},
+            {"utf-8", "UTF-8"},
+            {"utf8", "UTF-8"},
+            {"unicode-1-1-utf-8", "UTF-8"},
+            {"utf-16", "UTF-16LE"},
+            {"utf-16le", "UTF-16LE"},
+            {"utf-16be", "UTF-16BE"},
+            {"ascii", "WINDOWS-1252"},
+            {"us-ascii", "WINDOWS-1252"},
+            {"latin1", "WINDOWS-1252"},
+            {"l1", "WINDOWS-1252"},
+            {"iso-8859-1", "WINDOWS-1252"},
+            {"iso8859-1", "WINDOWS-1252"},
+            {"iso_8859-1", "WINDOWS-1252"},
+            {"cp1252", "WINDOWS-1252"},
+            {"x-cp1252", "WINDOWS-1252"},
+            {"latin2", "ISO-8859-2"},
+            {"latin5", "WINDOWS-1254"},
+            {"iso-8859-9", "WINDOWS-1254"},
+            {"iso-8859-8-i", "ISO-8859-8"},
+            {"tis-620", "WINDOWS-874"},
+            {"iso-8859-11", "WINDOWS-874"},
+            {"windows-874", "WINDOWS-874"},
+            {"koi8-r", "KOI8-R"},
+            {"koi8", "KOI8-R"},
+            {"koi8-u", "KOI8-U"},
+            {"macintosh", "MACINTOSH"},
+            {"x-mac-cyrillic", "MAC-CYRILLIC"},
+            {"ibm866", "CP866"},
+            {"cp866", "CP866"},
+            {"gb2312", "GB18030"},
+            {"gbk", "GB18030"},
+            {"x-gbk", "GB18030"},
+            {"gb18030", "GB18030"},
+            {"big5", "BIG5-HKSCS"},
+            {"big5-hkscs", "BIG5-HKSCS"},
+            {"euc-jp", "EUC-JP"},
+            {"x-euc-jp", "EUC-JP"},
+            {"iso-2022-jp", "ISO-2022-JP"},
+            {"shift_jis", "CP932"},
+            {"shift-jis", "CP932"},
+            {"sjis", "CP932"},
+            {"x-sjis", "CP932"},
+            {"windows-31j", "CP932"},
+            {"ms932", "CP932"},
+            {"euc-kr", "CP949"},
+            {"ks_c_5601-1987", "CP949"},
+            {"korean", "CP949"},
+            {"windows-949", "CP949"},
         };
         for (int part : {2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16}) {
             const std::string name = "8859-" + std::to_string(part);
@@ -90,7 +127,7 @@ bool is_utf8(std::string_view bytes)
         char* to = out.data();
         std::size_t room = out.size();
         if (::iconv(checks.handle, &in, &left, &to, &room) != static_cast<std::size_t>(-1)) continue;
-        if (errno == EINVAL) return left < 4;      // a character that the end cuts
+        if (errno == EINVAL) return left < 4;  // a character that the end cuts
         if (errno != E2BIG) return false;
     }
     return true;
@@ -108,7 +145,8 @@ std::string_view declared(std::string_view bytes)
         length = 8;
         if (at > start.find("?>")) at = std::string::npos;
     }
-    for (std::size_t tag = start.find("<meta"); at == std::string::npos && tag != std::string::npos; tag = start.find("<meta", tag + 1)) {
+    for (std::size_t tag = start.find("<meta"); at == std::string::npos && tag != std::string::npos;
+         tag = start.find("<meta", tag + 1)) {
         const std::size_t found = start.find("charset", tag);
         if (found < start.find('>', tag)) at = found;
         length = 7;
@@ -123,7 +161,8 @@ std::string_view declared(std::string_view bytes)
 
 std::string unknown(std::string_view label, const char* where)
 {
-    return std::string("The page declares the charset \"") + std::string(trimmed(label).substr(0, 40)) + "\" " + where + ", which is not known";
+    return std::string("The page declares the charset \"") + std::string(trimmed(label).substr(0, 40)) + "\" " + where +
+           ", which is not known";
 }
 
 std::optional<charset_choice> by_mark(std::string_view bytes)

@@ -13,7 +13,7 @@ constexpr auto longest_idle = std::chrono::seconds(20);
 http_client::pool::pool(asio::any_io_executor executor, std::filesystem::path extra_ca)
     : extra_ca_(std::move(extra_ca)), reaper_(executor)
 {
-    if (!extra_ca_.empty()) trust();        // a bad file stops the start
+    if (!extra_ca_.empty()) trust();  // a bad file stops the start
 }
 
 // Reading the system's certificates takes some milliseconds: not before they are needed.

@@ -18,7 +18,7 @@ public:
 
 private:
     struct idle {
-        const egress_policy* policy;        // only compared
+        const egress_policy* policy;  // only compared
         std::string origin;
         std::unique_ptr<http_stream> stream;
     };
@@ -26,7 +26,7 @@ private:
 
     std::filesystem::path extra_ca_;
     std::unique_ptr<boost::asio::ssl::context> trust_;
-    std::list<idle> idle_;                  // oldest first
+    std::list<idle> idle_;  // oldest first
     asio::steady_timer reaper_;
 };
 

@@ -27,7 +27,8 @@ std::string lower_trimmed(std::string_view text)
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(made.begin(), made.end(), made.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return made;
 }
 
@@ -61,7 +62,8 @@ public:
         if (!open_) open(static_cast<unsigned char>(piece.front()));
         state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
         state_.avail_in = static_cast<uInt>(piece.size());
-        while (state_.avail_in > 0 && step(emit)) {}
+        while (state_.avail_in > 0 && step(emit)) {
+        }
     }
     bool whole() const override { return ended_ || !begun_; }
     const char* name() const override { return gzip_ ? "gzip" : "deflate"; }
@@ -100,7 +102,9 @@ private:
 
 class brotli_stage final : public content_decoder::stage {
 public:
-    brotli_stage() : state_(::BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &::BrotliDecoderDestroyInstance) {}
+    brotli_stage() : state_(::BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &::BrotliDecoderDestroyInstance)
+    {
+    }
 
     void decode(std::string_view piece, const emitter& emit) override
     {
@@ -131,8 +135,8 @@ std::unique_ptr<content_decoder::stage> make_stage(const std::string& name)
     if (name == "gzip" || name == "x-gzip") return std::make_unique<zlib_stage>(true);
     if (name == "deflate") return std::make_unique<zlib_stage>(false);
     if (name == "br") return std::make_unique<brotli_stage>();
-    throw fetch_error("bad_encoding", "The page cannot be unpacked: the server sent the Content-Encoding \"" + name.substr(0, 40) +
-                                          "\", which was not asked for.");
+    throw fetch_error("bad_encoding", "The page cannot be unpacked: the server sent the Content-Encoding \"" +
+                                          name.substr(0, 40) + "\", which was not asked for.");
 }
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -146,7 +150,7 @@ content_decoder::content_decoder(std::string_view content_encoding)
         const std::string name = lower_trimmed(content_encoding.substr(0, comma));
         content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
         if (name.empty() || name == "identity") continue;
-        stages_.insert(stages_.begin(), make_stage(name));     // the last one that was applied is undone first
+        stages_.insert(stages_.begin(), make_stage(name));  // the last one that was applied is undone first
         if (stages_.size() > most_stages)
             throw fetch_error("bad_encoding", "The page cannot be unpacked: it was packed more than three times over.");
     }
@@ -167,8 +171,9 @@ void content_decoder::feed(std::size_t index, std::string_view piece, std::strin
         return stages_[index]->decode(piece, [&](std::string_view more) { feed(index + 1, more, out, limit); });
     if (out.size() + piece.size() > limit) {
         if (out.size() > packed_ * suspicious_ratio)
-            throw fetch_error("decompression_bomb", "Cut: the page is a decompression bomb; " + std::to_string(packed_) +
-                                                        " bytes unpack to more than " + mebibytes(limit) + ".");
+            throw fetch_error("decompression_bomb", "Cut: the page is a decompression bomb; " +
+                                                        std::to_string(packed_) + " bytes unpack to more than " +
+                                                        mebibytes(limit) + ".");
         throw fetch_error("too_large", "The page is too large: it has more than the " + mebibytes(limit) +
                                            " that WEB_MAX_SIZE_MB allows.");
     }
@@ -179,7 +184,8 @@ void content_decoder::finish() const
 {
     for (const auto& one : stages_)
         if (!one->whole())
-            throw fetch_error("bad_encoding", std::string("The page is truncated: its ") + one->name() + " data ends before it is whole.");
+            throw fetch_error("bad_encoding", std::string("The page is truncated: its ") + one->name() +
+                                                  " data ends before it is whole.");
 }
 
 }  // namespace cmcp

@@ -2,12 +2,12 @@
 
 #include "async/with_deadline.hpp"
 #include "log/log.hpp"
+#include "network/duration_text.hpp"
 #include "network/resolver.hpp"
 
 #include <boost/asio/connect.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace cmcp {
 namespace {
@@ -19,13 +19,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::size_t addresses_tried = 6;
 constexpr auto least_attempt = std::chrono::milliseconds(500);
-
-std::string seconds(std::chrono::milliseconds time)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) / 1000);
-    return text;
-}
 
 std::string place(const host& who, std::uint16_t port) { return who.text() + ":" + std::to_string(port); }
 
@@ -99,7 +92,8 @@ awaitable<attempts> connect_any(std::vector<ip::address> addresses, std::uint16_
         made.late = false;
         made.socket = tcp::socket(executor);
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
-        const auto share = std::max<std::chrono::milliseconds>(least_attempt, left / static_cast<int>(addresses.size() - i));
+        const auto share =
+            std::max<std::chrono::milliseconds>(least_attempt, left / static_cast<int>(addresses.size() - i));
         const tcp::endpoint to(made.address, port);
         try {
             made.failure = co_await with_deadline(connect_one(made.socket, to), share);
@@ -138,10 +132,14 @@ struct held_place {
 
 }  // namespace
 
-void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision, std::string_view rule,
-                  std::string_view address)
+void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
+                  std::string_view rule, std::string_view address)
 {
-    log::info("egress", {{"use", ticket.label()}, {"host", who.name}, {"port", port}, {"address", address}, {"decision", decision},
+    log::info("egress", {{"use", ticket.label()},
+                         {"host", who.name},
+                         {"port", port},
+                         {"address", address},
+                         {"decision", decision},
                          {"rule", rule}});
 }
 
@@ -157,7 +155,8 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     require(*ticket, who, port, named);
     if (!ticket->enter())
         fail(*ticket, who, port, kind::busy, "busy",
-             "Too many connections at once (" + std::to_string(ticket->limits().connections) + "); try again in a few seconds.");
+             "Too many connections at once (" + std::to_string(ticket->limits().connections) +
+                 "); try again in a few seconds.");
     held_place place_taken{ticket};
     if (entered && !who.address) entered(egress_step::resolving, who.name);
     auto addresses = co_await judged_addresses(*ticket, who, port);
@@ -167,7 +166,8 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     if (made.late)
         fail(*ticket, who, port, kind::timeout, "timeout",
              "Timed out while connecting: " + place(who, port) + " did not accept a connection within " +
-                 seconds(ticket->limits().connect) + ".", address);
+                 seconds_text(ticket->limits().connect) + ".",
+             address);
     if (made.failure)
         fail(*ticket, who, port, kind::unreachable, "unreachable",
              place(who, port) + " cannot be reached: " + made.failure.message() + ".", address);

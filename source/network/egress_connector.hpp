@@ -34,9 +34,10 @@ private:
 
 enum class egress_step { resolving, connecting };
 
-/// The one place where connections to the outside are made: judges the name, resolves it, judges every address, connects
-/// to one of those it judged, and writes an audit line for the decision. A name of which one address is refused is refused
-/// whole. Failures are kept in the ticket and thrown as egress_error; `entered` is told each step, with its detail.
+/// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
+/// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
+/// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` is told each step,
+/// with its detail.
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
                                         std::function<void(egress_step, std::string)> entered = {});
 
@@ -44,7 +45,7 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);
 
 /// Writes the audit line of a decision. `address` may be empty.
-void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision, std::string_view rule,
-                  std::string_view address);
+void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
+                  std::string_view rule, std::string_view address);
 
 }  // namespace cmcp

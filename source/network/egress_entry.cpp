@@ -63,8 +63,9 @@ void fill_host(egress_entry& entry, std::string_view rest, std::string_view whol
     try {
         named = read_host(rest);
     } catch (const bad_host& problem) {
-        refuse(whole, "is no entry: write *, example.com, *.example.com, an address or a block such as 10.0.0.0/8, each "
-                      "with :port where only one is meant, and with ! in front to refuse it.");
+        refuse(whole,
+               "is no entry: write *, example.com, *.example.com, an address or a block such as 10.0.0.0/8, each "
+               "with :port where only one is meant, and with ! in front to refuse it.");
     }
     if (named.address) return fill_range(entry, *named.address, prefix, whole);
     if (prefix) refuse(whole, "has a block size, which only an address can have.");
@@ -115,10 +116,14 @@ bool egress_entry::names(const host& who, std::uint16_t to) const
 {
     if (port != 0 && port != to) return false;
     switch (is) {
-        case kind::any: return true;
-        case kind::exact: return !who.address && who.name == name;
-        case kind::subdomains: return !who.address && who.name.ends_with("." + name);
-        case kind::range: return who.address && holds(*who.address, to);
+        case kind::any:
+            return true;
+        case kind::exact:
+            return !who.address && who.name == name;
+        case kind::subdomains:
+            return !who.address && who.name.ends_with("." + name);
+        case kind::range:
+            return who.address && holds(*who.address, to);
     }
     return false;
 }

@@ -15,7 +15,7 @@ struct egress_error : std::runtime_error {
     }
 
     kind is;
-    std::string rule;       ///< as in egress_refusal
+    std::string rule;  ///< as in egress_refusal
 };
 
 }  // namespace cmcp

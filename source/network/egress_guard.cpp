@@ -25,7 +25,9 @@ constexpr int queue_length = 128;
 class egress_guard::proxy : public std::enable_shared_from_this<proxy> {
 public:
     proxy(asio::any_io_executor executor, std::shared_ptr<const egress_policy> rules)
-        : acceptor(executor), tasks(executor), policy(std::move(rules)),
+        : acceptor(executor),
+          tasks(executor),
+          policy(std::move(rules)),
           standing(desk->issue("standing", policy, egress_limits()))
     {
     }
@@ -106,7 +108,8 @@ std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, egress_lim
     return issue(std::move(label), proxy_->policy, limits);
 }
 
-std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits)
+std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, std::shared_ptr<const egress_policy> policy,
+                                                   egress_limits limits)
 {
     return proxy_->desk->issue(std::move(label), std::move(policy), limits);
 }

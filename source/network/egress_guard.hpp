@@ -15,19 +15,20 @@ namespace cmcp {
 /// system's choice: the only way out for the browser, for installations and for sandboxes with network. It judges each
 /// name, resolves it itself, judges each address, connects to the address it judged, counts, and writes an audit line a
 /// decision. Only who holds a ticket may use it: Proxy-Authorization Basic with the ticket's random user and password.
-/// A refusal is an answer 403 (policy), 502 (does not resolve or connect), 504 (time), 503 (too many connections), 407 (no
-/// ticket), with a text/plain sentence and the header `X-Egress-Rule`; it is kept in the ticket, too. Io thread only.
+/// A refusal is an answer 403 (policy), 502 (does not resolve or connect), 504 (time), 503 (too many connections), 407
+/// (no ticket), with a text/plain sentence and the header `X-Egress-Rule`; it is kept in the ticket, too. Io thread
+/// only.
 class egress_guard {
 public:
     /// `policy` is that of tickets which bring none.
     egress_guard(asio::any_io_executor executor, std::shared_ptr<const egress_policy> policy);
     egress_guard(const egress_guard&) = delete;
     egress_guard& operator=(const egress_guard&) = delete;
-    ~egress_guard();                                        ///< as stop()
+    ~egress_guard();  ///< as stop()
 
-    void start();                                           ///< listens on 127.0.0.1, once; throws boost::system::system_error
-    std::uint16_t port() const;                             ///< 0 before start()
-    void stop();                                            ///< closes the port and every connection
+    void start();                ///< listens on 127.0.0.1, once; throws boost::system::system_error
+    std::uint16_t port() const;  ///< 0 before start()
+    void stop();                 ///< closes the port and every connection
 
     /// A ticket under the guard's policy. `label` names the use in audit lines.
     std::shared_ptr<egress_ticket> issue(std::string label, egress_limits limits = {});

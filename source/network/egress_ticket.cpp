@@ -22,8 +22,9 @@ std::string egress_ticket::proxy_authorization() const
 {
     const std::string plain = user_ + ":" + password_;
     std::string coded(4 * ((plain.size() + 2) / 3) + 1, '\0');
-    const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(coded.data()),
-                                         reinterpret_cast<const unsigned char*>(plain.data()), static_cast<int>(plain.size()));
+    const int length =
+        ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(coded.data()),
+                          reinterpret_cast<const unsigned char*>(plain.data()), static_cast<int>(plain.size()));
     coded.resize(static_cast<std::size_t>(length));
     return "Basic " + coded;
 }

@@ -13,18 +13,18 @@ namespace cmcp {
 
 /// What one use of the network may take.
 struct egress_limits {
-    std::uint64_t bytes = 256ull << 20;                     ///< received and sent together
-    std::size_t connections = 64;                           ///< at once
+    std::uint64_t bytes = 256ull << 20;  ///< received and sent together
+    std::size_t connections = 64;        ///< at once
     std::chrono::milliseconds resolve{10'000};
     std::chrono::milliseconds connect{10'000};
-    std::chrono::milliseconds idle{60'000};                 ///< a relayed connection on which nothing moves
+    std::chrono::milliseconds idle{60'000};  ///< a relayed connection on which nothing moves
 };
 
 /// A connection that was refused or failed.
 struct egress_refusal {
     std::string host;
     std::uint16_t port = 0;
-    std::string rule;                                       ///< as in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes"
+    std::string rule;  ///< as in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes"
     std::string sentence;
 };
 
@@ -37,10 +37,10 @@ public:
     egress_ticket(const egress_ticket&) = delete;
     egress_ticket& operator=(const egress_ticket&) = delete;
 
-    const std::string& label() const { return label_; }     ///< for the audit lines: "web_browse"
-    const std::string& user() const { return user_; }       ///< for Proxy-Authorization, random
+    const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
+    const std::string& user() const { return user_; }    ///< for Proxy-Authorization, random
     const std::string& password() const { return password_; }
-    std::string proxy_authorization() const;                ///< "Basic …"
+    std::string proxy_authorization() const;  ///< "Basic …"
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
 
@@ -49,9 +49,9 @@ public:
     void add_refusal(egress_refusal refusal);
 
     std::uint64_t bytes() const { return bytes_; }
-    bool count(std::uint64_t more);                         ///< false when the limit is passed
+    bool count(std::uint64_t more);  ///< false when the limit is passed
     std::size_t connections() const { return connections_; }
-    bool enter();                                           ///< one more connection; false when there are too many
+    bool enter();  ///< one more connection; false when there are too many
     void leave() { --connections_; }
 
 private:

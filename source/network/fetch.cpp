@@ -9,7 +9,6 @@
 #include <boost/beast/http/rfc7230.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace cmcp {
 namespace {
@@ -22,17 +21,11 @@ constexpr std::size_t piece_size = 64 * 1024;
 constexpr std::uint64_t skipped_at_most = 64 * 1024;
 constexpr auto between_reports = std::chrono::milliseconds(100);
 
-std::string seconds(std::chrono::milliseconds time)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) / 1000);
-    return text;
-}
-
 std::string lower(std::string_view text)
 {
     std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(made.begin(), made.end(), made.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return made;
 }
 
@@ -45,7 +38,8 @@ std::string_view trimmed(std::string_view text)
 
 std::string parameter(std::string_view content_type, std::string_view name)
 {
-    for (auto semicolon = content_type.find(';'); semicolon != std::string_view::npos; semicolon = content_type.find(';')) {
+    for (auto semicolon = content_type.find(';'); semicolon != std::string_view::npos;
+         semicolon = content_type.find(';')) {
         content_type.remove_prefix(semicolon + 1);
         const auto one = content_type.substr(0, content_type.find(';'));
         const auto equals = one.find('=');
@@ -58,21 +52,32 @@ std::string parameter(std::string_view content_type, std::string_view name)
 std::string reason_of(egress_error::kind kind)
 {
     switch (kind) {
-        case egress_error::kind::refused: return "refused";
-        case egress_error::kind::unresolved: return "unresolved";
-        case egress_error::kind::unreachable: return "unreachable";
-        case egress_error::kind::timeout: return "timeout";
-        case egress_error::kind::busy: return "busy";
-        case egress_error::kind::bytes: return "too_large";
+        case egress_error::kind::refused:
+            return "refused";
+        case egress_error::kind::unresolved:
+            return "unresolved";
+        case egress_error::kind::unreachable:
+            return "unreachable";
+        case egress_error::kind::timeout:
+            return "timeout";
+        case egress_error::kind::busy:
+            return "busy";
+        case egress_error::kind::bytes:
+            return "too_large";
     }
     return "refused";
 }
 
 }  // namespace
 
-fetch::fetch(std::shared_ptr<http_client::pool> connections, std::shared_ptr<egress_ticket> ticket, fetch_request request)
-    : pool_(std::move(connections)), ticket_(std::move(ticket)), asked_(std::move(request)), at_(asked_.url),
-      first_origin_(asked_.url.origin()), piece_(piece_size)
+fetch::fetch(std::shared_ptr<http_client::pool> connections, std::shared_ptr<egress_ticket> ticket,
+             fetch_request request)
+    : pool_(std::move(connections)),
+      ticket_(std::move(ticket)),
+      asked_(std::move(request)),
+      at_(asked_.url),
+      first_origin_(asked_.url.origin()),
+      piece_(piece_size)
 {
 }
 
@@ -92,7 +97,7 @@ awaitable<> fetch::follow_all()
 {
     for (;;) {
         bool answered = co_await one_request();
-        if (!answered) answered = co_await one_request();     // the second one is a new connection
+        if (!answered) answered = co_await one_request();  // the second one is a new connection
         if (!is_redirect()) co_return;
         redirect();
     }
@@ -105,7 +110,7 @@ awaitable<bool> fetch::one_request()
     const auto request = make_request();
     auto failure = co_await stream_->write(request);
     parser_.emplace();
-    do {    // answers 1xx come before the one that counts
+    do {  // answers 1xx come before the one that counts
         parser_.emplace();
         parser_->header_limit(longest_header);
         parser_->body_limit(boost::none);
@@ -184,14 +189,16 @@ void fetch::redirect()
 {
     const std::string location(parser_->get()[http::field::location]);
     if (++reply_.redirects > asked_.max_redirects)
-        throw fetch_error("too_many_redirects", "Too many redirects: more than " + std::to_string(asked_.max_redirects) +
-                                                    ", the last one from " + at_.text() + ".");
+        throw fetch_error("too_many_redirects", "Too many redirects: more than " +
+                                                    std::to_string(asked_.max_redirects) + ", the last one from " +
+                                                    at_.text() + ".");
     try {
         const std::string fragment = at_.fragment;
         at_ = at_.follow(location);
         if (at_.fragment.empty()) at_.fragment = fragment;
     } catch (const bad_url& problem) {
-        throw fetch_error("bad_redirect", at_.origin() + " redirects to a place that cannot be fetched. " + problem.what());
+        throw fetch_error("bad_redirect",
+                          at_.origin() + " redirects to a place that cannot be fetched. " + problem.what());
     }
     enter("redirect", "redirected to " + at_.origin());
 }
@@ -227,8 +234,9 @@ void fetch::check_length() const
 {
     const auto length = parser_->content_length();
     if (length && *length > asked_.max_bytes)
-        throw fetch_error("too_large", "The page is too large: " + at_.origin() + " announces " + std::to_string(*length) +
-                                           " bytes, more than the " + std::to_string(asked_.max_bytes >> 20) +
+        throw fetch_error("too_large", "The page is too large: " + at_.origin() + " announces " +
+                                           std::to_string(*length) + " bytes, more than the " +
+                                           std::to_string(asked_.max_bytes >> 20) +
                                            " MiB that WEB_MAX_SIZE_MB allows.");
 }
 
@@ -245,7 +253,7 @@ awaitable<> fetch::read_body()
         reply_.received += length;
         decoder.decode({piece_.data(), length}, reply_.body, asked_.max_bytes);
         report_bytes();
-        if (cut_by_tls) break;      // many servers end so; nothing in HTTP says more
+        if (cut_by_tls) break;  // many servers end so; nothing in HTTP says more
         if (failure && failure != http::error::need_buffer) fail(failure);
     }
     decoder.finish();
@@ -265,34 +273,6 @@ void fetch::report_bytes()
     last_report_ = now;
     asked_.progress("received " + std::to_string(reply_.received >> 10) + " KiB" +
                     (expected_ != 0 ? " of " + std::to_string(expected_ >> 10) + " KiB" : ""));
-}
-
-void fetch::timed_out() const
-{
-    std::string where = " " + at_.who.text();
-    if (phase_ == "reading") where = " the page from" + where + ": " + std::to_string(reply_.received) + " bytes had come";
-    if (phase_ == "waiting") where = " for" + where + " to answer: it accepted the connection and sent no whole header";
-    if (phase_ == "connecting") where = " to" + where;
-    if (phase_ == "TLS") where = ": the handshake with" + where + " did not end";
-    throw fetch_error("timeout", "Timed out after " + seconds(asked_.timeout) + " (WEB_TIMEOUT_DEFAULT) while " +
-                                     (phase_ == "TLS" ? "securing the connection (TLS)" : phase_) + where + ".");
-}
-
-void fetch::fail(const error_code& failure) const
-{
-    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
-    const std::string who = at_.origin();
-    if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
-        throw fetch_error("bad_answer", who + " sent a header of more than 64 KiB; it was cut off.");
-    const bool ended = failure == http::error::partial_message || failure == asio::error::connection_reset ||
-                       failure == boost::asio::ssl::error::stream_truncated;
-    if (failure == http::error::end_of_stream || (ended && !parser_->is_header_done()))
-        throw fetch_error("bad_answer", who + " closed the connection without a whole answer.");
-    if (ended)
-        throw fetch_error("bad_answer", "The page is truncated: " + who + " closed the connection after " +
-                                            std::to_string(reply_.received) + " bytes" +
-                                            (expected_ != 0 ? " of " + std::to_string(expected_) : "") + ".");
-    throw fetch_error("bad_answer", who + " sent no valid HTTP answer: " + failure.message() + ".");
 }
 
 }  // namespace cmcp

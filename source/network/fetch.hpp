@@ -13,7 +13,7 @@ public:
 
 private:
     awaitable<> follow_all();
-    awaitable<bool> one_request();                      ///< false: the connection was stale, nothing was answered
+    awaitable<bool> one_request();  ///< false: the connection was stale, nothing was answered
     awaitable<> open();
     awaitable<> connect();
     awaitable<> read_answer();

@@ -86,7 +86,8 @@ std::optional<std::uint64_t> number(std::string_view text)
 
 bool is_number_like(std::string_view label)
 {
-    const bool hex = label.starts_with("0x") && label.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
+    const bool hex =
+        label.starts_with("0x") && label.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
     return hex || all_digits(label);
 }
 

@@ -22,32 +22,32 @@ namespace cmcp {
 
 /// The head of an answer that is no redirect.
 struct fetch_head {
-    web_url url;                    ///< where the redirects led
+    web_url url;  ///< where the redirects led
     unsigned status = 0;
     std::string status_text;
-    std::string type;               ///< media type in lower case, without parameters; empty: none was sent
-    std::string charset;            ///< parameter of Content-Type
+    std::string type;     ///< media type in lower case, without parameters; empty: none was sent
+    std::string charset;  ///< parameter of Content-Type
 };
 
 struct fetch_reply : fetch_head {
-    std::string body;               ///< unpacked
-    std::uint64_t received = 0;     ///< bytes of the body as they were sent
+    std::string body;            ///< unpacked
+    std::uint64_t received = 0;  ///< bytes of the body as they were sent
     unsigned redirects = 0;
 };
 
 struct fetch_request {
     web_url url;
     std::string accept = "*/*";
-    std::vector<std::pair<std::string, std::string>> headers;   ///< sent to the first origin only
-    std::uint64_t max_bytes = 10 << 20;                         ///< of the body, unpacked
+    std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
+    std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked
     std::size_t max_redirects = 10;
-    std::chrono::milliseconds timeout{30'000};                  ///< for everything
-    std::function<void(const fetch_head&)> check;               ///< may throw before the body is read
-    std::function<void(std::string)> progress;                  ///< told each step in a few words
+    std::chrono::milliseconds timeout{30'000};     ///< for everything
+    std::function<void(const fetch_head&)> check;  ///< may throw before the body is read
+    std::function<void(std::string)> progress;     ///< told each step in a few words
 };
 
-/// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the server.
-/// Connections that stay open are used again for the same origin under the same policy.
+/// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the
+/// server. Connections that stay open are used again for the same origin under the same policy.
 class http_client {
 public:
     /// `extra_ca`: PEM file of certificates to trust beside the system's; empty: none. Throws config_error.

@@ -27,7 +27,8 @@ awaitable<> http_stream::handshake(boost::asio::ssl::context& trust, host who)
     auto [failure] = co_await tls_->async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     if (failure)
-        throw fetch_error("tls", "No secure connection to " + who.text() + ": " + handshake_problem(tls_->native_handle(), failure) + ".");
+        throw fetch_error("tls", "No secure connection to " + who.text() + ": " +
+                                     handshake_problem(tls_->native_handle(), failure) + ".");
 }
 
 awaitable<error_code> http_stream::write(const request& what)

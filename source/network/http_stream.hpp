@@ -35,7 +35,8 @@ public:
     awaitable<boost::system::error_code> read_header(parser& into);
     awaitable<boost::system::error_code> read_some(parser& into);
 
-    /// Nothing has come since the last answer, so that it may be used again. (An end or an unasked answer counts as something.)
+    /// Nothing has come since the last answer, so that it may be used again. (An end or an unasked answer counts as
+    /// something.)
     bool is_quiet();
 
     std::chrono::steady_clock::time_point idle_since;

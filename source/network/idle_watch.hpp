@@ -9,8 +9,8 @@
 
 namespace cmcp {
 
-/// Calls `expired` once when nothing was reported for a while. For connections that are read and written at the same time,
-/// where a deadline on one direction would cut a busy other one.
+/// Calls `expired` once when nothing was reported for a while. For connections that are read and written at the same
+/// time, where a deadline on one direction would cut a busy other one.
 class idle_watch {
 public:
     idle_watch(boost::asio::any_io_executor executor, std::chrono::milliseconds limit, std::function<void()> expired)

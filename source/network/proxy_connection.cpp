@@ -1,5 +1,6 @@
 #include "network/proxy_connection.hpp"
 
+#include "network/message_relay.hpp"
 #include "network/web_url.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -30,25 +31,19 @@ constexpr auto time_to_present_a_ticket = std::chrono::seconds(10);
 unsigned status_of(egress_error::kind kind)
 {
     switch (kind) {
-        case egress_error::kind::refused: return 403;
+        case egress_error::kind::refused:
+            return 403;
         case egress_error::kind::unresolved:
-        case egress_error::kind::unreachable: return 502;
-        case egress_error::kind::timeout: return 504;
-        case egress_error::kind::busy: return 503;
-        case egress_error::kind::bytes: return 413;
+        case egress_error::kind::unreachable:
+            return 502;
+        case egress_error::kind::timeout:
+            return 504;
+        case egress_error::kind::busy:
+            return 503;
+        case egress_error::kind::bytes:
+            return 413;
     }
     return 502;
-}
-
-// RFC 9110 section 7.6.1, and what a proxy must not pass on.
-template <class Message>
-void erase_hop_by_hop(Message& message)
-{
-    const std::string named(message[http::field::connection]);
-    for (const auto token : http::token_list(named)) message.erase(token);
-    for (const auto name : {http::field::connection, http::field::proxy_connection, http::field::keep_alive, http::field::proxy_authorization,
-                            http::field::proxy_authenticate, http::field::te, http::field::upgrade, http::field::expect})
-        message.erase(name);
 }
 
 struct authority {
@@ -72,41 +67,15 @@ std::optional<authority> read_authority(std::string_view text)
     }
 }
 
-bool ok_or_more(error_code failure) { return !failure || failure == http::error::need_buffer; }
-
-// Hands one piece of the parsed body to the serializer of the same message.
-template <bool isRequest, class Parser, class Count>
-awaitable<bool> pass_on(tcp::socket& from, beast::flat_buffer& buffer, Parser& parser, tcp::socket& to, std::vector<char>& piece,
-                        Count& count)
-{
-    http::serializer<isRequest, http::buffer_body> serializer(parser.get());
-    auto& body = parser.get().body();
-    for (bool header = true; header || !parser.is_done() || !serializer.is_done(); header = false) {
-        body.data = nullptr;
-        body.size = 0;
-        if (!header && !parser.is_done()) {
-            body.data = piece.data();
-            body.size = piece.size();
-            auto [failure, got] = co_await http::async_read_some(from, buffer, parser, as_tuple);
-            if (!ok_or_more(failure)) co_return false;
-            body.size = piece.size() - body.size;
-            body.data = piece.data();
-        }
-        body.more = !parser.is_done();
-        if (!header && body.more && body.size == 0) continue;
-        if (body.size == 0) body.data = nullptr;       // a piece of no bytes would be a chunk of its own
-        auto [failure, sent] = co_await http::async_write(to, serializer, as_tuple);
-        if (!ok_or_more(failure) || !count(sent)) co_return false;
-        if (serializer.is_done()) break;
-    }
-    co_return parser.is_done();
-}
-
 }  // namespace
 
 proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<ticket_desk> desk)
-    : client_(std::move(client)), desk_(std::move(desk)), from_client_(2 * header_limit), from_upstream_(2 * header_limit),
-      piece_(piece_size), idle_(client_.get_executor(), time_to_present_a_ticket, [this] { close(); })
+    : client_(std::move(client)),
+      desk_(std::move(desk)),
+      from_client_(2 * header_limit),
+      from_upstream_(2 * header_limit),
+      piece_(piece_size),
+      idle_(client_.get_executor(), time_to_present_a_ticket, [this] { close(); })
 {
     error_code ignored;
     client_.set_option(tcp::no_delay(true), ignored);
@@ -305,13 +274,14 @@ awaitable<bool> proxy_connection::send_request(request_parser& request)
 awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays)
 {
     std::optional<response_parser> response;
-    do {    // 1xx answers are for us
+    do {  // 1xx answers are for us
         response.emplace();
         response->header_limit(header_limit);
         response->body_limit(boost::none);
         response->skip(was_head);
         auto [failure, got] = co_await http::async_read_header(upstream_->socket, from_upstream_, *response, as_tuple);
-        if (failure && client_.is_open()) co_await answer(502, "bad response", upstream_name_ + " sent no valid answer: " + failure.message() + ".");
+        if (failure && client_.is_open())
+            co_await answer(502, "bad response", upstream_name_ + " sent no valid answer: " + failure.message() + ".");
         if (failure) co_return false;
         idle_.moved();
     } while (response->get().result_int() / 100 == 1);
@@ -327,7 +297,7 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
         co_return !failure && count(sent) && client_stays;
     }
     const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
-    co_return whole && client_stays;
+    co_return whole&& client_stays;
 }
 
 }  // namespace cmcp

@@ -34,11 +34,11 @@ private:
     using request_parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
     using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
-    awaitable<bool> serve_one();                                  ///< false: the connection ends
+    awaitable<bool> serve_one();  ///< false: the connection ends
     awaitable<bool> authenticate(const request_parser& request);
     awaitable<bool> tunnel(std::string authority);
     awaitable<bool> forward(request_parser& request);
-    awaitable<bool> reach(host who, std::uint16_t port);          ///< fills upstream_ or answers with the reason
+    awaitable<bool> reach(host who, std::uint16_t port);  ///< fills upstream_ or answers with the reason
     awaitable<bool> send_request(request_parser& request);
     awaitable<bool> send_response(bool was_head, bool client_stays);
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);

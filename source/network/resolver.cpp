@@ -19,7 +19,7 @@ namespace {
 namespace ip = boost::asio::ip;
 using boost::system::error_code;
 
-constexpr int first_timeout_ms = 1500;     // doubled by c-ares with each of the tries
+constexpr int first_timeout_ms = 1500;  // doubled by c-ares with each of the tries
 constexpr int tries = 2;
 
 [[noreturn]] void give_up(int status)
@@ -76,7 +76,7 @@ public:
         tick_.cancel();
     }
 
-    asio::steady_timer done;        // cancelled by the answer
+    asio::steady_timer done;  // cancelled by the answer
     bool finished = false;
     int status = ARES_SUCCESS;
     std::vector<ip::address> addresses;
@@ -84,7 +84,7 @@ public:
 private:
     struct watched {
         explicit watched(asio::any_io_executor executor, ares_socket_t fd) : socket(executor, fd) {}
-        ~watched() { socket.release(); }       // c-ares closes it
+        ~watched() { socket.release(); }  // c-ares closes it
         asio::posix::stream_descriptor socket;
         bool wants_read = false, wants_write = false, reading = false, writing = false;
     };

@@ -19,7 +19,8 @@ std::shared_ptr<egress_ticket> ticket_desk::issue(std::string label, std::shared
 {
     auto made = std::make_shared<egress_ticket>(std::move(label), std::move(policy), limits);
     entries_[made->user()] = {made, made->proxy_authorization(), {}};
-    // The holder's pointer counts by itself: connections of the proxy hold the inner one and do not keep the ticket valid.
+    // The holder's pointer counts by itself: connections of the proxy hold the inner one and do not keep the ticket
+    // valid.
     return {made.get(), [made, desk = weak_from_this()](egress_ticket* ended) {
                 if (const auto still = desk.lock()) still->end(ended->user());
             }};

@@ -14,7 +14,8 @@ namespace cmcp {
 class ticket_desk : public std::enable_shared_from_this<ticket_desk> {
 public:
     /// The ticket ends with the last copy of what is returned: the desk forgets it and closes its connections.
-    std::shared_ptr<egress_ticket> issue(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits);
+    std::shared_ptr<egress_ticket> issue(std::string label, std::shared_ptr<const egress_policy> policy,
+                                         egress_limits limits);
 
     /// The ticket that a Proxy-Authorization value belongs to (RFC 7617); nothing when it belongs to none.
     std::shared_ptr<egress_ticket> find(std::string_view authorization) const;
@@ -31,7 +32,7 @@ private:
     };
     void end(const std::string& user);
 
-    std::map<std::string, entry> entries_;      // by user
+    std::map<std::string, entry> entries_;  // by user
     std::uint64_t next_ = 0;
 };
 

@@ -51,12 +51,14 @@ bool read_scheme(std::string_view& rest)
 {
     const auto scheme = lower(leading_scheme(rest));
     if (scheme.empty())
-        throw bad_url("url: \"" + std::string(rest.substr(0, 100)) + "\" is no absolute address; it must begin with http:// or https://.");
+        throw bad_url("url: \"" + std::string(rest.substr(0, 100)) +
+                      "\" is no absolute address; it must begin with http:// or https://.");
     if (scheme != "http:" && scheme != "https:")
         throw bad_url("url: the scheme " + scheme.substr(0, 40) + " cannot be fetched; only http:// and https:// can.");
     rest.remove_prefix(scheme.size());
     if (!rest.starts_with("//"))
-        throw bad_url("url: is malformed: after " + scheme + " must come // and a host, as in https://example.com/page.");
+        throw bad_url("url: is malformed: after " + scheme +
+                      " must come // and a host, as in https://example.com/page.");
     rest.remove_prefix(2);
     return scheme == "https:";
 }
@@ -74,7 +76,9 @@ std::uint16_t read_port(std::string_view digits, bool secure)
 void read_authority(web_url& into, std::string_view authority)
 {
     if (authority.find('@') != std::string_view::npos)
-        throw bad_url("url: holds a user name or password, which is not sent; give the address without what stands before the @.");
+        throw bad_url(
+            "url: holds a user name or password, which is not sent; give the address without what stands before the "
+            "@.");
     if (authority.find('\\') != std::string_view::npos)
         throw bad_url("url: is malformed: a backslash stands in the host; write / instead.");
     const auto bracket = authority.rfind(']');

@@ -16,11 +16,11 @@ struct bad_url : std::runtime_error {
 
 /// An absolute http or https URL, in canonical form: host as by read_host, path and query percent-encoded.
 struct web_url {
-    bool secure = false;            ///< https
+    bool secure = false;  ///< https
     host who;
     std::uint16_t port = 0;
-    std::string target = "/";       ///< path and query as in a request line (RFC 9112 origin-form)
-    std::string fragment;           ///< with its "#"; may be empty
+    std::string target = "/";  ///< path and query as in a request line (RFC 9112 origin-form)
+    std::string fragment;      ///< with its "#"; may be empty
 
     std::string authority() const;  ///< host, and the port where it is not the scheme's own
     std::string origin() const;     ///< scheme://authority

@@ -46,9 +46,10 @@ std::string range_of(const char* address) { return std::string(special_range(boo
 
 TEST_CASE("every way to write an address is that address")
 {
-    for (const char* text : {"127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "127.0.0.1.", "0X7F.0.0.1",
-                             "017700000001", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:7f00:0001]", "::ffff:127.0.0.1",
-                             "①②⑦.⓪.⓪.①", "127。0。0。1", "１２７.0.0.1"}) {
+    for (const char* text :
+         {"127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "127.0.0.1.", "0X7F.0.0.1",
+          "017700000001", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:7f00:0001]", "::ffff:127.0.0.1",
+          "①②⑦.⓪.⓪.①", "127。0。0。1", "１２７.0.0.1"}) {
         INFO(text);
         CHECK(read_host(text).name == "127.0.0.1");
         CHECK(read_host(text).address);
@@ -68,8 +69,8 @@ TEST_CASE("names are lower case, without a closing dot, international ones as A-
 
 TEST_CASE("what cannot be a host is refused")
 {
-    for (const char* text : {"", ".", "a..b", "a b", "exa%6dple.com", "host/x", "256.1.1.1", "1.2.3.4.5", "0x100000000", "09.1", "[::1", "[zz]",
-                             "[fe80::1%eth0]", "a\\b", "user@host"}) {
+    for (const char* text : {"", ".", "a..b", "a b", "exa%6dple.com", "host/x", "256.1.1.1", "1.2.3.4.5", "0x100000000",
+                             "09.1", "[::1", "[zz]", "[fe80::1%eth0]", "a\\b", "user@host"}) {
         INFO(text);
         CHECK_THROWS_AS(read_host(text), bad_host);
     }
@@ -79,25 +80,30 @@ TEST_CASE("what cannot be a host is refused")
 
 TEST_CASE("special-purpose addresses are known in every form")
 {
-    for (const char* address : {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
-                                "::ffff:0:127.0.0.1", "2001:4860::200:5efe:127.0.0.1"}) {
+    for (const char* address :
+         {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1",
+          "2002:7f00:1::", "::ffff:0:127.0.0.1", "2001:4860::200:5efe:127.0.0.1"}) {
         INFO(address);
         CHECK(range_of(address) == "loopback");
     }
-    for (const char* address : {"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "::ffff:169.254.169.254"}) {
+    for (const char* address : {"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16",
+                                "::ffff:169.254.169.254"}) {
         INFO(address);
         CHECK(range_of(address) == "cloud metadata");
         CHECK(is_metadata_address(boost::asio::ip::make_address(address)));
     }
-    for (const char* address : {"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "169.254.1.1", "172.16.0.1", "172.31.255.255", "192.0.0.8",
-                                "192.0.2.1", "192.168.0.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.1.1.1", "240.0.0.1",
-                                "255.255.255.255", "::", "fc00::1", "fd12::1", "fe80::1", "fec0::1", "ff02::1", "100::1", "2001::1", "2001:db8::1",
-                                "3fff::1", "64:ff9b:1::1", "5f00::1", "4000::1", "2002:a00:1::1", "::a00:1"}) {
+    for (const char* address :
+         {"0.0.0.0",   "0.1.2.3",   "10.0.0.1",        "100.64.0.1", "169.254.1.1",  "172.16.0.1",  "172.31.255.255",
+          "192.0.0.8", "192.0.2.1", "192.168.0.1",     "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1",
+          "239.1.1.1", "240.0.0.1", "255.255.255.255", "::",         "fc00::1",      "fd12::1",     "fe80::1",
+          "fec0::1",   "ff02::1",   "100::1",          "2001::1",    "2001:db8::1",  "3fff::1",     "64:ff9b:1::1",
+          "5f00::1",   "4000::1",   "2002:a00:1::1",   "::a00:1"}) {
         INFO(address);
         CHECK_FALSE(range_of(address).empty());
     }
-    for (const char* address : {"8.8.8.8", "1.1.1.1", "172.32.0.1", "172.15.0.1", "11.0.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450::1",
-                                "64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"}) {
+    for (const char* address :
+         {"8.8.8.8", "1.1.1.1", "172.32.0.1", "172.15.0.1", "11.0.0.1", "100.128.0.1", "2606:4700::1111",
+          "2a00:1450::1", "64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"}) {
         INFO(address);
         CHECK(range_of(address).empty());
     }
@@ -132,7 +138,8 @@ TEST_CASE("a name that leads to a private address is refused, a listed one too")
 {
     const auto rules = policy({"example.com", "*"});
     CHECK(allows_at(rules, "example.com", "8.8.8.8"));
-    for (const char* address : {"127.0.0.1", "::1", "10.1.2.3", "169.254.169.254", "::ffff:192.168.1.1", "64:ff9b::a00:1"}) {
+    for (const char* address :
+         {"127.0.0.1", "::1", "10.1.2.3", "169.254.169.254", "::ffff:192.168.1.1", "64:ff9b::a00:1"}) {
         INFO(address);
         CHECK_FALSE(allows_at(rules, "example.com", address));
     }
@@ -169,7 +176,8 @@ TEST_CASE("a wide entry of WEB_ALLOWED_PRIVATE opens no metadata address")
 
 TEST_CASE("entries that mean nothing stop the start with a sentence that names the setting")
 {
-    for (const char* entry : {"exa mple.com", "example.com:99999", "example.com:0", "*.10.0.0.1", "10.0.0.0/33", "example.com/8", "!", "a:b:c"}) {
+    for (const char* entry : {"exa mple.com", "example.com:99999", "example.com:0", "*.10.0.0.1", "10.0.0.0/33",
+                              "example.com/8", "!", "a:b:c"}) {
         INFO(entry);
         CHECK(names(complaint({entry}), "WEB_ALLOWED_DOMAINS"));
     }

@@ -26,8 +26,10 @@ TEST_CASE("a request in absolute form goes out in origin form, without what is m
     s.web.on("/a", send(answer("body", "text/plain", "Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nX-End: 2\r\n")));
     auto ticket = s.guard.issue("test");
     auto client = s.client();
-    client.write("GET " + s.web.url("/a?q=1") + " HTTP/1.1\r\nHost: elsewhere\r\nX-Mine: 3\r\nConnection: X-Private\r\nX-Private: 4\r\n"
-                 "Proxy-Connection: keep-alive\r\nProxy-Authorization: " + ticket->proxy_authorization() + "\r\n\r\n");
+    client.write("GET " + s.web.url("/a?q=1") +
+                 " HTTP/1.1\r\nHost: elsewhere\r\nX-Mine: 3\r\nConnection: X-Private\r\nX-Private: 4\r\n"
+                 "Proxy-Connection: keep-alive\r\nProxy-Authorization: " +
+                 ticket->proxy_authorization() + "\r\n\r\n");
     const auto reply = client.read_answer();
     REQUIRE(s.web.requests.size() == 1);
     const std::string& seen = s.web.requests[0];
@@ -92,7 +94,8 @@ TEST_CASE("what the policy refuses is answered with 403, the rule and a sentence
         client.write(request);
         return client.read_answer();
     };
-    for (const char* place : {"127.0.0.1:1234", "127.1:1234", "[::1]:1234", "[::ffff:127.0.0.1]:1234", "2130706433:1234", "localhost:1234"}) {
+    for (const char* place : {"127.0.0.1:1234", "127.1:1234", "[::1]:1234", "[::ffff:127.0.0.1]:1234",
+                              "2130706433:1234", "localhost:1234"}) {
         INFO(place);
         const auto reply = refused(s.connect(place, *ticket));
         CHECK(has(reply, "403 Forbidden"));
@@ -102,8 +105,10 @@ TEST_CASE("what the policy refuses is answered with 403, the rule and a sentence
     }
     CHECK(has(refused(s.get("http://169.254.169.254/latest/meta-data/", *ticket)), "X-Egress-Rule: cloud metadata"));
     const auto unknown = refused(s.get("http://does-not-exist.invalid/", *ticket));
-    const std::string rule = ticket->refusals().back().rule;     // without a network no name server says that there is none
-    CHECK(((has(unknown, "502 Bad Gateway") && rule == "unresolved") || (has(unknown, "504 Gateway Timeout") && rule == "timeout")));
+    const std::string rule =
+        ticket->refusals().back().rule;  // without a network no name server says that there is none
+    CHECK(((has(unknown, "502 Bad Gateway") && rule == "unresolved") ||
+           (has(unknown, "504 Gateway Timeout") && rule == "timeout")));
     CHECK(ticket->refusals().back().host == "does-not-exist.invalid");
     auto strict = s.guard.issue("strict", rules({"example.com"}, {}));
     CHECK(has(refused(s.connect("example.org:443", *strict)), "X-Egress-Rule: WEB_ALLOWED_DOMAINS"));
@@ -114,13 +119,15 @@ TEST_CASE("requests that no proxy takes are refused")
 {
     guard_stage s;
     auto ticket = s.guard.issue("test");
-    for (const char* target : {"/origin-form", "https://example.com/", "ftp://example.com/", "http://user:pw@example.com/"}) {
+    for (const char* target :
+         {"/origin-form", "https://example.com/", "ftp://example.com/", "http://user:pw@example.com/"}) {
         INFO(target);
         auto client = s.client();
         client.write(s.get(target, *ticket));
         CHECK(has(client.read_answer(), "400 Bad Request"));
     }
-    for (const char* place : {"example.com", "example.com:0", "example.com:70000", "user@example.com:443", "a%20b:443"}) {
+    for (const char* place :
+         {"example.com", "example.com:0", "example.com:70000", "user@example.com:443", "a%20b:443"}) {
         INFO(place);
         auto client = s.client();
         client.write(s.connect(place, *ticket));
@@ -164,7 +171,8 @@ TEST_CASE("a ticket that ends closes its connections and is known no more")
 TEST_CASE("bytes, connections and silence have limits")
 {
     guard_stage s;
-    s.web.on("/big", {{step::kind::send, "HTTP/1.1 200 OK\r\n\r\n", {}}, {step::kind::endless, std::string(10'000, 'x'), {}}});
+    s.web.on("/big",
+             {{step::kind::send, "HTTP/1.1 200 OK\r\n\r\n", {}}, {step::kind::endless, std::string(10'000, 'x'), {}}});
     egress_limits limits;
     limits.bytes = 100'000;
     limits.connections = 1;
@@ -176,7 +184,7 @@ TEST_CASE("bytes, connections and silence have limits")
     auto second = s.client();
     second.write(s.connect(s.web.place(), *ticket));
     CHECK(has(second.read_answer(), "503 Service Unavailable"));
-    CHECK(client.read_rest().empty());      // nothing moved
+    CHECK(client.read_rest().empty());  // nothing moved
     auto third = s.client();
     third.write(s.get(s.web.url("/big"), *ticket));
     const auto got = third.read_rest();

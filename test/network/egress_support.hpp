@@ -37,7 +37,8 @@ public:
 private:
     awaitable<std::string> answer(bool head)
     {
-        auto [failure, end] = co_await asio::async_read_until(socket_, asio::dynamic_buffer(buffer_), "\r\n\r\n", as_tuple);
+        auto [failure, end] =
+            co_await asio::async_read_until(socket_, asio::dynamic_buffer(buffer_), "\r\n\r\n", as_tuple);
         if (failure) co_return "";
         std::string text = buffer_.substr(0, end);
         buffer_.erase(0, end);
@@ -77,11 +78,13 @@ struct guard_stage {
     proxy_client client() { return {io, guard.port()}; }
     static std::string get(const std::string& url, const egress_ticket& ticket, const std::string& method = "GET")
     {
-        return method + " " + url + " HTTP/1.1\r\nHost: elsewhere\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+        return method + " " + url +
+               " HTTP/1.1\r\nHost: elsewhere\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
     }
     static std::string connect(const std::string& place, const egress_ticket& ticket)
     {
-        return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place + "\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+        return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place +
+               "\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
     }
 };
 

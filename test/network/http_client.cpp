@@ -16,7 +16,8 @@ struct client_stage {
 
     asio::io_context io;
     origin web{io};
-    std::shared_ptr<const egress_policy> policy = rules({"*"}, {web.place(), "localhost:" + std::to_string(web.port())});
+    std::shared_ptr<const egress_policy> policy =
+        rules({"*"}, {web.place(), "localhost:" + std::to_string(web.port())});
     http_client client;
     std::vector<std::string> steps;
 
@@ -60,7 +61,8 @@ struct temporary_file {
 
 /// A client that trusts one authority, and a server over TLS with a certificate.
 struct tls_stage {
-    explicit tls_stage(const test_ca& of, bool trusted = true) : context(of.server_context()), file(of.authority_pem), stage(trusted ? file.path : "")
+    explicit tls_stage(const test_ca& of, bool trusted = true)
+        : context(of.server_context()), file(of.authority_pem), stage(trusted ? file.path : "")
     {
         secure.on("/", send(answer("over TLS")));
         stage.policy = rules({"*"}, {secure.place(), "localhost"});
@@ -117,7 +119,8 @@ TEST_CASE("gzip, deflate, brotli and chunks are undone")
     client_stage s;
     s.web.on("/gzip", send(answer(gzip("zipped"), "text/html", "Content-Encoding: gzip\r\n")));
     s.web.on("/br", send(answer(brotli("brotlied"), "text/html", "Content-Encoding: br\r\n")));
-    s.web.on("/chunked", send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"));
+    s.web.on("/chunked",
+             send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"));
     s.web.on("/until-close", {{step::kind::send, "HTTP/1.0 200 OK\r\n\r\nall", {}}, {step::kind::close, {}, {}}});
     s.web.on("/hints", send("HTTP/1.1 103 Early Hints\r\n\r\n" + answer("after hints")));
     s.web.on("/none", send("HTTP/1.1 204 No Content\r\n\r\n"));
@@ -133,7 +136,9 @@ TEST_CASE("gzip, deflate, brotli and chunks are undone")
 TEST_CASE("redirects are followed, counted and judged anew each")
 {
     client_stage s;
-    const auto to = [](const std::string& place) { return send("HTTP/1.1 302 Found\r\nLocation: " + place + "\r\nContent-Length: 4\r\n\r\nmove"); };
+    const auto to = [](const std::string& place) {
+        return send("HTTP/1.1 302 Found\r\nLocation: " + place + "\r\nContent-Length: 4\r\n\r\nmove");
+    };
     s.web.on("/first", to("second?x=1"));
     s.web.on("/second", to("//localhost:" + std::to_string(s.web.port()) + "/end"));
     s.web.on("/end", send(answer("arrived")));
@@ -159,9 +164,12 @@ TEST_CASE("redirects are followed, counted and judged anew each")
 TEST_CASE("hosts that are refused, unknown or closed are told apart")
 {
     client_stage s;
-    CHECK(has(s.failure("http://10.1.2.3/"), "refused: 10.1.2.3:80 is refused: that address is not public (private (10.0.0.0/8))"));
-    const auto unknown = s.failure("http://nothing.invalid/");       // without a network no name server says that there is none
-    CHECK((has(unknown, "unresolved: The host nothing.invalid does not resolve") || has(unknown, "while resolving nothing.invalid")));
+    CHECK(has(s.failure("http://10.1.2.3/"),
+              "refused: 10.1.2.3:80 is refused: that address is not public (private (10.0.0.0/8))"));
+    const auto unknown =
+        s.failure("http://nothing.invalid/");  // without a network no name server says that there is none
+    CHECK((has(unknown, "unresolved: The host nothing.invalid does not resolve") ||
+           has(unknown, "while resolving nothing.invalid")));
     CHECK(has(s.failure("http://localhost:1/"), "localhost:1 is refused: port 1"));
     CHECK(has(s.failure("http://localhost:1234/"), "localhost:1234 leads to 127.0.0.1, which is refused"));
     std::uint16_t closed = 0;
@@ -179,11 +187,15 @@ TEST_CASE("a time that is over names the phase")
     client_stage s;
     s.web.on("/silent", {{step::kind::hang, {}, {}}});
     s.web.on("/half-header", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-A: ", {}}, {step::kind::hang, {}, {}}});
-    s.web.on("/half-body", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", {}}, {step::kind::hang, {}, {}}});
-    s.web.on("/trickle", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n", {}}, {step::kind::drip, std::string(10000, 'x'), 20ms}});
+    s.web.on("/half-body", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", {}},
+                            {step::kind::hang, {}, {}}});
+    s.web.on("/trickle", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n", {}},
+                          {step::kind::drip, std::string(10000, 'x'), 20ms}});
     s.web.on("/trickled-header", {{step::kind::drip, "HTTP/1.1 200 OK\r\n" + std::string(10000, 'x'), 20ms}});
-    s.web.on("/endless-header", {{step::kind::send, "HTTP/1.1 200 OK\r\n", {}}, {step::kind::endless, "X-Header: x\r\n", 20ms}});
-    CHECK(has(s.failure(s.web.url("/silent"), briefly), "timeout: Timed out after 0.3 s (WEB_TIMEOUT_DEFAULT) while waiting for 127.0.0.1"));
+    s.web.on("/endless-header",
+             {{step::kind::send, "HTTP/1.1 200 OK\r\n", {}}, {step::kind::endless, "X-Header: x\r\n", 20ms}});
+    CHECK(has(s.failure(s.web.url("/silent"), briefly),
+              "timeout: Timed out after 0.3 s (WEB_TIMEOUT_DEFAULT) while waiting for 127.0.0.1"));
     CHECK(has(s.failure(s.web.url("/half-header"), briefly), "while waiting for"));
     CHECK(has(s.failure(s.web.url("/half-body"), briefly), "while reading the page from 127.0.0.1: 4 bytes had come"));
     CHECK(has(s.failure(s.web.url("/trickle"), briefly), "while reading the page"));
@@ -197,10 +209,13 @@ TEST_CASE("too much is cut: announced, endless, in the header, unpacked")
     s.web.on("/announced", send("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n"));
     s.web.on("/endless", {{step::kind::send, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", {}},
                           {step::kind::endless, "1000\r\n" + std::string(4096, 'x') + "\r\n", {}}});
-    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\n", {}}, {step::kind::endless, "X-Header: " + std::string(1000, 'x') + "\r\n", {}}});
-    s.web.on("/line", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}}, {step::kind::endless, std::string(1000, 'x'), {}}});
+    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\n", {}},
+                         {step::kind::endless, "X-Header: " + std::string(1000, 'x') + "\r\n", {}}});
+    s.web.on("/line", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}},
+                       {step::kind::endless, std::string(1000, 'x'), {}}});
     s.web.on("/bomb", send(answer(gzip(std::string(100 << 20, '\0')), "text/html", "Content-Encoding: gzip\r\n")));
-    CHECK(has(s.failure(s.web.url("/announced")), "announces 99999999 bytes, more than the 1 MiB that WEB_MAX_SIZE_MB allows"));
+    CHECK(has(s.failure(s.web.url("/announced")),
+              "announces 99999999 bytes, more than the 1 MiB that WEB_MAX_SIZE_MB allows"));
     CHECK(has(s.failure(s.web.url("/endless")), "too_large: The page is too large"));
     CHECK(has(s.failure(s.web.url("/header")), "sent a header of more than 64 KiB"));
     CHECK(has(s.failure(s.web.url("/line")), "sent a header of more than 64 KiB"));
@@ -216,10 +231,12 @@ TEST_CASE("broken answers are named")
     s.web.on("/short", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", {}}, close});
     s.web.on("/length", send("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"));
     s.web.on("/chunk", send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nx"));
-    s.web.on("/gzip", send(answer(gzip("truncated truncated").substr(0, 12), "text/html", "Content-Encoding: gzip\r\n")));
+    s.web.on("/gzip",
+             send(answer(gzip("truncated truncated").substr(0, 12), "text/html", "Content-Encoding: gzip\r\n")));
     CHECK(has(s.failure(s.web.url("/nothing")), "closed the connection without a whole answer"));
     CHECK(has(s.failure(s.web.url("/ssh")), "sent no valid HTTP answer"));
-    CHECK(has(s.failure(s.web.url("/short")), "truncated: " + s.web.url("") + " closed the connection after 4 bytes of 100"));
+    CHECK(has(s.failure(s.web.url("/short")),
+              "truncated: " + s.web.url("") + " closed the connection after 4 bytes of 100"));
     CHECK(has(s.failure(s.web.url("/length")), "sent no valid HTTP answer"));
     CHECK(has(s.failure(s.web.url("/chunk")), "sent no valid HTTP answer"));
     CHECK(has(s.failure(s.web.url("/gzip")), "its gzip data ends before it is whole"));
@@ -228,7 +245,8 @@ TEST_CASE("broken answers are named")
 TEST_CASE("more body than was announced is no part of a later answer")
 {
     client_stage s;
-    s.web.on("/more", send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"));
+    s.web.on("/more",
+             send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"));
     s.web.on("/next", send(answer("good")));
     CHECK(s.get(s.web.url("/more")).body == "abc");
     CHECK(s.get(s.web.url("/next")).body == "good");
@@ -238,7 +256,8 @@ TEST_CASE("more body than was announced is no part of a later answer")
 TEST_CASE("the body is not read when its type is not wanted")
 {
     client_stage s;
-    s.web.on("/", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n", {}}, {step::kind::hang, {}, {}}});
+    s.web.on("/", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n", {}},
+                   {step::kind::hang, {}, {}}});
     const auto choosy = [](fetch_request& request) {
         request.check = [](const fetch_head& head) { throw fetch_error("type", "no " + head.type); };
     };
@@ -264,11 +283,13 @@ TEST_CASE("TLS is verified, and each way to fail has its sentence")
     }
     {
         tls_stage s{test_ca("127.0.0.1", -1)};
-        CHECK(has(s.stage.failure(s.secure.url("/")), "tls: No secure connection to 127.0.0.1: its certificate has expired."));
+        CHECK(has(s.stage.failure(s.secure.url("/")),
+                  "tls: No secure connection to 127.0.0.1: its certificate has expired."));
     }
     client_stage plain;
     plain.web.greeting = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    CHECK(has(plain.failure("https://" + plain.web.place() + "/"), "tls: No secure connection to 127.0.0.1: it speaks no TLS on this port"));
+    CHECK(has(plain.failure("https://" + plain.web.place() + "/"),
+              "tls: No secure connection to 127.0.0.1: it speaks no TLS on this port"));
 }
 
 TEST_CASE("a handshake that never ends is cut in its phase")

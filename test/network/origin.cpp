@@ -1,7 +1,7 @@
 #include "test/network/origin.hpp"
 
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/streambuf.hpp>
@@ -74,7 +74,8 @@ std::string pem(T* object, Write write)
 
 void name_it(X509* certificate, X509_NAME* name, const std::string& common)
 {
-    ::X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(common.c_str()), -1, -1, 0);
+    ::X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(common.c_str()), -1,
+                                 -1, 0);
     ::X509_set_subject_name(certificate, name);
 }
 
@@ -103,8 +104,8 @@ owned<X509> make_certificate(EVP_PKEY* key, const std::string& common, long seri
 
 std::string answer(std::string body, std::string type, std::string more, std::string status)
 {
-    return "HTTP/1.1 " + status + "\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more +
-           "\r\n" + body;
+    return "HTTP/1.1 " + status + "\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n" + more + "\r\n" + body;
 }
 
 origin::origin(asio::io_context& io, asio::ssl::context* tls)
@@ -147,7 +148,8 @@ awaitable<> origin::serve(origin* self, Stream& stream)
 {
     std::string buffer;
     for (bool stays = true; stays;) {
-        auto [failure, end] = co_await asio::async_read_until(stream, asio::dynamic_buffer(buffer), "\r\n\r\n", as_tuple);
+        auto [failure, end] =
+            co_await asio::async_read_until(stream, asio::dynamic_buffer(buffer), "\r\n\r\n", as_tuple);
         if (failure) co_return;
         const std::size_t whole = end + length_of_body(buffer.substr(0, end));
         if (buffer.size() < whole) {
@@ -158,7 +160,8 @@ awaitable<> origin::serve(origin* self, Stream& stream)
         buffer.erase(0, whole);
         self->requests.push_back(request);
         const auto found = self->scripts_.find(path_of(request));
-        script steps = found == self->scripts_.end() ? send(answer("nothing here", "text/plain", {}, "404 Not Found")) : found->second;
+        script steps = found == self->scripts_.end() ? send(answer("nothing here", "text/plain", {}, "404 Not Found"))
+                                                     : found->second;
         stays = co_await play(stream, std::move(steps));
     }
 }
@@ -177,7 +180,9 @@ test_ca::test_ca(const std::string& name, int days)
     ::X509_sign(certificate.get(), ca_key.get(), ::EVP_sha256());
     authority_pem = pem(authority.get(), [](BIO* out, X509* x) { ::PEM_write_bio_X509(out, x); });
     certificate_pem = pem(certificate.get(), [](BIO* out, X509* x) { ::PEM_write_bio_X509(out, x); });
-    key_pem = pem(key.get(), [](BIO* out, EVP_PKEY* k) { ::PEM_write_bio_PrivateKey(out, k, nullptr, nullptr, 0, nullptr, nullptr); });
+    key_pem = pem(key.get(), [](BIO* out, EVP_PKEY* k) {
+        ::PEM_write_bio_PrivateKey(out, k, nullptr, nullptr, 0, nullptr, nullptr);
+    });
 }
 
 asio::ssl::context test_ca::server_context() const

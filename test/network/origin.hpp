@@ -26,9 +26,11 @@ using script = std::vector<step>;
 inline script send(std::string bytes) { return {{step::kind::send, std::move(bytes), {}}}; }
 
 /// A whole answer with Content-Length.
-std::string answer(std::string body, std::string type = "text/html", std::string more = {}, std::string status = "200 OK");
+std::string answer(std::string body, std::string type = "text/html", std::string more = {},
+                   std::string status = "200 OK");
 
-/// A web server on a loopback port, over TLS when it is given a context. Paths (without the query) have scripts; others get 404.
+/// A web server on a loopback port, over TLS when it is given a context. Paths (without the query) have scripts; others
+/// get 404.
 class origin {
 public:
     explicit origin(asio::io_context& io, asio::ssl::context* tls = nullptr);
@@ -37,10 +39,13 @@ public:
     void on(std::string path, script steps) { scripts_[std::move(path)] = std::move(steps); }
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
     std::string place() const { return "127.0.0.1:" + std::to_string(port()); }
-    std::string url(const std::string& path) const { return (tls_ != nullptr ? "https://" : "http://") + place() + path; }
+    std::string url(const std::string& path) const
+    {
+        return (tls_ != nullptr ? "https://" : "http://") + place() + path;
+    }
 
-    std::string greeting;                   ///< sent to who connects, before anything is asked
-    std::vector<std::string> requests;      ///< whole, header and body
+    std::string greeting;               ///< sent to who connects, before anything is asked
+    std::vector<std::string> requests;  ///< whole, header and body
     std::size_t connections = 0;
 
 private:

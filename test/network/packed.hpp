@@ -12,7 +12,8 @@ namespace cmcp::test {
 inline std::string deflate(std::string_view text, int window)
 {
     z_stream state{};
-    if (::deflateInit2(&state, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("deflateInit2");
+    if (::deflateInit2(&state, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::runtime_error("deflateInit2");
     std::string made(::deflateBound(&state, text.size()) + 64, '\0');
     state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     state.avail_in = static_cast<uInt>(text.size());
@@ -30,8 +31,8 @@ inline std::string brotli(std::string_view text)
 {
     std::size_t size = ::BrotliEncoderMaxCompressedSize(text.size()) + 64;
     std::string made(size, '\0');
-    ::BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()), &size,
-                            reinterpret_cast<std::uint8_t*>(made.data()));
+    ::BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()),
+                            &size, reinterpret_cast<std::uint8_t*>(made.data()));
     made.resize(size);
     return made;
 }

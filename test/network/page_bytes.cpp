@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
 
-std::string unpacked(std::string_view encoding, std::string_view packed, std::uint64_t limit = mib, std::size_t piece = 7)
+std::string unpacked(std::string_view encoding, std::string_view packed, std::uint64_t limit = mib,
+                     std::size_t piece = 7)
 {
     content_decoder decoder(encoding);
     std::string out;
@@ -32,7 +33,10 @@ std::string reason(std::string_view encoding, std::string_view packed, std::uint
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-std::string read(std::string_view bytes, std::string_view header = {}) { return to_utf8(bytes, choose_charset(bytes, header)); }
+std::string read(std::string_view bytes, std::string_view header = {})
+{
+    return to_utf8(bytes, choose_charset(bytes, header));
+}
 
 }  // namespace
 
@@ -82,7 +86,8 @@ TEST_CASE("the charset comes from the mark, the header, the page, in this order"
     CHECK(read("gr\xfcn", "\"latin1\"") == "grün");
     CHECK(read("<meta charset=utf-8>gr\xfcn", "iso-8859-1") == "<meta charset=utf-8>grün");
     CHECK(read("<html><META charset='windows-1251'>\xcf") == "<html><META charset='windows-1251'>П");
-    CHECK(read("<meta http-equiv=content-type content=\"text/html; charset=koi8-r\">\xf0") == "<meta http-equiv=content-type content=\"text/html; charset=koi8-r\">П");
+    CHECK(read("<meta http-equiv=content-type content=\"text/html; charset=koi8-r\">\xf0") ==
+          "<meta http-equiv=content-type content=\"text/html; charset=koi8-r\">П");
     CHECK(read("<?xml version='1.0' encoding='iso-8859-2'?>\xb1") == "<?xml version='1.0' encoding='iso-8859-2'?>ą");
     CHECK(read("<meta charset=utf-16>grün") == "<meta charset=utf-16>grün");
     CHECK(read("\x93quoted\x94", "iso-8859-1") == "“quoted”");
@@ -94,7 +99,11 @@ TEST_CASE("the charset comes from the mark, the header, the page, in this order"
     CHECK(read("grün") == "grün");
     CHECK(read("gr\xfcn") == "grün");
     CHECK(read("a\xc3") == "a\xef\xbf\xbd");
-    CHECK(read("a\xff\xfe""b", "utf-8") == "a\xef\xbf\xbd\xef\xbf\xbd""b");
+    CHECK(read("a\xff\xfe"
+               "b",
+               "utf-8") ==
+          "a\xef\xbf\xbd\xef\xbf\xbd"
+          "b");
     CHECK(read("").empty());
 }
 

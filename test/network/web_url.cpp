@@ -22,7 +22,8 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 TEST_CASE("a URL is brought into one form")
 {
     CHECK(web_url::parse("https://Example.COM").text() == "https://example.com/");
-    CHECK(web_url::parse("  http://example.com:80/a b?q=ü#teil 1\n").text() == "http://example.com/a%20b?q=%C3%BC#teil%201");
+    CHECK(web_url::parse("  http://example.com:80/a b?q=ü#teil 1\n").text() ==
+          "http://example.com/a%20b?q=%C3%BC#teil%201");
     CHECK(web_url::parse("HTTP://example.com:8080?x").text() == "http://example.com:8080/?x");
     CHECK(web_url::parse("http://[::1]:8080/").authority() == "[::1]:8080");
     CHECK(web_url::parse("http://2130706433/").authority() == "127.0.0.1");
@@ -33,8 +34,9 @@ TEST_CASE("a URL is brought into one form")
 
 TEST_CASE("what cannot be fetched is refused with a sentence that says why")
 {
-    for (const char* url : {"file:///etc/passwd", "gopher://example.com/", "data:text/html,x", "javascript:alert(1)", "about:blank", "ftp://example.com/",
-                            "unix:///var/run/docker.sock", "dict://127.0.0.1:11/", "view-source:http://example.com/"}) {
+    for (const char* url : {"file:///etc/passwd", "gopher://example.com/", "data:text/html,x", "javascript:alert(1)",
+                            "about:blank", "ftp://example.com/", "unix:///var/run/docker.sock", "dict://127.0.0.1:11/",
+                            "view-source:http://example.com/"}) {
         INFO(url);
         CHECK(has(complaint(url), "only http:// and https:// can"));
     }

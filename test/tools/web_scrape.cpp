@@ -5,13 +5,35 @@ using namespace cmcp::test;
 
 namespace {
 
-constexpr const char* article = R"(<!doctype html><html><head><title> The  title </title><base href="http://example.com/dir/">
+constexpr const char* article =
+    R"(<!doctype html><html><head><title> The  title </title><base href="http://example.com/dir/">
 <style>p{}</style></head><body><header><nav><a href="/home">Home</a></nav></header>
 <main><h1>Head <em>line</em></h1><p>First <b>bold</b>, <a href="a.html">a link</a>.<br>Second line<script>alert(1)</script>
 <span style="display: none">secret one</span></p><ul><li>one<li>two<ol><li>x</ol></ul><pre>  code
     here</pre><table><tr><th>A<th>B<tr><td>1<td>2|3</table><blockquote>quote</blockquote><div hidden>secret two</div>
 <p aria-hidden="true">secret three</p><template>secret four</template><!-- secret five --></main>
 <footer>foot</footer></body></html>)";
+
+awaitable<tool_result> page_for(web_stage* stage, std::string path, std::string name)
+{
+    json::object arguments;
+    arguments["url"] = stage->web.url(path);
+    caller who;
+    who.principal = name;
+    auto result = co_await stage->start("web_scrape", std::move(arguments), std::move(who));
+    co_return result;
+}
+
+awaitable<std::string> both_pages(web_stage* stage)
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto group = asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, page_for(stage, "/a", "one"), asio::deferred),
+        asio::co_spawn(executor, page_for(stage, "/b", "other"), asio::deferred));
+    auto [order, failed_a, found_a, failed_b, found_b] =
+        co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    co_return text(found_a.structured, "content") + text(found_b.structured, "content");
+}
 
 }  // namespace
 
@@ -27,21 +49,25 @@ TEST_CASE("web_scrape gives the main text of a page without what is not seen")
     CHECK(text(found, "url") == s.web.url("/page"));
     CHECK(found.at("status") == 200);
     CHECK(text(found, "content") ==
-          "Head line\n\nFirst bold, a link.\nSecond line\n\n- one\n- two\n  1. x\n\n  code\n    here\n\nA | B\n1 | 2|3\n\nquote");
+          "Head line\n\nFirst bold, a link.\nSecond line\n\n- one\n- two\n  1. x\n\n  code\n    here\n\nA | B\n1 | "
+          "2|3\n\nquote");
 }
 
 TEST_CASE("web_scrape gives markdown, html and links")
 {
     web_stage s;
     CHECK(text(s.page(article, {{"format", "markdown"}}), "content") ==
-          "# Head *line*\n\nFirst **bold**, [a link](http://example.com/dir/a.html).\nSecond line\n\n- one\n- two\n  1. x\n\n"
+          "# Head *line*\n\nFirst **bold**, [a link](http://example.com/dir/a.html).\nSecond line\n\n- one\n- two\n  "
+          "1. x\n\n"
           "```\n  code\n    here\n```\n\n| A | B |\n| --- | --- |\n| 1 | 2\\|3 |\n\n> quote");
     const auto html = text(s.page(article, {{"format", "html"}}), "content");
     CHECK(has(html, "<h1>Head <em>line</em></h1>"));
     CHECK(has(html, "<footer>foot</footer>"));
     for (const char* unseen : {"alert(1)", "secret", "<style"}) CHECK_FALSE(has(html, unseen));
     const auto links = s.page(article, {{"format", "links"}});
-    CHECK(json::serialize(links.at("links")) == R"([{"text":"Home","url":"http://example.com/home"},{"text":"a link","url":"http://example.com/dir/a.html"}])");
+    CHECK(
+        json::serialize(links.at("links")) ==
+        R"([{"text":"Home","url":"http://example.com/home"},{"text":"a link","url":"http://example.com/dir/a.html"}])");
 }
 
 TEST_CASE("a selector chooses; one that matches nothing is no failure; one with an error is")
@@ -50,7 +76,8 @@ TEST_CASE("a selector chooses; one that matches nothing is no failure; one with 
     const auto items = s.page(article, {{"selector", "ul > li"}});
     CHECK(text(items, "content") == "one\n\ntwo\n\n1. x");
     CHECK(items.at("matches") == 2);
-    CHECK(text(s.page(article, {{"selector", "p:has(b) a[href$=html]"}, {"format", "html"}}), "content") == "<a href=\"a.html\">a link</a>");
+    CHECK(text(s.page(article, {{"selector", "p:has(b) a[href$=html]"}, {"format", "html"}}), "content") ==
+          "<a href=\"a.html\">a link</a>");
     const auto nothing = s.page(article, {{"selector", ".nothing"}});
     CHECK_FALSE(s.last.is_error);
     CHECK(nothing.at("success") == true);
@@ -81,9 +108,10 @@ TEST_CASE("what cannot be fetched is told in a sentence, as a result")
     CHECK(has(error("file:///etc/passwd"), "the scheme file: cannot be fetched"));
     CHECK(has(error("data:text/html,x"), "the scheme data: cannot be fetched"));
     CHECK(has(error("http://me:pw@example.com/"), "user name or password"));
-    CHECK(has(error("http://10.0.0.1/"), "refused: 10.0.0.1:80 is refused: that address is not public (private (10.0.0.0/8))"));
+    CHECK(has(error("http://10.0.0.1/"),
+              "refused: 10.0.0.1:80 is refused: that address is not public (private (10.0.0.0/8))"));
     CHECK(has(error("http://[::1]/"), "(loopback)"));
-    CHECK(has(error("http://0x7f.1:6000/"), "port 6000") == false);     // opened whole by WEB_ALLOWED_PRIVATE
+    CHECK(has(error("http://0x7f.1:6000/"), "port 6000") == false);  // opened whole by WEB_ALLOWED_PRIVATE
     CHECK(has(error("http://169.254.169.254/"), "(cloud metadata)"));
     s.web.on("/away", send("HTTP/1.1 302 Found\r\nLocation: http://192.168.1.1/\r\nContent-Length: 0\r\n\r\n"));
     CHECK(has(error(s.web.url("/away")), "refused: 192.168.1.1:80 is refused"));
@@ -108,30 +136,38 @@ TEST_CASE("text and JSON come as they are, XML as text, other types not at all")
     CHECK(text(s.page("{\"a\": [1]}", {}, "application/json"), "content") == "{\"a\": [1]}");
     CHECK(text(s.page("<b>plain", {}, "text/plain"), "content") == "<b>plain");
     CHECK(has(text(s.page("plain", {{"selector", "p"}}, "text/plain"), "hint"), "selector was not used"));
-    const std::string bomb = "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b SYSTEM 'file:///etc/passwd'>]>"
-                             "<rss><item><title>I &amp; you</title><link>http://x/</link><y>&a;&b;</y></item></rss>";
+    const std::string bomb =
+        "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b SYSTEM 'file:///etc/passwd'>]>"
+        "<rss><item><title>I &amp; you</title><link>http://x/</link><y>&a;&b;</y></item></rss>";
     CHECK(text(s.page(bomb, {}, "application/rss+xml"), "content") == "I & you\nhttp://x/");
     CHECK(text(s.page(bomb, {{"selector", "item > link"}}, "text/xml"), "content") == "http://x/");
     const auto film = s.page("....", {}, "video/mp4");
     CHECK(s.last.is_error);
     CHECK(has(text(film, "error"), "data of type video/mp4, which cannot be read as text"));
     CHECK(text(s.page("<p>found by its bytes", {}, "application/octet-stream"), "content") == "found by its bytes");
-    s.page(std::string("\x7f""ELF\0\0", 6), {}, "application/octet-stream");
+    s.page(std::string("\x7f"
+                       "ELF\0\0",
+                       6),
+           {}, "application/octet-stream");
     CHECK(s.last.is_error);
 }
 
 TEST_CASE("charsets are read, unknown ones are named")
 {
     web_stage s;
-    CHECK(text(s.page("<title>\x83\x65\x83\x58\x83\x67</title><p>x", {}, "text/html; charset=Shift_JIS"), "title") == "テスト");
+    CHECK(text(s.page("<title>\x83\x65\x83\x58\x83\x67</title><p>x", {}, "text/html; charset=Shift_JIS"), "title") ==
+          "テスト");
     CHECK(text(s.page("<p>gr\xfcn \x80", {}, "text/html; charset=iso-8859-1"), "content") == "grün €");
-    CHECK(text(s.page("<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", {}, "text/html"), "content") == "Привет");
+    CHECK(text(s.page("<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", {}, "text/html"), "content") ==
+          "Привет");
     const auto klingon = s.page("<p>gr\xc3\xbcn", {}, "text/html; charset=klingon");
     CHECK(klingon.at("success") == true);
     CHECK(text(klingon, "content") == "grün");
     CHECK(has(text(klingon, "hint"), "\"klingon\""));
     const auto raw = s.page(std::string("<p>a\0b \xff", 8));
-    CHECK(text(raw, "content") == "a\xef\xbf\xbd" "b \xef\xbf\xbd");
+    CHECK(text(raw, "content") ==
+          "a\xef\xbf\xbd"
+          "b \xef\xbf\xbd");
 }
 
 TEST_CASE("long content is cut where the caller wants it")
@@ -151,7 +187,8 @@ TEST_CASE("the steps of a call are told to who wants them")
     web_stage s;
     s.page(article);
     const auto all = s.progress.all();
-    for (const char* step : {"connecting to 127.0.0.1", "waiting for 127.0.0.1", "receiving", "parsing"}) CHECK(has(all, step));
+    for (const char* step : {"connecting to 127.0.0.1", "waiting for 127.0.0.1", "receiving", "parsing"})
+        CHECK(has(all, step));
     for (std::size_t i = 1; i < s.progress.values.size(); ++i) CHECK(s.progress.values[i] >= s.progress.values[i - 1]);
 }
 
@@ -161,9 +198,9 @@ TEST_CASE("a page that takes too long to read is cut in that phase")
     brief.web_timeout_default = std::chrono::milliseconds(700);
     brief.web_max_size = 16 << 20;
     web_stage s(brief);
-    std::string deep;
-    for (int i = 0; i < 40'000; ++i) deep += "<div><p>text <b>bold</b></p>";
-    const auto found = s.page(deep, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
+    std::string broad;
+    for (int i = 0; i < 29'000; ++i) broad += "<div><p>text <b>bold</b></p></div>";
+    const auto found = s.page(broad, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
     INFO(json::serialize(found));
     CHECK(s.last.is_error);
     CHECK(has(text(found, "error"), "while parsing"));
@@ -175,20 +212,5 @@ TEST_CASE("two callers' pages are read side by side")
     web_stage s;
     s.web.on("/a", send(answer("<p>page a")));
     s.web.on("/b", send(answer("<p>page b")));
-    caller one, other;
-    one.principal = "one";
-    other.principal = "other";
-    const auto both = [&](web_stage* stage) -> awaitable<std::string> {
-        json::object a, b;
-        a["url"] = stage->web.url("/a");
-        b["url"] = stage->web.url("/b");
-        auto executor = co_await asio::this_coro::executor;
-        auto group = asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, stage->start("web_scrape", a, one), asio::deferred),
-            asio::co_spawn(executor, stage->start("web_scrape", b, other), asio::deferred));
-        auto [order, failed_a, found_a, failed_b, found_b] =
-            co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-        co_return text(found_a.structured, "content") + text(found_b.structured, "content");
-    };
-    CHECK(run_coroutine(s.io, both(&s), std::chrono::seconds(60)) == "page apage b");
+    CHECK(run_coroutine(s.io, both_pages(&s), std::chrono::seconds(60)) == "page apage b");
 }
