@@ -138,7 +138,9 @@ def read_page(asked, text):
     found = {'title': title_of(soup)}
     left_out = []
     if selector is not None:
-        chosen = [tag for tag in select(soup, selector) if data_in(tag) or not unseen(tag) and not out_of_sight(tag)]
+        named_data = 'script' in selector       # data for machines is taken only by who asks for it
+        chosen = [tag for tag in select(soup, selector)
+                  if named_data and data_in(tag) or not unseen(tag) and not out_of_sight(tag)]
         found['matches'] = len(chosen)
     elif kind == 'xml' or shape in ('html', 'links'):
         chosen = [soup]

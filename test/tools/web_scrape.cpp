@@ -93,6 +93,15 @@ TEST_CASE("a selector chooses; one that matches nothing is no failure; one with 
     CHECK(s.page(article, {{"selector", std::string(5000, '*')}}).at("success") == false);
 }
 
+TEST_CASE("data in a script element is taken only by a selector that names it")
+{
+    web_stage s;
+    const std::string html = "<script type=\"application/ld+json\">{\"a\": 1}</script><script>code()</script><p>text</p>";
+    CHECK(text(s.page(html, {{"selector", "script[type*=json]"}}), "content") == "{\"a\": 1}");
+    CHECK(text(s.page(html, {{"selector", "body *, head *"}}), "content") == "text");
+    CHECK(s.page(html, {{"selector", "script:not([type])"}}).at("matches") == 0);
+}
+
 TEST_CASE("what cannot be fetched is told in a sentence, as a result")
 {
     web_stage s;
