@@ -128,6 +128,7 @@ sandbox::run_request web_page_reader::python(std::string input) const
     made.argv = {interpreter_, "-I", "-B", "-X", "utf8", "-c", std::string(python_bootstrap), made.workspace_inside};
     made.environment = python_manager::environment();
     made.script = web_page_script();
+    made.prepared = true;       // the same interpreter, bootstrap and environment as a Python run's
     made.input = std::move(input);
     made.result_channel = true;
     return made;

@@ -13,7 +13,9 @@ class Renderer:
         self.base, self.markdown = base, markdown
         self.left_out = {id(tag) for tag in left_out}
         self.holders = set()            # elements with a block somewhere inside
-        for tag in soup.find_all(BLOCKS):
+        for tag in soup.descendants:    # find_all() with a set of names takes ten times as long
+            if not isinstance(tag, Tag) or tag.name not in BLOCKS:
+                continue
             for parent in tag.parents:
                 if id(parent) in self.holders:
                     break
