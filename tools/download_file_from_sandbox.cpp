@@ -74,7 +74,7 @@ private:
         if (is_text) bytes.resize(text);
         tool_result made;
         made.structured["success"] = true;
-        if (offset + bytes.size() < file->size()) made.structured["next_offset"] = offset + bytes.size();
+        if (offset + bytes.size() < file->size()) made.structured["next_offset"] = static_cast<std::int64_t>(offset + bytes.size());
         made.structured["content"] = is_text ? bytes : base64_encode(bytes);
         made.structured["encoding"] = is_text ? "utf-8" : "base64";
         made.structured["size"] = file->size();

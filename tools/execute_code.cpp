@@ -22,6 +22,7 @@ tool_definition define()
                                        {"sandbox_id", sandbox_id_schema("Handle of a sandbox; your latest one when left out")},
                                        {"timeout", timeout_schema()},
                                        {"max_output", max_output_schema()},
+                                       {"stateful", stateful_schema()},
                                        {"run_in_background", background_schema()}},
                                       {"code"});
     made.output_schema = interpreter_schema({{"output", schema::string("What it printed, standard output and errors in their order")}},
@@ -63,7 +64,16 @@ private:
         if (language.empty()) language = "python";
         auto options = read_run_options(arguments, std::move(label));
         auto code = read_string(arguments, "code");
-        auto outcome = co_await all_.sandbox_runs->code(std::move(who), io, std::move(where), std::move(code), std::move(language), std::move(options));
+        kernel_outcome kept;
+        if (!is_set(arguments, "stateful")) {
+            kept.done = co_await all_.sandbox_runs->code(std::move(who), io, std::move(where), std::move(code), std::move(language), std::move(options));
+        } else {
+            const auto* known = find_language(language);
+            if (known == nullptr || known->name != "python") throw sandbox_error("InvalidArgument", "stateful works for language python only.");
+            kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code), std::move(options));
+            kept.done.run.out += kept.done.run.err;
+        }
+        auto& outcome = kept.done;
         tool_result made;
         made.structured["status"] = "success";
         const std::string sentence = !outcome.run.refused.empty() ? outcome.run.refused : ending_sentence(outcome.run, "PYTHON_TIMEOUT_MAX");
@@ -71,6 +81,7 @@ private:
         made.structured["output"] = std::move(outcome.run.out);
         add_run_fields(made.structured, outcome.run);
         if (!worked) add_failure(made, outcome.run, sentence);
+        add_kernel_fields(made, kept);
         co_await add_files(made, *all_.sandboxes, *all_.pool, std::move(outcome.where), std::move(outcome.files));
         co_return made;
     }

@@ -21,6 +21,7 @@ tool_definition define()
                                        {"working_dir", schema::string("Folder to start in, relative to the working folder")},
                                        {"timeout", timeout_schema()},
                                        {"max_output", max_output_schema()},
+                                       {"stateful", stateful_schema()},
                                        {"run_in_background", background_schema()}},
                                       {"sandbox_id", "code"});
     made.output_schema = schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
@@ -47,6 +48,13 @@ private:
         auto where = all_.sandboxes->find(who, read_string(arguments, "sandbox_id"));
         auto options = read_run_options(arguments, std::move(label));
         auto code = read_string(arguments, "code");
+        if (is_set(arguments, "stateful")) {
+            auto kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code), std::move(options));
+            auto answer = sandbox_run_result(kept.done, "PYTHON_TIMEOUT_MAX");
+            add_kernel_fields(answer, kept);
+            co_await add_files(answer, *all_.sandboxes, *all_.pool, std::move(kept.done.where), std::move(kept.done.files));
+            co_return answer;
+        }
         auto outcome = co_await all_.sandbox_runs->python(std::move(who), io, std::move(where), std::move(code), std::move(options));
         auto made = sandbox_run_result(outcome, "PYTHON_TIMEOUT_MAX");
         co_await add_files(made, *all_.sandboxes, *all_.pool, std::move(outcome.where), std::move(outcome.files));

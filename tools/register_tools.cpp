@@ -55,12 +55,15 @@ void register_sandbox_tools(tool_registry& registry, managers& all, const settin
     registry.add(make_delete_sandbox(all));
     registry.add(make_execute_python_code(all));
     registry.add(make_execute_terminal_command(all));
+    registry.add(make_install_packages_in_sandbox(all, chosen));
     registry.add(make_upload_file_to_sandbox(all));
     registry.add(make_download_file_from_sandbox(all));
     registry.add(make_list_sandbox_files(all));
     registry.add(make_fork_sandbox(all));
     registry.add(make_snapshot_sandbox(all));
     registry.add(make_restore_sandbox(all));
+    registry.add(make_interrupt_kernel(all));
+    registry.add(make_restart_kernel(all));
     registry.add(make_job_poll(all));
     registry.add(make_job_list(all));
     registry.add(make_job_kill(all));

@@ -101,8 +101,7 @@ tool_result sandbox_failure(const std::string& type, const std::string& sentence
 
 awaitable<tool_result> sandbox_run_tool::act(tool_context& context, json::object arguments)
 {
-    const auto* wanted = arguments.if_contains("run_in_background");
-    if (wanted == nullptr || !wanted->as_bool()) {
+    if (!is_set(arguments, "run_in_background")) {
         auto result = co_await run(context.who, context.io, context.request_id, std::move(arguments));
         co_return result;
     }
@@ -150,6 +149,30 @@ json::object max_output_schema()
     return schema::integer("Bytes of each stream in the answer; of more, head and tail are kept", 0, static_cast<std::int64_t>(highest_max_output));
 }
 
+json::object stateful_schema()
+{
+    return schema::boolean("Run in the sandbox's Python kernel, which keeps variables, imports and open figures for later stateful calls; "
+                           "restart_kernel and interrupt_kernel act on it", false);
+}
+
+bool is_set(const json::object& arguments, std::string_view name)
+{
+    const auto* found = arguments.if_contains(name);
+    return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+void add_kernel_fields(tool_result& made, kernel_outcome& outcome)
+{
+    if (outcome.result) made.structured["result"] = std::move(*outcome.result);
+    auto* error = made.structured.if_contains("error");
+    if (outcome.note.empty() && error != nullptr) *error = std::string(error->as_string()) + " The kernel goes on; its variables stay.";
+    if (outcome.note.empty()) return;
+    made.is_error = true;
+    made.structured["success"] = false;
+    made.structured["kernel"] = outcome.note;
+    made.structured["error"] = outcome.note;
+}
+
 json::object background_schema()
 {
     return schema::boolean("Answer at once with a job_id and let it run on; job_poll gives output and result", false);
@@ -163,6 +186,8 @@ void add_sandbox_run_schema(json::object& schema)
     json::object& members = schema["properties"].as_object();
     members["files"] = schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
+    members["result"] = schema::any("With stateful: the value of the last expression");
+    members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
     members["error"] = schema::string("What went wrong and what to do");
     add_job_schema(schema);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "managers/job_manager.hpp"
+#include "managers/kernel_manager.hpp"
 #include "managers/sandbox_error.hpp"
 #include "managers/sandbox_runner.hpp"
 #include "mcp/tool.hpp"
@@ -53,7 +54,9 @@ tool_result job_started(const job_record& made);
 json::object sandbox_id_schema(std::string_view description = "Handle or name of a sandbox, as create_sandbox and list_sandboxes give it");
 json::object timeout_schema();
 json::object max_output_schema();
+json::object stateful_schema();
 json::object background_schema();
+bool is_set(const json::object& arguments, std::string_view name);      ///< a boolean argument that is true
 json::object job_id_schema();
 
 /// Adds job_id as what comes instead of a result when a run went to the background.
@@ -64,6 +67,9 @@ void add_sandbox_run_schema(json::object& schema);
 
 /// {stdout, stderr} and what all runs have in common; is_error where it did not end by itself.
 tool_result sandbox_run_result(sandbox_outcome& outcome, std::string_view timeout_setting);
+
+/// The value of the last expression and what became of the kernel.
+void add_kernel_fields(tool_result& made, kernel_outcome& outcome);
 
 /// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
 /// `file_links`. Gives `made` its text content first.

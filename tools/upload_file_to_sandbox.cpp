@@ -57,8 +57,13 @@ private:
         if (path.empty() && given) refuse("dest_path must name the file that content becomes.");
         if (path.empty()) path = local.substr(local.rfind('/') + 1);
         std::uint64_t size = 0;
-        if (given) size = co_await all_.sandbox_files_->put(where, path, bytes_of(arguments));
-        else size = co_await all_.sandbox_files_->copy_in(where, path, local);
+        std::string bytes;
+        if (given) {
+            bytes = bytes_of(arguments);
+            size = co_await all_.sandbox_files_->put(where, path, std::move(bytes));
+        } else {
+            size = co_await all_.sandbox_files_->copy_in(where, path, local);
+        }
         tool_result made;
         const auto inside = all_.sandbox_files_->relative("dest_path", path);
         made.structured["success"] = true;

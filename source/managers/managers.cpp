@@ -4,11 +4,13 @@
 #include "managers/bash_manager.hpp"
 #include "managers/file_manager.hpp"
 #include "managers/job_manager.hpp"
+#include "managers/kernel_manager.hpp"
 #include "managers/output_store.hpp"
 #include "managers/python_manager.hpp"
 #include "managers/run_admission.hpp"
 #include "managers/sandbox_files.hpp"
 #include "managers/sandbox_manager.hpp"
+#include "managers/sandbox_packages.hpp"
 #include "managers/sandbox_runner.hpp"
 #include "managers/web_browser.hpp"
 #include "managers/web_manager.hpp"
@@ -30,12 +32,20 @@ admission_limits admission_from(const settings& chosen)
     return limits;
 }
 
+awaitable<> end_kernel(kernel_manager& kernels, std::string id)
+{
+    co_await kernels.end(std::move(id));
+}
+
 void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs)
 {
     all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool);
     all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
     all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
     all.jobs = std::make_unique<job_manager>(chosen, executor, *all.sandboxes, *all.pool);
+    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend, *all.sandbox_runs, *all.outputs, *all.admission, *all.pool);
+    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend, *all.sandbox_runs, *all.outputs, *all.admission);
+    all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 
 }  // namespace
@@ -48,6 +58,7 @@ awaitable<> managers::start()
 awaitable<> managers::stop()
 {
     if (jobs) co_await jobs->stop();
+    if (kernels) co_await kernels->stop();
     if (sandboxes) co_await sandboxes->stop();
 }
 

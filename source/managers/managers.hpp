@@ -21,6 +21,8 @@ class sandbox_manager;
 class sandbox_runner;
 class sandbox_files;
 class job_manager;
+class kernel_manager;
+class sandbox_packages;
 class server_core;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
@@ -46,6 +48,8 @@ struct managers {
     std::unique_ptr<sandbox_runner> sandbox_runs;
     std::unique_ptr<sandbox_files> sandbox_files_;
     std::unique_ptr<job_manager> jobs;
+    std::unique_ptr<kernel_manager> kernels;
+    std::unique_ptr<sandbox_packages> packages;
 
     awaitable<> start();        ///< looks after sandboxes from now on
     awaitable<> stop();         ///< ends jobs and all that runs by itself; before the destruction

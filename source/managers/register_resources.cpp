@@ -1,6 +1,7 @@
 #include "managers/file_manager.hpp"
 #include "managers/managers.hpp"
 #include "managers/paged_resources.hpp"
+#include "managers/sandbox_resources.hpp"
 #include "managers/workspace_resources.hpp"
 #include "mcp/server_core.hpp"
 
@@ -10,6 +11,7 @@ void register_resources(server_core& core, managers& all)
 {
     core.add_resources(std::make_unique<paged_resources>(*all.files));
     core.add_resources(std::make_unique<workspace_resources>(*all.files));
+    if (all.sandboxes) core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.pool));
 }
 
 }  // namespace cmcp

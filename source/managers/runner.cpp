@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -35,10 +36,10 @@ run_outcome refused(std::string sentence)
     return outcome;
 }
 
-awaitable<sandbox::run_result> run_and_finish(sandbox::backend& backend, sandbox::run_request request,
-                                              output_collector& collector, progress_feed* feed)
+awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector,
+                                              progress_feed* feed)
 {
-    auto result = co_await backend.run(std::move(request), collector);
+    auto result = co_await std::move(work);
     co_await collector.finish();
     if (feed != nullptr) feed->finish();
     co_return result;
@@ -95,22 +96,33 @@ awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, st
     co_return made;
 }
 
-awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request request, std::size_t max_output)
+awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std::string workspace, std::size_t max_output,
+                                      collected_work work)
 {
     auto executor = co_await asio::this_coro::executor;
     std::optional<progress_feed> feed;
     if (io.wants_progress()) feed.emplace(executor, io);
     progress_feed* const feeding = feed ? &*feed : nullptr;
-    output_collector collector(outputs_, request.workspace, max_output, feeding);
-    auto work = run_and_finish(backend_, std::move(request), collector, feeding);
+    output_collector collector(outputs, std::move(workspace), max_output, feeding);
+    auto begun = work(collector);
+    auto running = run_and_finish(std::move(begun), collector, feeding);
     sandbox::run_result end;
     if (feeding != nullptr) {
         auto beside = feeding->run();
-        end = co_await run_beside(std::move(work), std::move(beside));
+        end = co_await run_beside(std::move(running), std::move(beside));
     } else {
-        end = co_await std::move(work);
+        end = co_await std::move(running);
     }
     co_return describe(std::move(end), collector);
+}
+
+awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request request, std::size_t max_output)
+{
+    std::string workspace = request.workspace;
+    auto kept = std::make_shared<sandbox::run_request>(std::move(request));
+    collected_work work = [&backend = backend_, kept](output_collector& output) { return backend.run(std::move(*kept), output); };
+    auto outcome = co_await collect_output(outputs_, io, std::move(workspace), max_output, std::move(work));
+    co_return outcome;
 }
 
 awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)

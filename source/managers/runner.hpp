@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
+#include "managers/output_collector.hpp"
 #include "managers/output_store.hpp"
 #include "managers/run_admission.hpp"
 #include "managers/run_outcome.hpp"
@@ -11,6 +12,7 @@
 #include "sandbox/backend.hpp"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +29,14 @@ struct run_options {
 
 inline constexpr std::size_t default_max_output = 64 * 1024;
 inline constexpr std::size_t highest_max_output = 1024 * 1024;
+
+/// What runs and prints into a collector.
+using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
+
+/// Runs `work`; keeps what it prints, at most `max_output` bytes of each stream in memory, the rest in a file of the
+/// workspace, and hands it to the caller's progress. All must outlive the call.
+awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std::string workspace, std::size_t max_output,
+                                      collected_work work);
 
 /// Does what is the same for bash and Python: waits for a turn, finds the workspace, runs, collects and streams.
 /// Everything given to the constructor must outlive it.

@@ -130,6 +130,7 @@ public:
             throw gateway_error(400, refused.what());
         }
         sandboxes_.measure_soon(where_.id);
+        sandboxes_.tell_changed(where_, {path_});
         json::object made;
         made["success"] = true;
         made["path"] = path_;
@@ -191,6 +192,7 @@ awaitable<std::uint64_t> sandbox_files::put(sandbox_record where, std::string pa
     };
     const auto size = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
+    sandboxes_.tell_changed(where, {inside});
     co_return size;
 }
 
@@ -217,6 +219,7 @@ awaitable<std::uint64_t> sandbox_files::copy_in(sandbox_record where, std::strin
     };
     const auto size = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
+    sandboxes_.tell_changed(where, {inside});
     co_return size;
 }
 
@@ -255,7 +258,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string princi
     caller who;
     who.principal = std::move(principal);
     try {
-        auto made = co_await download(sandboxes_.find(who, sandbox), std::move(path));
+        auto where = sandboxes_.find(who, sandbox);
+        auto made = co_await download(std::move(where), std::move(path));
         co_return made;
     } catch (const sandbox_error& refused) {
         throw gateway_error(status_of(refused), refused.what());
@@ -272,7 +276,8 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     caller who;
     who.principal = std::move(principal);
     try {
-        auto made = co_await upload(sandboxes_.find(who, sandbox), std::move(path), announced);
+        auto where = sandboxes_.find(who, sandbox);
+        auto made = co_await upload(std::move(where), std::move(path), announced);
         co_return made;
     } catch (const sandbox_error& refused) {
         throw gateway_error(status_of(refused), refused.what());

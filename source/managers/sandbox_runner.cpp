@@ -3,6 +3,7 @@
 #include "managers/bash_manager.hpp"
 #include "managers/languages.hpp"
 #include "managers/python_bootstrap.hpp"
+#include "managers/python_figures.hpp"
 #include "managers/python_manager.hpp"
 #include "managers/tree_scan.hpp"
 
@@ -89,7 +90,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     // Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
-    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_bootstrap), chosen_.sandbox_work_dir};
+    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(python_bootstrap), chosen_.sandbox_work_dir};
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.limits.wall = python_time(options);
     request.script = std::move(code);
@@ -127,7 +128,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.script = std::move(source);
     if (known->command.empty()) {
-        request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_bootstrap), chosen_.sandbox_work_dir};
+        request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(python_bootstrap), chosen_.sandbox_work_dir};
         request.result_channel = true;
     } else {
         request.argv = {"/bin/sh", "-c", language_script(*known, program)};
@@ -159,6 +160,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
     made.files = co_await pool_.run(std::move(compare));
     if (!made.run.output_path.empty()) made.run.output_uri = "sandbox://" + where.id + "/" + made.run.output_path;
+    sandboxes_.tell_changed(where, made.files);
     made.where = std::move(where);
     co_return made;
 }

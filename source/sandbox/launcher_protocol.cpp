@@ -66,7 +66,7 @@ std::string encode_start(std::uint64_t id, bool probe, const run_request& reques
     out.number(id);
     out.number(probe);
     out.number(request.input.has_value());
-    out.number(request.script.has_value());
+    out.number(request.script.has_value() || request.channel != nullptr);
     out.number(request.result_channel);
     out.number(request.prepared);
     out.texts(request.argv);

@@ -10,6 +10,8 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <fcntl.h>
+
 namespace cmcp::sandbox {
 namespace {
 
@@ -97,7 +99,8 @@ private:
         descriptors.push_back(std::move(out_end_));
         descriptors.push_back(std::move(err_end_));
         if (request.input) descriptors.push_back(sealed_memory("input", *request.input));
-        if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
+        if (request.channel) descriptors.emplace_back(::fcntl(request.channel->get(), F_DUPFD_CLOEXEC, 3));
+        else if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
         if (result_) descriptors.push_back(std::move(result_end_));
         link_->send(std::move(message), std::move(descriptors));
     }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ struct run_request {
     run_limits limits;
     std::optional<std::string> input;           ///< standard input; nothing: /dev/null
     std::optional<std::string> script;          ///< readable as descriptor 3 (sealed memfd), for the interpreter's bootstrap
+    std::shared_ptr<unique_fd> channel;         ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
     bool result_channel = false;                ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB
     bool prepared = false;                      ///< a zygote may stand in for argv, when it was prepared for just this
     std::string label;                          ///< for the log: the request id

@@ -49,7 +49,12 @@ jsonrpc::request request_for(const std::string& name, json::object arguments)
     return made;
 }
 
-bool wants_events(const http_request& asked) { return asked.header("accept").value_or("").find("text/event-stream") != std::string::npos; }
+// Who takes JSON gets JSON.
+bool wants_events(const http_request& asked)
+{
+    const auto accepted = asked.header("accept").value_or("");
+    return accepted.find("text/event-stream") != std::string::npos && accepted.find("application/json") == std::string::npos;
+}
 
 http_reply reply_of(const rest_sink& sink)
 {

@@ -13,9 +13,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr const char* copied[] = {"/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/protocols",
-                                  "/etc/services",    "/etc/mime.types", "/etc/os-release", "/etc/debian_version"};
-// Settings of language runtimes that do not start without them; all world-readable.
-constexpr const char* shown[] = {"/etc/alternatives", "/etc/fonts", "/etc/R", "/etc/php", "/etc/perl", "/etc/lua"};
+                                  "/etc/services",    "/etc/mime.types", "/etc/os-release", "/etc/debian_version", "/etc/matplotlibrc"};
+// Settings of language runtimes that do not start without them, and public certificates; all world-readable.
+constexpr const char* shown[] = {"/etc/alternatives", "/etc/ssl/certs", "/etc/fonts", "/etc/R", "/etc/php", "/etc/perl", "/etc/lua"};
 
 void add_accounts(tree_builder& tree, const std::string& home)
 {

@@ -1,0 +1,178 @@
+#include "managers/kernel_manager.hpp"
+
+#include "managers/kernel_driver.hpp"
+#include "managers/output_collector.hpp"
+#include "managers/python_figures.hpp"
+#include "managers/tree_scan.hpp"
+
+#include <deque>
+#include <limits>
+
+namespace cmcp {
+
+using clock = news::clock;
+
+namespace {
+
+constexpr std::size_t most_files = 100;
+constexpr auto forever = std::chrono::hours(24 * 3650);
+
+std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
+{
+    const std::string again = " It starts anew with the next call; its variables are lost.";
+    if (end.why == sandbox::cause::memory_limit)
+        return "The kernel was ended because it needed more than the " + std::to_string(memory >> 20) + " MiB of SANDBOX_KERNEL_MEMORY." + again;
+    if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
+    if (end.why == sandbox::cause::cancelled) return "The kernel was ended." + again;
+    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " + std::to_string(end.exit_code) + ")." + again;
+}
+
+// What ended it, as a run of its own would say it.
+sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
+{
+    if (answer.timed_out) return sandbox::cause::timeout;
+    if (answer.lost && process.end()) return process.end()->why == sandbox::cause::exited ? sandbox::cause::signalled : process.end()->why;
+    return sandbox::cause::exited;
+}
+
+awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code, std::chrono::milliseconds limit,
+                                        kernel_answer& answer, output_collector& output)
+{
+    answer = co_await process->execute(std::move(code), output, limit);
+    sandbox::run_result end;
+    if (answer.lost && process->end()) end = *process->end();
+    end.why = cause_of(*process, answer);
+    if (!answer.lost) end.exit_code = answer.exit;
+    co_return end;
+}
+
+}  // namespace
+
+struct kernel_manager::kernel {
+    explicit kernel(const asio::any_io_executor& executor) : changed(executor) {}
+
+    std::shared_ptr<kernel_process> process;
+    std::deque<int> line;       // tickets of those who wait or run; the first runs
+    int next_ticket = 0;
+    news changed;
+};
+
+kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend, sandbox_runner& runs,
+                               output_store& outputs, run_admission& admission, blocking_pool& pool)
+    : chosen_(chosen), executor_(executor), backend_(backend), runs_(runs), outputs_(outputs), admission_(admission), pool_(pool)
+{
+}
+
+kernel_manager::~kernel_manager() = default;
+
+std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where)
+{
+    auto& found = kernels_[where.id];
+    if (!found) found = std::make_shared<kernel>(executor_);
+    return found;
+}
+
+awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record where)
+{
+    auto request = runs_.base(where);
+    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(kernel_driver), chosen_.sandbox_work_dir};
+    for (auto& variable : runs_.python_environment()) request.environment.push_back(std::move(variable));
+    request.limits.memory = chosen_.kernel_memory_limit;
+    request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
+    request.limits.cpu = std::chrono::duration_cast<std::chrono::seconds>(forever);
+    request.limits.output = std::numeric_limits<std::uint64_t>::max();
+    request.label = "kernel";
+    one->process = std::make_shared<kernel_process>(executor_, backend_);
+    one->process->start(std::move(request));
+    co_return;
+}
+
+awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+{
+    auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
+    const std::string id = where.id;
+    auto made = co_await runs_.guarded(std::move(where), std::move(work));
+    runs_.sandboxes().measure_soon(id);
+    co_return made;
+}
+
+awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+{
+    const auto one = kernel_of(where);
+    struct turn {
+        std::shared_ptr<kernel> of;
+        int ticket;
+        ~turn()
+        {
+            std::erase(of->line, ticket);
+            of->changed.tell();
+        }
+    } mine{one, one->next_ticket++};
+    one->line.push_back(mine.ticket);
+    if (one->line.front() != mine.ticket) co_await io.progress(0, std::nullopt, "Waiting for the run before in this kernel.\n");
+    while (one->line.front() != mine.ticket) co_await one->changed.wait(clock::time_point::max());
+    auto place = co_await admission_.enter("principal " + who.principal);
+    if (!place) throw sandbox_error("Busy", "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    if (!one->process || !one->process->alive()) co_await start(one, where);
+    auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
+    co_return made;
+}
+
+awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,
+                                              run_options options)
+{
+    const auto workspace = runs_.sandboxes().places().workspace(where.id);
+    const auto limit = runs_.python_time(options);
+    auto look = [workspace] { return scan_tree(workspace); };
+    const auto before = co_await pool_.run(look);
+    kernel_outcome made;
+    const auto began = clock::now();
+    const auto process = one->process;
+    kernel_answer answer;
+    collected_work work = [process, code = std::move(code), limit, &answer](output_collector& output) {
+        return run_code(process, code, limit, answer, output);
+    };
+    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
+    made.done.run = co_await collect_output(outputs_, io, workspace.string(), most, std::move(work));
+    made.result = std::move(answer.result);
+    auto& end = made.done.run.end;
+    end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
+    made.done.run.limits = runs_.base(where).limits;
+    made.done.run.limits.memory = chosen_.kernel_memory_limit;
+    made.done.run.limits.wall = limit;
+    if (answer.lost && process->end()) made.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
+    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
+    made.done.files = co_await pool_.run(std::move(compare));
+    if (!made.done.run.output_path.empty()) made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
+    runs_.sandboxes().tell_changed(where, made.done.files);
+    made.done.where = std::move(where);
+    co_return made;
+}
+
+bool kernel_manager::interrupt(const std::string& id)
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end() || found->second->line.empty() || !found->second->process) return false;
+    found->second->process->interrupt();
+    return true;
+}
+
+awaitable<bool> kernel_manager::end(std::string id)
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end()) co_return false;
+    const auto one = found->second;
+    if (one->line.empty()) kernels_.erase(found);
+    if (!one->process || !one->process->alive()) co_return false;
+    co_await one->process->finish();
+    co_return true;
+}
+
+awaitable<> kernel_manager::stop()
+{
+    const auto all = std::exchange(kernels_, {});
+    for (const auto& [id, one] : all)
+        if (one->process && one->process->alive()) co_await one->process->finish();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "async/news.hpp"
+#include "async/task_group.hpp"
+#include "jsonrpc/json.hpp"
+#include "sandbox/backend.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// What a kernel says of a piece of code that has ended.
+struct kernel_answer {
+    bool lost = false;                  ///< the kernel ended with it
+    bool timed_out = false;
+    int exit = 0;
+    std::optional<json::value> result;  ///< value of the last expression
+};
+
+/// One Python interpreter in a sandbox that runs one piece of code after the other. Io thread only.
+class kernel_process : public std::enable_shared_from_this<kernel_process> {
+public:
+    /// `request` is complete but for its channel. Throws std::system_error.
+    kernel_process(asio::any_io_executor executor, sandbox::backend& backend);
+    ~kernel_process();
+
+    void start(sandbox::run_request request);
+    bool alive() const { return started_ && !end_; }
+
+    /// How the process ended; nothing while it lives.
+    const std::optional<sandbox::run_result>& end() const { return end_; }
+
+    /// Runs code; what it prints goes to `output`. At `limit` the code is interrupted; a kernel that does not react is ended.
+    /// Cancellation does the same. Only one call at a time.
+    awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output, std::chrono::milliseconds limit);
+
+    void interrupt();                   ///< the code that runs, if any; variables stay
+    awaitable<> finish();               ///< ends the process
+
+private:
+    class receiver;
+    struct execution;
+
+    awaitable<> run(sandbox::run_request request);
+    awaitable<> listen();
+    awaitable<> settle(std::shared_ptr<execution> one);
+    awaitable<bool> send(json::object message);
+    awaitable<std::optional<std::string>> read_message();
+    void take(const std::string& text);
+    bool over(const execution& one) const;
+
+    asio::any_io_executor executor_;
+    sandbox::backend& backend_;
+    asio::posix::stream_descriptor link_;
+    news changed_;
+    std::unique_ptr<receiver> output_;
+    std::shared_ptr<execution> current_;
+    std::optional<sandbox::run_result> end_;
+    std::uint64_t next_id_ = 1;
+    bool started_ = false;
+    task_group tasks_;
+};
+
+}  // namespace cmcp

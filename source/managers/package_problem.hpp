@@ -1,0 +1,14 @@
+#pragma once
+
+#include "managers/run_outcome.hpp"
+#include "network/egress_ticket.hpp"
+
+#include <deque>
+#include <string>
+
+namespace cmcp {
+
+/// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it worked.
+std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals, const std::string& index);
+
+}  // namespace cmcp

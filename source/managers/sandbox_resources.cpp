@@ -1,0 +1,127 @@
+#include "managers/sandbox_resources.hpp"
+
+#include "jsonrpc/rpc_error.hpp"
+#include "managers/file_error.hpp"
+#include "managers/tree_scan.hpp"
+#include "managers/utf8_text.hpp"
+#include "managers/workspace_resources.hpp"
+#include "mcp/base64.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::string_view scheme = "sandbox://";
+constexpr std::size_t most_listed = 500;
+constexpr std::uint64_t largest_read = 10 << 20;
+
+int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+std::optional<std::string> decoded(std::string_view text)
+{
+    std::string made;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            made += text[i];
+            continue;
+        }
+        if (i + 2 >= text.size()) return std::nullopt;
+        const int high = hex_value(text[i + 1]);
+        const int low = hex_value(text[i + 2]);
+        if (high < 0 || low < 0) return std::nullopt;
+        made += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return made;
+}
+
+}  // namespace
+
+std::optional<sandbox_resources::place> sandbox_resources::parse(std::string_view uri)
+{
+    if (!uri.starts_with(scheme)) return std::nullopt;
+    uri.remove_prefix(scheme.size());
+    const auto slash = uri.find('/');
+    if (slash == std::string_view::npos || slash + 1 == uri.size()) return std::nullopt;
+    auto path = decoded(uri.substr(slash + 1));
+    if (!path) return std::nullopt;
+    return place{std::string(uri.substr(0, slash)), std::move(*path)};
+}
+
+json::array sandbox_resources::templates() const
+{
+    json::object made;
+    made["uriTemplate"] = "sandbox://{sandbox_id}/{+path}";
+    made["name"] = "sandbox file";
+    made["title"] = "File of a sandbox";
+    made["description"] = "A file by the handle of its sandbox and its path relative to the working folder.";
+    json::array all;
+    all.push_back(std::move(made));
+    return all;
+}
+
+awaitable<json::array> sandbox_resources::list(const caller& who)
+{
+    json::array all;
+    for (const auto& each : sandboxes_.list(who)) {
+        if (all.size() >= most_listed) break;
+        auto work = [workspace = sandboxes_.places().workspace(each.id)] { return scan_tree(workspace); };
+        const auto found = co_await pool_.run(std::move(work));
+        for (const auto& [path, stamp] : found.files) {
+            if (all.size() >= most_listed) break;
+            if (valid_utf8_length(path) != path.size()) continue;
+            json::object row;
+            row["uri"] = sandbox_manager::uri_of(each, path);
+            row["name"] = each.name + "/" + path;
+            row["mimeType"] = media_type_of(path, "application/octet-stream");
+            row["size"] = stamp.size;
+            all.push_back(std::move(row));
+        }
+    }
+    co_return all;
+}
+
+awaitable<json::object> sandbox_resources::contents(sandbox_record where, std::string uri, std::string path)
+{
+    const auto file = co_await files_.download(std::move(where), path);
+    if (file->size() > largest_read) throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
+    std::string bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
+    const bool text = valid_utf8_length(bytes) == bytes.size();
+    json::object made;
+    made["uri"] = std::move(uri);
+    made["mimeType"] = media_type_of(path, text ? "text/plain" : "application/octet-stream");
+    made[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
+    co_return made;
+}
+
+awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who, std::string uri)
+{
+    auto found = parse(uri);
+    if (!found) co_return std::nullopt;
+    json::array all;
+    std::string refusal;
+    try {
+        auto where = sandboxes_.find(who, found->sandbox);
+        auto made = co_await contents(std::move(where), uri, std::move(found->path));
+        all.push_back(std::move(made));
+    } catch (const sandbox_error&) {
+        co_return std::nullopt;
+    } catch (const file_missing&) {
+        co_return std::nullopt;
+    } catch (const file_error& problem) {
+        refusal = problem.what();
+    }
+    if (!refusal.empty()) throw rpc_error(rpc_code::invalid_params, refusal);
+    co_return all;
+}
+
+void sandbox_resources::on_update(std::function<void(std::string uri)> listener) { sandboxes_.on_files_changed(std::move(listener)); }
+
+}  // namespace cmcp

@@ -1,0 +1,139 @@
+#include "test/support/catch.hpp"
+#include "test/transport/http_fixture.hpp"
+#include "transport/byte_range.hpp"
+#include "transport/content_disposition.hpp"
+#include "transport/form_file.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+std::string tool_call(std::string_view tool, std::string_view body, std::string_view extra = {})
+{
+    return post("/mcp/tools/" + std::string(tool), body, extra);
+}
+
+byte_range range(std::string_view text, std::uint64_t size) { return read_range(text, size); }
+
+}  // namespace
+
+TEST_CASE("a tool is called over REST with its arguments and answers with its result object")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    const auto answer = client.request(tool_call("echo", R"({"text":"hi"})"));
+    CHECK(answer.status == 200);
+    CHECK(answer.parsed().is_object());
+    const auto bare = client.request("POST /mcp/tools/wait2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+    CHECK(bare.status == 404);
+    CHECK(bare.parsed().as_object().contains("error"));
+}
+
+TEST_CASE("bad input over REST is 4xx with a sentence")
+{
+    http_fixture server;
+    for (const char* body : {"{", "[]", "\"x\"", R"({"text":1})", R"({"wrong":"x"})"}) {
+        raw_client client(server.port());
+        INFO(body);
+        const auto answer = client.request(tool_call("echo", body));
+        CHECK(answer.status == 400);
+        CHECK_FALSE(answer.parsed().at("error").as_string().empty());
+    }
+}
+
+TEST_CASE("a tool's result comes as an event for those who ask for events")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    const std::string body = R"({"text":"hi"})";
+    client.send("POST /mcp/tools/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    CHECK(client.read_head().status == 200);
+    const auto event = client.read_event();
+    CHECK(event.name == "result");
+    CHECK(event.parsed().is_object());
+    CHECK(client.read_event().ended);
+}
+
+TEST_CASE("a client that closes its connection cancels its call over REST")
+{
+    http_fixture server;
+    {
+        raw_client client(server.port());
+        client.send(tool_call("wait", "{}"));
+        REQUIRE(eventually([&] { return server.probe().started == 1; }));
+    }
+    CHECK(eventually([&] { return server.probe().cancelled == 1; }));
+}
+
+TEST_CASE("the REST paths are described, and the page asks nothing of other hosts")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    const auto described = client.request(get("/openapi.json")).parsed().as_object();
+    CHECK(described.at("openapi") == "3.1.0");
+    CHECK(described.at("paths").as_object().contains("/mcp/tools/echo"));
+    const auto page = client.request(get("/docs"));
+    CHECK(page.status == 200);
+    CHECK(page.field("content-security-policy").find("default-src 'none'") == 0);
+    CHECK(page.body.find("http://") == std::string::npos);
+    CHECK(page.body.find("https://") == std::string::npos);
+}
+
+TEST_CASE("a range is a part of the file, or the whole where it is not understood")
+{
+    using kind = byte_range::kind;
+    CHECK(range("bytes=0-4", 10).length == 5);
+    CHECK(range("bytes=5-", 10).first == 5);
+    CHECK(range("bytes=5-", 10).length == 5);
+    CHECK(range("bytes=-3", 10).first == 7);
+    CHECK(range("bytes=-30", 10).length == 10);
+    CHECK(range("bytes=8-100", 10).length == 2);
+    for (const char* beyond : {"bytes=10-", "bytes=10-12", "bytes=-0"}) CHECK(range(beyond, 10).is == kind::unsatisfiable);
+    for (const char* other : {"bytes=0-1,3-4", "lines=1-2", "bytes=", "bytes=a-b", "bytes=4-2", "bytes=99999999999999999999-"}) CHECK(range(other, 10).is == kind::whole);
+    CHECK(read_range(std::nullopt, 10).is == kind::whole);
+    CHECK(range("bytes=0-", 0).is == kind::unsatisfiable);
+}
+
+TEST_CASE("a file's name cannot end the header or name another place")
+{
+    CHECK(content_disposition("a b.txt") == "attachment; filename=\"a b.txt\"; filename*=UTF-8''a%20b.txt");
+    const auto hostile = content_disposition("x\"\r\nSet-Cookie: a=b/../\\\xc3\xa4");
+    CHECK(hostile.find('\r') == std::string::npos);
+    CHECK(hostile.find('\n') == std::string::npos);
+    CHECK(hostile == "attachment; filename=\"x___Set-Cookie: a=b_..____\"; filename*=UTF-8''x%22%0D%0ASet-Cookie%3A%20a%3Db%2F..%2F%5C%C3%A4");
+}
+
+TEST_CASE("a form with one file is read in pieces of any size")
+{
+    const std::string file = std::string("\r\n--B is no boundary\0\r\n-", 23) + "--";
+    const std::string text = "--BO\r\nContent-Disposition: form-data; name=\"sandbox_id\"\r\n\r\nsbx\r\n"
+                             "--BO\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: x/y\r\n\r\n" +
+                             file + "\r\n--BO--\r\n";
+    for (std::size_t step : {std::size_t{1}, std::size_t{7}, text.size()}) {
+        form_file form("BO");
+        std::string got;
+        for (std::size_t at = 0; at < text.size(); at += step) got += form.put(std::string_view(text).substr(at, step));
+        CHECK(got == file);
+        CHECK(form.complete());
+        CHECK(form.file_name() == "a.bin");
+        CHECK(form.fields().at("sandbox_id") == "sbx");
+    }
+}
+
+TEST_CASE("a form that is cut, or has a second file, is not complete")
+{
+    const std::string part = "--BO\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\nx";
+    form_file cut("BO");
+    cut.put(part);
+    CHECK_FALSE(cut.complete());
+    form_file two("BO");
+    two.put(part + "\r\n" + part + "\r\n--BO--\r\n");
+    CHECK(two.at() == form_file::state::bad);
+    form_file empty("BO");
+    CHECK(empty.put("--BO\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\n\r\n--BO--\r\n").empty());
+    CHECK(empty.complete());
+    CHECK(form_file::boundary_of("multipart/form-data; boundary=\"a b\"") == "a b");
+    CHECK_FALSE(form_file::boundary_of("text/plain; boundary=x"));
+}
