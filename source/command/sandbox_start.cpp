@@ -102,6 +102,7 @@ sandbox::landlock_rules places_of_the_server(const settings& chosen)
                         "/run/systemd/resolve", "/run/resolvconf", "/dev/urandom", "/dev/random"};
     places.read_write = {chosen.sandbox_root.string(), "/dev/null"};
     if (!chosen.web_ca_file.empty()) places.read_only.push_back(chosen.web_ca_file.string());
+    if (!chosen.sandbox_upload_folder.empty()) places.read_only.push_back(fs::absolute(chosen.sandbox_upload_folder).string());
     if (!chosen.log_file.empty()) places.read_write.push_back(fs::absolute(chosen.log_file).parent_path().string());
     return places;
 }
