@@ -33,7 +33,7 @@ TEST_CASE("a tool is called over REST with its arguments and answers with its re
 TEST_CASE("bad input over REST is 4xx with a sentence")
 {
     http_fixture server;
-    for (const char* body : {"{", "[]", "\"x\"", R"({"text":1})", R"({"wrong":"x"})"}) {
+    for (const char* body : {"{", "[]", "\"x\"", "{} {}", "\xff"}) {
         raw_client client(server.port());
         INFO(body);
         const auto answer = client.request(tool_call("echo", body));
