@@ -12,7 +12,8 @@ tool_definition define()
     tool_definition made;
     made.name = "delete_sandbox";
     made.title = "Delete a sandbox";
-    made.description = "Ends all that runs in a sandbox of yours and removes it with its files, packages and snapshots.";
+    made.description =
+        "Ends all that runs in a sandbox of yours and removes it with its files, packages and snapshots.";
     made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()}}, {"sandbox_id"});
     made.output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                          {"sandbox_id", schema::string("Its handle")},

@@ -20,22 +20,28 @@ tool_definition define()
     tool_definition made;
     made.name = "download_file_from_sandbox";
     made.title = "Read a file of a sandbox";
-    made.description = "Read a file of a sandbox of yours, as text or base64, whole or a part. Large files: download file_link (GET /sandbox/file).";
+    made.description =
+        "Read a file of a sandbox of yours, as text or base64, whole or a part. Large files: download file_link (GET "
+        "/sandbox/file).";
     made.input_schema = schema::input(
         {{"sandbox_id", sandbox_id_schema()},
          {"file_path", schema::string("Path of the file, relative to the working folder or beginning with it")},
-         {"encoding", schema::one_of("utf-8 for text, base64 for any bytes; text when left out, unless the bytes are none", {"utf-8", "base64"})},
+         {"encoding",
+          schema::one_of("utf-8 for text, base64 for any bytes; text when left out, unless the bytes are none",
+                         {"utf-8", "base64"})},
          {"offset", schema::integer("First byte", 0, std::int64_t{1} << 60)},
          {"limit", schema::integer("Most bytes; 262144 when left out", 1, most_bytes)}},
         {"sandbox_id", "file_path"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
-                                         {"content", schema::string("The text, or the bytes as base64")},
-                                         {"encoding", schema::one_of("What content is", {"utf-8", "base64"})},
-                                         {"size", json::object{{"type", "integer"}, {"description", "Bytes of the whole file"}}},
-                                         {"next_offset", json::object{{"type", "integer"}, {"description", "Where to go on when content ends before the file"}}},
-                                         {"file_link", schema::string("Where to download the file")},
-                                         {"error", schema::string("What went wrong and what to do")}},
-                                        {"success", "content", "encoding", "size"});
+    made.output_schema = schema::output(
+        {{"success", schema::boolean("Whether it worked")},
+         {"content", schema::string("The text, or the bytes as base64")},
+         {"encoding", schema::one_of("What content is", {"utf-8", "base64"})},
+         {"size", json::object{{"type", "integer"}, {"description", "Bytes of the whole file"}}},
+         {"next_offset",
+          json::object{{"type", "integer"}, {"description", "Where to go on when content ends before the file"}}},
+         {"file_link", schema::string("Where to download the file")},
+         {"error", schema::string("What went wrong and what to do")}},
+        {"success", "content", "encoding", "size"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }
@@ -70,11 +76,13 @@ private:
         const auto asked = read_string(arguments, "encoding");
         const auto text = text_length(bytes, cut);
         const bool is_text = asked != "base64" && (text != 0 || bytes.empty());
-        if (asked == "utf-8" && !is_text) throw sandbox_error("InvalidArgument", "The file is no UTF-8 text here; read it with encoding base64.");
+        if (asked == "utf-8" && !is_text)
+            throw sandbox_error("InvalidArgument", "The file is no UTF-8 text here; read it with encoding base64.");
         if (is_text) bytes.resize(text);
         tool_result made;
         made.structured["success"] = true;
-        if (offset + bytes.size() < file->size()) made.structured["next_offset"] = static_cast<std::int64_t>(offset + bytes.size());
+        if (offset + bytes.size() < file->size())
+            made.structured["next_offset"] = static_cast<std::int64_t>(offset + bytes.size());
         made.structured["content"] = is_text ? bytes : base64_encode(bytes);
         made.structured["encoding"] = is_text ? "utf-8" : "base64";
         made.structured["size"] = file->size();
@@ -87,6 +95,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<tool> make_download_file_from_sandbox(managers& all) { return std::make_unique<download_file_from_sandbox>(all); }
+std::unique_ptr<tool> make_download_file_from_sandbox(managers& all)
+{
+    return std::make_unique<download_file_from_sandbox>(all);
+}
 
 }  // namespace cmcp

@@ -14,19 +14,23 @@ tool_definition define()
     tool_definition made;
     made.name = "execute_code";
     made.title = "Execute code";
-    made.description = "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. Languages here: " +
-                       language_names(true) + ".";
+    made.description =
+        "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. "
+        "Languages here: " +
+        language_names(true) + ".";
     auto language = schema::string("Language of the code", "python");
-    made.input_schema = schema::input({{"code", schema::string("The code; compiled languages are compiled first")},
-                                       {"language", std::move(language)},
-                                       {"sandbox_id", sandbox_id_schema("Handle of a sandbox; your latest one when left out")},
-                                       {"timeout", timeout_schema()},
-                                       {"max_output", max_output_schema()},
-                                       {"stateful", stateful_schema()},
-                                       {"run_in_background", background_schema()}},
-                                      {"code"});
-    made.output_schema = interpreter_schema({{"output", schema::string("What it printed, standard output and errors in their order")}},
-                                            {"status", "exit_code", "output"});
+    made.input_schema =
+        schema::input({{"code", schema::string("The code; compiled languages are compiled first")},
+                       {"language", std::move(language)},
+                       {"sandbox_id", sandbox_id_schema("Handle of a sandbox; your latest one when left out")},
+                       {"timeout", timeout_schema()},
+                       {"max_output", max_output_schema()},
+                       {"stateful", stateful_schema()},
+                       {"run_in_background", background_schema()}},
+                      {"code"});
+    made.output_schema =
+        interpreter_schema({{"output", schema::string("What it printed, standard output and errors in their order")}},
+                           {"status", "exit_code", "output"});
     add_sandbox_run_schema(made.output_schema);
     made.tasks = task_use::may;
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
@@ -37,7 +41,8 @@ void add_failure(tool_result& made, const run_outcome& run, const std::string& s
 {
     made.structured["status"] = "error";
     made.structured["error_type"] = "ExecutionError";
-    made.structured["message"] = !sentence.empty() ? sentence : "Execution failed with exit code " + std::to_string(run.end.exit_code);
+    made.structured["message"] =
+        !sentence.empty() ? sentence : "Execution failed with exit code " + std::to_string(run.end.exit_code);
     if (sentence.empty()) return;
     made.is_error = true;
     made.structured["error"] = sentence;
@@ -66,17 +71,21 @@ private:
         auto code = read_string(arguments, "code");
         kernel_outcome kept;
         if (!is_set(arguments, "stateful")) {
-            kept.done = co_await all_.sandbox_runs->code(std::move(who), io, std::move(where), std::move(code), std::move(language), std::move(options));
+            kept.done = co_await all_.sandbox_runs->code(std::move(who), io, std::move(where), std::move(code),
+                                                         std::move(language), std::move(options));
         } else {
             const auto* known = find_language(language);
-            if (known == nullptr || known->name != "python") throw sandbox_error("InvalidArgument", "stateful works for language python only.");
-            kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code), std::move(options));
+            if (known == nullptr || known->name != "python")
+                throw sandbox_error("InvalidArgument", "stateful works for language python only.");
+            kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code),
+                                                  std::move(options));
             kept.done.run.out += kept.done.run.err;
         }
         auto& outcome = kept.done;
         tool_result made;
         made.structured["status"] = "success";
-        const std::string sentence = !outcome.run.refused.empty() ? outcome.run.refused : ending_sentence(outcome.run, "PYTHON_TIMEOUT_MAX");
+        const std::string sentence =
+            !outcome.run.refused.empty() ? outcome.run.refused : ending_sentence(outcome.run, "PYTHON_TIMEOUT_MAX");
         const bool worked = sentence.empty() && outcome.run.end.exit_code == 0;
         made.structured["output"] = std::move(outcome.run.out);
         add_run_fields(made.structured, outcome.run);

@@ -14,19 +14,22 @@ tool_definition define()
     made.name = "execute_python_code";
     made.title = "Execute Python in a sandbox";
     made.description =
-        "Run Python code as a script in a sandbox of yours, without network, with the packages that were installed in it. Files "
+        "Run Python code as a script in a sandbox of yours, without network, with the packages that were installed in "
+        "it. Files "
         "stay for later calls; those that the run made or changed come back as links, small images as images.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
-                                       {"code", schema::string("Python source")},
-                                       {"working_dir", schema::string("Folder to start in, relative to the working folder")},
-                                       {"timeout", timeout_schema()},
-                                       {"max_output", max_output_schema()},
-                                       {"stateful", stateful_schema()},
-                                       {"run_in_background", background_schema()}},
-                                      {"sandbox_id", "code"});
-    made.output_schema = schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
-                                         {"stderr", schema::string("What it printed as errors, with the traceback of an exception")}},
-                                        {"stdout", "stderr", "exit_code", "files", "file_links"});
+    made.input_schema =
+        schema::input({{"sandbox_id", sandbox_id_schema()},
+                       {"code", schema::string("Python source")},
+                       {"working_dir", schema::string("Folder to start in, relative to the working folder")},
+                       {"timeout", timeout_schema()},
+                       {"max_output", max_output_schema()},
+                       {"stateful", stateful_schema()},
+                       {"run_in_background", background_schema()}},
+                      {"sandbox_id", "code"});
+    made.output_schema =
+        schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
+                        {"stderr", schema::string("What it printed as errors, with the traceback of an exception")}},
+                       {"stdout", "stderr", "exit_code", "files", "file_links"});
     add_sandbox_run_schema(made.output_schema);
     made.tasks = task_use::may;
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
@@ -49,13 +52,16 @@ private:
         auto options = read_run_options(arguments, std::move(label));
         auto code = read_string(arguments, "code");
         if (is_set(arguments, "stateful")) {
-            auto kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code), std::move(options));
+            auto kept = co_await all_.kernels->execute(std::move(who), io, std::move(where), std::move(code),
+                                                       std::move(options));
             auto answer = sandbox_run_result(kept.done, "PYTHON_TIMEOUT_MAX");
             add_kernel_fields(answer, kept);
-            co_await add_files(answer, *all_.sandboxes, *all_.pool, std::move(kept.done.where), std::move(kept.done.files));
+            co_await add_files(answer, *all_.sandboxes, *all_.pool, std::move(kept.done.where),
+                               std::move(kept.done.files));
             co_return answer;
         }
-        auto outcome = co_await all_.sandbox_runs->python(std::move(who), io, std::move(where), std::move(code), std::move(options));
+        auto outcome = co_await all_.sandbox_runs->python(std::move(who), io, std::move(where), std::move(code),
+                                                          std::move(options));
         auto made = sandbox_run_result(outcome, "PYTHON_TIMEOUT_MAX");
         co_await add_files(made, *all_.sandboxes, *all_.pool, std::move(outcome.where), std::move(outcome.files));
         co_return made;

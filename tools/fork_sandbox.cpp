@@ -12,9 +12,11 @@ tool_definition define()
     tool_definition made;
     made.name = "fork_sandbox";
     made.title = "Copy a sandbox";
-    made.description = "Make a new sandbox with a copy of another's files and packages; the two have nothing in common afterwards.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()}, {"name", schema::string("Name of the new one; made up when left out")}},
-                                      {"sandbox_id"});
+    made.description =
+        "Make a new sandbox with a copy of another's files and packages; the two have nothing in common afterwards.";
+    made.input_schema = schema::input(
+        {{"sandbox_id", sandbox_id_schema()}, {"name", schema::string("Name of the new one; made up when left out")}},
+        {"sandbox_id"});
     made.output_schema = schema::output({{"sandbox_id", schema::string("Handle of the new one")},
                                          {"name", schema::string("Its name")},
                                          {"status", schema::one_of("Its state", {"running", "stopped"})},

@@ -14,13 +14,16 @@ tool_definition define()
     made.name = "initialize_sandbox";
     made.title = "Initialize a sandbox";
     made.description =
-        "Make a sandbox of your own, without network, in which execute_code runs. Call it once; while the sandbox lasts, calling it "
+        "Make a sandbox of your own, without network, in which execute_code runs. Call it once; while the sandbox "
+        "lasts, calling it "
         "again gives the same one. stop_sandbox removes it.";
-    made.input_schema = schema::input({{"image", schema::string("Image of the sandbox; SANDBOX_IMAGES lists what is allowed")}});
-    made.output_schema = interpreter_schema({{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
-                                             {"image", schema::string("Image that was asked for")},
-                                             {"languages", schema::array("What execute_code runs", schema::string(""))}},
-                                            {"status", "container_id"});
+    made.input_schema =
+        schema::input({{"image", schema::string("Image of the sandbox; SANDBOX_IMAGES lists what is allowed")}});
+    made.output_schema = interpreter_schema(
+        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
+         {"image", schema::string("Image that was asked for")},
+         {"languages", schema::array("What execute_code runs", schema::string(""))}},
+        {"status", "container_id"});
     made.annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }

@@ -14,20 +14,25 @@ tool_definition define(const settings& chosen)
     tool_definition made;
     made.name = "install_packages_in_sandbox";
     made.title = "Install packages in a sandbox";
-    made.description = "Install Python packages (or npm packages) in a sandbox of yours, from the server's index. They last until the sandbox is deleted; every "
-                       "later run in it finds them. Versions may be pinned.";
+    made.description =
+        "Install Python packages (or npm packages) in a sandbox of yours, from the server's index. They last until the "
+        "sandbox is deleted; every "
+        "later run in it finds them. Versions may be pinned.";
     if (!chosen.pypi_allow_source) made.description += " Only ready-built packages (wheels) are installed.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
-                                       {"package_names", schema::array("Names with an optional version: numpy, numpy==1.26.4", schema::string("A package"))},
-                                       {"manager", schema::one_of("pip when left out", {"pip", "npm"})},
-                                       {"timeout", timeout_schema()},
-                                       {"max_output", max_output_schema()},
-                                       {"run_in_background", background_schema()}},
-                                      {"sandbox_id", "package_names"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether all are installed now")},
-                                         {"installed", schema::array("What is new, as name==version", schema::string(""))},
-                                         {"output", schema::string("What the installation printed")}},
-                                        {"success", "installed", "output"});
+    made.input_schema = schema::input(
+        {{"sandbox_id", sandbox_id_schema()},
+         {"package_names",
+          schema::array("Names with an optional version: numpy, numpy==1.26.4", schema::string("A package"))},
+         {"manager", schema::one_of("pip when left out", {"pip", "npm"})},
+         {"timeout", timeout_schema()},
+         {"max_output", max_output_schema()},
+         {"run_in_background", background_schema()}},
+        {"sandbox_id", "package_names"});
+    made.output_schema =
+        schema::output({{"success", schema::boolean("Whether all are installed now")},
+                        {"installed", schema::array("What is new, as name==version", schema::string(""))},
+                        {"output", schema::string("What the installation printed")}},
+                       {"success", "installed", "output"});
     add_sandbox_run_schema(made.output_schema);
     made.tasks = task_use::may;
     made.annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = true};
@@ -43,7 +48,10 @@ std::vector<std::string> names_of(const json::object& arguments)
 
 class install_packages_in_sandbox final : public sandbox_run_tool {
 public:
-    install_packages_in_sandbox(managers& all, const settings& chosen) : sandbox_run_tool(define(chosen), all.jobs.get()), all_(all) {}
+    install_packages_in_sandbox(managers& all, const settings& chosen)
+        : sandbox_run_tool(define(chosen), all.jobs.get()), all_(all)
+    {
+    }
 
 private:
     new_job describe(const caller& who, const json::object& arguments) override
@@ -59,7 +67,8 @@ private:
         const auto kind = read_string(arguments, "manager") == "npm" ? package_kind::npm : package_kind::pip;
         auto options = read_run_options(arguments, std::move(label));
         auto names = names_of(arguments);
-        auto outcome = co_await all_.packages->install(std::move(who), io, std::move(where), kind, std::move(names), std::move(options));
+        auto outcome = co_await all_.packages->install(std::move(who), io, std::move(where), kind, std::move(names),
+                                                       std::move(options));
         tool_result made;
         json::array& installed = made.structured["installed"].emplace_array();
         for (const auto& each : outcome.installed) installed.emplace_back(each);

@@ -11,7 +11,10 @@ public:
     using sandbox_tool::sandbox_tool;
 
 protected:
-    tool_result refusal(const std::string& type, const std::string& sentence) const override { return interpreter_refusal(type, sentence); }
+    tool_result refusal(const std::string& type, const std::string& sentence) const override
+    {
+        return interpreter_refusal(type, sentence);
+    }
 
 public:
     static tool_result interpreter_refusal(const std::string& type, const std::string& sentence);

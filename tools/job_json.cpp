@@ -32,7 +32,8 @@ json::object job_properties()
 {
     json::object made;
     made["job_id"] = job_id_schema();
-    made["state"] = schema::one_of("finished: it ended by itself; lost: the server ended while it ran", {"running", "finished", "killed", "failed", "lost"});
+    made["state"] = schema::one_of("finished: it ended by itself; lost: the server ended while it ran",
+                                   {"running", "finished", "killed", "failed", "lost"});
     made["tool"] = schema::string("The tool that began it");
     made["label"] = schema::string("The beginning of what runs");
     made["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");

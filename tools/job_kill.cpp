@@ -13,9 +13,12 @@ tool_definition define()
     tool_definition made;
     made.name = "job_kill";
     made.title = "End a run in the background";
-    made.description = "Ends a job of yours with all its processes; what it printed stays readable by job_poll. One that has ended stays as it is.";
+    made.description =
+        "Ends a job of yours with all its processes; what it printed stays readable by job_poll. One that has ended "
+        "stays as it is.";
     made.input_schema = schema::input({{"job_id", job_id_schema()}}, {"job_id"});
-    made.output_schema = schema::output({{"success", schema::boolean("It does not run any more")}, {"error", schema::string("What went wrong and what to do")}},
+    made.output_schema = schema::output({{"success", schema::boolean("It does not run any more")},
+                                         {"error", schema::string("What went wrong and what to do")}},
                                         {"success", "job_id", "state"});
     for (auto& member : job_properties()) made.output_schema["properties"].as_object()[member.key()] = member.value();
     made.annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};

@@ -16,7 +16,8 @@ tool_definition define()
     made.input_schema = schema::input({});
     auto row = schema::object("", {}, {"job_id", "state"});
     row["properties"] = job_properties();
-    made.output_schema = schema::output({{"jobs", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"jobs"});
+    made.output_schema =
+        schema::output({{"jobs", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"jobs"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }

@@ -14,23 +14,28 @@ tool_definition define()
     tool_definition made;
     made.name = "list_sandbox_files";
     made.title = "List the files of a sandbox";
-    made.description = "What is in a folder of a sandbox of yours. While the result holds next_cursor, call again with it as cursor.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
-                                       {"path", schema::string("Folder, relative to the working folder", ".")},
-                                       {"pattern", schema::string("Glob such as *.csv or **/*.py")},
-                                       {"recursive", schema::boolean("Whether to list what is in the folders below too", false)},
-                                       {"cursor", schema::string("next_cursor of the page before")}},
-                                      {"sandbox_id"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
-                                         {"entries", schema::array("Sorted by path", schema::object("", {{"name", schema::string("")},
-                                                                                                         {"path", schema::string("")},
-                                                                                                         {"is_directory", schema::boolean("")},
-                                                                                                         {"size", schema::any("Bytes; null for folders")},
-                                                                                                         {"modified", json::object{{"type", "number"}}}},
-                                                                                                    {"name", "path", "is_directory", "size", "modified"}))},
-                                         {"next_cursor", schema::string("For the next page")},
-                                         {"error", schema::string("What went wrong and what to do")}},
-                                        {"success", "entries"});
+    made.description =
+        "What is in a folder of a sandbox of yours. While the result holds next_cursor, call again with it as cursor.";
+    made.input_schema =
+        schema::input({{"sandbox_id", sandbox_id_schema()},
+                       {"path", schema::string("Folder, relative to the working folder", ".")},
+                       {"pattern", schema::string("Glob such as *.csv or **/*.py")},
+                       {"recursive", schema::boolean("Whether to list what is in the folders below too", false)},
+                       {"cursor", schema::string("next_cursor of the page before")}},
+                      {"sandbox_id"});
+    made.output_schema = schema::output(
+        {{"success", schema::boolean("Whether it worked")},
+         {"entries",
+          schema::array("Sorted by path", schema::object("",
+                                                         {{"name", schema::string("")},
+                                                          {"path", schema::string("")},
+                                                          {"is_directory", schema::boolean("")},
+                                                          {"size", schema::any("Bytes; null for folders")},
+                                                          {"modified", json::object{{"type", "number"}}}},
+                                                         {"name", "path", "is_directory", "size", "modified"}))},
+         {"next_cursor", schema::string("For the next page")},
+         {"error", schema::string("What went wrong and what to do")}},
+        {"success", "entries"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }

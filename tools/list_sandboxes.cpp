@@ -21,9 +21,11 @@ tool_definition define()
                                    {"last_used", schema::string("ISO 8601, UTC")},
                                    {"disk_bytes", json::object{{"type", "integer"}}}},
                               {"sandbox_id", "name", "status", "image", "created", "last_used"});
-    row["properties"].as_object()["packages"] =
-        schema::array("Installed ones", schema::object("", {{"name", schema::string("")}, {"version", schema::string("")}}, {"name", "version"}));
-    made.output_schema = schema::output({{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"sandboxes"});
+    row["properties"].as_object()["packages"] = schema::array(
+        "Installed ones",
+        schema::object("", {{"name", schema::string("")}, {"version", schema::string("")}}, {"name", "version"}));
+    made.output_schema = schema::output(
+        {{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"sandboxes"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }

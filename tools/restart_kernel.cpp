@@ -12,7 +12,9 @@ tool_definition define()
     tool_definition made;
     made.name = "restart_kernel";
     made.title = "Restart the Python kernel of a sandbox";
-    made.description = "Ends the sandbox's Python kernel with what runs in it; the next stateful call starts a fresh one without variables. Files stay.";
+    made.description =
+        "Ends the sandbox's Python kernel with what runs in it; the next stateful call starts a fresh one without "
+        "variables. Files stay.";
     made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()}}, {"sandbox_id"});
     made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                          {"was_running", schema::boolean("Whether there was a kernel")},

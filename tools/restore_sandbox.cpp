@@ -12,8 +12,11 @@ tool_definition define()
     tool_definition made;
     made.name = "restore_sandbox";
     made.title = "Go back to a snapshot";
-    made.description = "Ends all that runs in a sandbox of yours and puts its files and packages back as a snapshot has them. What was made since is lost.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()}, {"snapshot", schema::string("Name or handle of a snapshot of this sandbox")}},
+    made.description =
+        "Ends all that runs in a sandbox of yours and puts its files and packages back as a snapshot has them. What "
+        "was made since is lost.";
+    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
+                                       {"snapshot", schema::string("Name or handle of a snapshot of this sandbox")}},
                                       {"sandbox_id", "snapshot"});
     made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                          {"sandbox_id", schema::string("Handle of the sandbox")},

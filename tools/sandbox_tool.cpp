@@ -27,7 +27,10 @@ constexpr std::size_t most_images = 4;
 constexpr std::uint64_t largest_image = 1 << 20;            // bytes; larger ones are links only
 constexpr std::uint64_t all_images = 2 << 20;
 
-bool is_image(std::string_view type) { return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp"; }
+bool is_image(std::string_view type)
+{
+    return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
+}
 
 struct picture {
     std::string data;
@@ -85,12 +88,16 @@ awaitable<tool_result> sandbox_tool::call(tool_context& context, json::object ar
         sentence = refused.what();
     } catch (const database_error& refused) {
         type = "SandboxError";
-        sentence = std::string("The store of sandboxes does not work (") + refused.what() + "); check the disk that SANDBOX_ROOT is on.";
+        sentence = std::string("The store of sandboxes does not work (") + refused.what() +
+                   "); check the disk that SANDBOX_ROOT is on.";
     }
     co_return refusal(type, sentence);
 }
 
-tool_result sandbox_tool::refusal(const std::string& type, const std::string& sentence) const { return sandbox_failure(type, sentence); }
+tool_result sandbox_tool::refusal(const std::string& type, const std::string& sentence) const
+{
+    return sandbox_failure(type, sentence);
+}
 
 tool_result sandbox_failure(const std::string& type, const std::string& sentence)
 {
@@ -105,7 +112,8 @@ awaitable<tool_result> sandbox_run_tool::act(tool_context& context, json::object
         auto result = co_await run(context.who, context.io, context.request_id, std::move(arguments));
         co_return result;
     }
-    if (jobs_ == nullptr) throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
+    if (jobs_ == nullptr)
+        throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
     auto what = describe(context.who, arguments);
     job_manager::work begins = [this, who = context.who, label = context.request_id, arguments](request_io& io) {
         return run_answered(who, io, label, arguments);
@@ -114,7 +122,8 @@ awaitable<tool_result> sandbox_run_tool::act(tool_context& context, json::object
     co_return job_started(started);
 }
 
-awaitable<tool_result> sandbox_run_tool::run_answered(caller who, request_io& io, std::string label, json::object arguments)
+awaitable<tool_result> sandbox_run_tool::run_answered(caller who, request_io& io, std::string label,
+                                                      json::object arguments)
 {
     auto result = co_await run(std::move(who), io, std::move(label), std::move(arguments));
     co_return result;
@@ -146,13 +155,16 @@ json::object timeout_schema()
 
 json::object max_output_schema()
 {
-    return schema::integer("Bytes of each stream in the answer; of more, head and tail are kept", 0, static_cast<std::int64_t>(highest_max_output));
+    return schema::integer("Bytes of each stream in the answer; of more, head and tail are kept", 0,
+                           static_cast<std::int64_t>(highest_max_output));
 }
 
 json::object stateful_schema()
 {
-    return schema::boolean("Run in the sandbox's Python kernel, which keeps variables, imports and open figures for later stateful calls; "
-                           "restart_kernel and interrupt_kernel act on it", false);
+    return schema::boolean(
+        "Run in the sandbox's Python kernel, which keeps variables, imports and open figures for later stateful calls; "
+        "restart_kernel and interrupt_kernel act on it",
+        false);
 }
 
 bool is_set(const json::object& arguments, std::string_view name)
@@ -165,7 +177,8 @@ void add_kernel_fields(tool_result& made, kernel_outcome& outcome)
 {
     if (outcome.result) made.structured["result"] = std::move(*outcome.result);
     auto* error = made.structured.if_contains("error");
-    if (outcome.note.empty() && error != nullptr) *error = std::string(error->as_string()) + " The kernel goes on; its variables stay.";
+    if (outcome.note.empty() && error != nullptr)
+        *error = std::string(error->as_string()) + " The kernel goes on; its variables stay.";
     if (outcome.note.empty()) return;
     made.is_error = true;
     made.structured["success"] = false;
@@ -184,7 +197,8 @@ void add_sandbox_run_schema(json::object& schema)
 {
     add_run_output_schema(schema);
     json::object& members = schema["properties"].as_object();
-    members["files"] = schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
+    members["files"] =
+        schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
     members["result"] = schema::any("With stateful: the value of the last expression");
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
@@ -213,7 +227,8 @@ tool_result sandbox_run_result(sandbox_outcome& outcome, std::string_view timeou
     return made;
 }
 
-awaitable<> add_files(tool_result& made, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where, std::vector<std::string> files)
+awaitable<> add_files(tool_result& made, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
+                      std::vector<std::string> files)
 {
     json::array names, links;
     for (const auto& file : files) {

@@ -30,7 +30,9 @@ private:
 class sandbox_run_tool : public sandbox_tool {
 public:
     /// `jobs` null: jobs are not offered.
-    sandbox_run_tool(tool_definition definition, job_manager* jobs) : sandbox_tool(std::move(definition)), jobs_(jobs) {}
+    sandbox_run_tool(tool_definition definition, job_manager* jobs) : sandbox_tool(std::move(definition)), jobs_(jobs)
+    {
+    }
 
 protected:
     /// What a job of this call is called and where it runs; throws sandbox_error when it cannot begin.
@@ -51,7 +53,8 @@ tool_result sandbox_failure(const std::string& type, const std::string& sentence
 tool_result job_started(const job_record& made);
 
 // Members of schemas.
-json::object sandbox_id_schema(std::string_view description = "Handle or name of a sandbox, as create_sandbox and list_sandboxes give it");
+json::object sandbox_id_schema(
+    std::string_view description = "Handle or name of a sandbox, as create_sandbox and list_sandboxes give it");
 json::object timeout_schema();
 json::object max_output_schema();
 json::object stateful_schema();
@@ -73,7 +76,8 @@ void add_kernel_fields(tool_result& made, kernel_outcome& outcome);
 
 /// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
 /// `file_links`. Gives `made` its text content first.
-awaitable<> add_files(tool_result& made, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where, std::vector<std::string> files);
+awaitable<> add_files(tool_result& made, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
+                      std::vector<std::string> files);
 
 json::object sandbox_json(const sandbox_record& of);
 std::string time_text(double seconds);          ///< ISO 8601, UTC

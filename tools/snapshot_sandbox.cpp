@@ -12,20 +12,28 @@ tool_definition define()
     tool_definition made;
     made.name = "snapshot_sandbox";
     made.title = "Keep a copy of a sandbox's files";
-    made.description = "Keeps the files and packages of a sandbox of yours as they are now; restore_sandbox goes back to them. Also lists and removes "
-                       "what was kept.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
-                                       {"action", schema::one_of("create when left out", {"create", "list", "delete"})},
-                                       {"name", schema::string("Name of the snapshot; made up by create when left out")}},
-                                      {"sandbox_id"});
-    auto row = schema::object("", {{"snapshot_id", schema::string("")}, {"name", schema::string("")}, {"created", schema::string("ISO 8601, UTC")}, {"disk_bytes", json::object{{"type", "integer"}}}},
+    made.description =
+        "Keeps the files and packages of a sandbox of yours as they are now; restore_sandbox goes back to them. Also "
+        "lists and removes "
+        "what was kept.";
+    made.input_schema =
+        schema::input({{"sandbox_id", sandbox_id_schema()},
+                       {"action", schema::one_of("create when left out", {"create", "list", "delete"})},
+                       {"name", schema::string("Name of the snapshot; made up by create when left out")}},
+                      {"sandbox_id"});
+    auto row = schema::object("",
+                              {{"snapshot_id", schema::string("")},
+                               {"name", schema::string("")},
+                               {"created", schema::string("ISO 8601, UTC")},
+                               {"disk_bytes", json::object{{"type", "integer"}}}},
                               {"snapshot_id", "name", "created"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
-                                         {"snapshot_id", schema::string("Handle of the new one")},
-                                         {"name", schema::string("Its name")},
-                                         {"snapshots", schema::array("All of the sandbox, the oldest first", std::move(row))},
-                                         {"error", schema::string("What went wrong and what to do")}},
-                                        {"success", "snapshots"});
+    made.output_schema =
+        schema::output({{"success", schema::boolean("Whether it worked")},
+                        {"snapshot_id", schema::string("Handle of the new one")},
+                        {"name", schema::string("Its name")},
+                        {"snapshots", schema::array("All of the sandbox, the oldest first", std::move(row))},
+                        {"error", schema::string("What went wrong and what to do")}},
+                       {"success", "snapshots"});
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }
@@ -51,7 +59,10 @@ private:
         }
         json::array& rows = made.structured["snapshots"].emplace_array();
         for (const auto& each : all_.sandboxes->snapshots(context.who, where.id))
-            rows.push_back(json::object{{"snapshot_id", each.id}, {"name", each.name}, {"created", time_text(each.created)}, {"disk_bytes", each.disk}});
+            rows.push_back(json::object{{"snapshot_id", each.id},
+                                        {"name", each.name},
+                                        {"created", time_text(each.created)},
+                                        {"disk_bytes", each.disk}});
         co_return made;
     }
 

@@ -13,8 +13,10 @@ tool_definition define()
     made.name = "stop_sandbox";
     made.title = "Stop and remove a sandbox";
     made.description = "Ends all that runs in your sandbox and removes it with its files.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema("Handle of a sandbox; your latest one when left out")}});
-    made.output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox that was removed")}}, {"status", "message"});
+    made.input_schema =
+        schema::input({{"sandbox_id", sandbox_id_schema("Handle of a sandbox; your latest one when left out")}});
+    made.output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox that was removed")}},
+                                            {"status", "message"});
     made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
     return made;
 }
@@ -27,7 +29,8 @@ private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override
     {
         const auto asked = read_string(arguments, "sandbox_id");
-        const auto found = asked.empty() ? all_.sandboxes->latest(context.who) : all_.sandboxes->find(context.who, asked);
+        const auto found =
+            asked.empty() ? all_.sandboxes->latest(context.who) : all_.sandboxes->find(context.who, asked);
         co_await all_.sandboxes->remove(context.who, found.id);
         tool_result made;
         made.structured["status"] = "success";

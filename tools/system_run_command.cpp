@@ -47,9 +47,15 @@ tool_result make_result(run_outcome outcome)
 
 }  // namespace
 
-system_run_command::system_run_command(bash_manager& runs, job_manager* jobs) : sandbox_run_tool(define(), jobs), runs_(runs) {}
+system_run_command::system_run_command(bash_manager& runs, job_manager* jobs)
+    : sandbox_run_tool(define(), jobs), runs_(runs)
+{
+}
 
-new_job system_run_command::describe(const caller&, const json::object& arguments) { return {{}, "system_run_command", read_string(arguments, "command")}; }
+new_job system_run_command::describe(const caller&, const json::object& arguments)
+{
+    return {{}, "system_run_command", read_string(arguments, "command")};
+}
 
 awaitable<tool_result> system_run_command::run(caller who, request_io& io, std::string label, json::object arguments)
 {

@@ -22,10 +22,11 @@ tool_definition define()
     made.title = "Run Python code";
     made.description = description;
     made.input_schema = run_input_schema("code", "Python source; the value of the variable _ at the end is the result");
-    made.output_schema = schema::output({{"output", schema::string("Standard output, invalid UTF-8 replaced")},
-                                         {"error", schema::string("Standard error, with the traceback of an exception")},
-                                         {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
-                                        {"output", "error", "result", "success"});
+    made.output_schema =
+        schema::output({{"output", schema::string("Standard output, invalid UTF-8 replaced")},
+                        {"error", schema::string("Standard error, with the traceback of an exception")},
+                        {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
+                       {"output", "error", "result", "success"});
     add_run_output_schema(made.output_schema);
     made.tasks = task_use::may;
     made.output_schema.at("properties").as_object()["prepared"] =
@@ -67,9 +68,15 @@ tool_result make_result(run_outcome outcome)
 
 }  // namespace
 
-system_run_python::system_run_python(python_manager& runs, job_manager* jobs) : sandbox_run_tool(define(), jobs), runs_(runs) {}
+system_run_python::system_run_python(python_manager& runs, job_manager* jobs)
+    : sandbox_run_tool(define(), jobs), runs_(runs)
+{
+}
 
-new_job system_run_python::describe(const caller&, const json::object& arguments) { return {{}, "system_run_python", read_string(arguments, "code")}; }
+new_job system_run_python::describe(const caller&, const json::object& arguments)
+{
+    return {{}, "system_run_python", read_string(arguments, "code")};
+}
 
 awaitable<tool_result> system_run_python::run(caller who, request_io& io, std::string label, json::object arguments)
 {

@@ -16,13 +16,16 @@ tool_definition define()
     made.name = "upload_file_to_sandbox";
     made.title = "Upload a file to a sandbox";
     made.description =
-        "Put a file into a sandbox of yours: bytes as base64 in content, or a file of the server's upload folder by local_file_path. "
-        "The file appears complete or not at all, and replaces one of that name. Large files: POST /sandbox/file streams.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()},
-                                       {"local_file_path", schema::string("File on the server, in the folder that SANDBOX_UPLOAD_FOLDER names")},
-                                       {"content", schema::string("The bytes as base64")},
-                                       {"dest_path", schema::string("Where to, relative to the working folder; needed with content")}},
-                                      {"sandbox_id"});
+        "Put a file into a sandbox of yours: bytes as base64 in content, or a file of the server's upload folder by "
+        "local_file_path. "
+        "The file appears complete or not at all, and replaces one of that name. Large files: POST /sandbox/file "
+        "streams.";
+    made.input_schema = schema::input(
+        {{"sandbox_id", sandbox_id_schema()},
+         {"local_file_path", schema::string("File on the server, in the folder that SANDBOX_UPLOAD_FOLDER names")},
+         {"content", schema::string("The bytes as base64")},
+         {"dest_path", schema::string("Where to, relative to the working folder; needed with content")}},
+        {"sandbox_id"});
     made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                          {"path", schema::string("Path of the file, relative to the working folder")},
                                          {"size", json::object{{"type", "integer"}, {"description", "Bytes"}}},
@@ -78,6 +81,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<tool> make_upload_file_to_sandbox(managers& all) { return std::make_unique<upload_file_to_sandbox>(all); }
+std::unique_ptr<tool> make_upload_file_to_sandbox(managers& all)
+{
+    return std::make_unique<upload_file_to_sandbox>(all);
+}
 
 }  // namespace cmcp

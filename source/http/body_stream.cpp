@@ -24,7 +24,8 @@ awaitable<std::optional<std::string>> body_stream::next()
 {
     while (!done_ && !cut_) {
         std::size_t used = 0;
-        auto found = peer_.buffer().size() == 0 ? request_parser::state::more : parser_.put_body(peer_.buffered(), used);
+        auto found =
+            peer_.buffer().size() == 0 ? request_parser::state::more : parser_.put_body(peer_.buffered(), used);
         peer_.buffer().consume(used);
         done_ = found == request_parser::state::done;
         cut_ = !done_ && (found != request_parser::state::more || peer_.buffer().size() > longest_chunk_header);

@@ -48,7 +48,8 @@ read_text read_piece(const std::filesystem::path& file, std::uint64_t cursor)
     made.text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     // A cursor that is none of ours may lie within a character.
     std::size_t begin = 0;
-    while (begin < made.text.size() && begin < 4 && (static_cast<unsigned char>(made.text[begin]) & 0xc0) == 0x80) ++begin;
+    while (begin < made.text.size() && begin < 4 && (static_cast<unsigned char>(made.text[begin]) & 0xc0) == 0x80)
+        ++begin;
     made.text.erase(0, begin);
     made.text.resize(valid_utf8_length(made.text));
     made.used = begin + made.text.size();
@@ -107,7 +108,8 @@ private:
     blocking_pool& pool_;
 };
 
-job_manager::job_manager(const settings& chosen, asio::any_io_executor executor, sandbox_manager& sandboxes, blocking_pool& pool)
+job_manager::job_manager(const settings& chosen, asio::any_io_executor executor, sandbox_manager& sandboxes,
+                         blocking_pool& pool)
     : chosen_(chosen), executor_(executor), sandboxes_(sandboxes), pool_(pool), tasks_(executor)
 {
 }
@@ -116,14 +118,15 @@ job_manager::~job_manager() = default;
 
 std::size_t job_manager::running(const std::string& owner) const
 {
-    return static_cast<std::size_t>(
-        std::count_if(live_.begin(), live_.end(), [&](const auto& each) { return each.second->record.owner == owner; }));
+    return static_cast<std::size_t>(std::count_if(
+        live_.begin(), live_.end(), [&](const auto& each) { return each.second->record.owner == owner; }));
 }
 
 awaitable<job_record> job_manager::start(caller who, new_job what, work begins)
 {
     if (running(who.principal) >= chosen_.jobs_per_caller)
-        throw sandbox_error("QuotaExceeded", "As many jobs run as SANDBOX_JOBS_PER_CALLER allows (" + std::to_string(chosen_.jobs_per_caller) +
+        throw sandbox_error("QuotaExceeded", "As many jobs run as SANDBOX_JOBS_PER_CALLER allows (" +
+                                                 std::to_string(chosen_.jobs_per_caller) +
                                                  "); wait for one with job_poll, or end one with job_kill.");
     job_record made;
     made.id = sandboxes_.handles().make("job");
@@ -163,7 +166,8 @@ awaitable<> job_manager::run(std::shared_ptr<job> one, work begins)
         state = "failed";
         result = tool_failure(ended.what());
     } catch (const system_error& ended) {
-        if (ended.code() != asio::error::operation_aborted) log::error("job_failed", {{"job", one->record.id}, {"reason", ended.what()}});
+        if (ended.code() != asio::error::operation_aborted)
+            log::error("job_failed", {{"job", one->record.id}, {"reason", ended.what()}});
         state = one->killed ? "killed" : "lost";
         result = tool_failure(one->killed ? "The job was ended by job_kill." : "The server stopped while the job ran.");
         result.structured["cause"] = "cancelled";

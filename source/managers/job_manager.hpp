@@ -32,14 +32,16 @@ struct job_view {
     bool more = false;                  ///< there is more to read at once
 };
 
-/// Runs that outlive the request that began them. Their output is kept in a file, their result in the store: both can be
-/// read after the end, also after a restart; a job that runs when the server ends is lost. Throws sandbox_error. Io thread only.
+/// Runs that outlive the request that began them. Their output is kept in a file, their result in the store: both can
+/// be read after the end, also after a restart; a job that runs when the server ends is lost. Throws sandbox_error. Io
+/// thread only.
 class job_manager {
 public:
     /// What a job does; given where its progress goes, returns what the tool would have answered.
     using work = std::function<awaitable<tool_result>(request_io& io)>;
 
-    job_manager(const settings& chosen, asio::any_io_executor executor, sandbox_manager& sandboxes, blocking_pool& pool);
+    job_manager(const settings& chosen, asio::any_io_executor executor, sandbox_manager& sandboxes,
+                blocking_pool& pool);
     job_manager(const job_manager&) = delete;
     job_manager& operator=(const job_manager&) = delete;
     ~job_manager();

@@ -21,22 +21,26 @@ std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
 {
     const std::string again = " It starts anew with the next call; its variables are lost.";
     if (end.why == sandbox::cause::memory_limit)
-        return "The kernel was ended because it needed more than the " + std::to_string(memory >> 20) + " MiB of SANDBOX_KERNEL_MEMORY." + again;
+        return "The kernel was ended because it needed more than the " + std::to_string(memory >> 20) +
+               " MiB of SANDBOX_KERNEL_MEMORY." + again;
     if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
     if (end.why == sandbox::cause::cancelled) return "The kernel was ended." + again;
-    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " + std::to_string(end.exit_code) + ")." + again;
+    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
+           std::to_string(end.exit_code) + ")." + again;
 }
 
 // What ended it, as a run of its own would say it.
 sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
 {
     if (answer.timed_out) return sandbox::cause::timeout;
-    if (answer.lost && process.end()) return process.end()->why == sandbox::cause::exited ? sandbox::cause::signalled : process.end()->why;
+    if (answer.lost && process.end())
+        return process.end()->why == sandbox::cause::exited ? sandbox::cause::signalled : process.end()->why;
     return sandbox::cause::exited;
 }
 
-awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code, std::chrono::milliseconds limit,
-                                        kernel_answer& answer, output_collector& output)
+awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
+                                        std::chrono::milliseconds limit, kernel_answer& answer,
+                                        output_collector& output)
 {
     answer = co_await process->execute(std::move(code), output, limit);
     sandbox::run_result end;
@@ -57,9 +61,16 @@ struct kernel_manager::kernel {
     news changed;
 };
 
-kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend, sandbox_runner& runs,
-                               output_store& outputs, run_admission& admission, blocking_pool& pool)
-    : chosen_(chosen), executor_(executor), backend_(backend), runs_(runs), outputs_(outputs), admission_(admission), pool_(pool)
+kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+                               sandbox_runner& runs, output_store& outputs, run_admission& admission,
+                               blocking_pool& pool)
+    : chosen_(chosen),
+      executor_(executor),
+      backend_(backend),
+      runs_(runs),
+      outputs_(outputs),
+      admission_(admission),
+      pool_(pool)
 {
 }
 
@@ -75,7 +86,9 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_
 awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record where)
 {
     auto request = runs_.base(where);
-    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(kernel_driver), chosen_.sandbox_work_dir};
+    request.argv = {
+        chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(kernel_driver),
+        chosen_.sandbox_work_dir};
     for (auto& variable : runs_.python_environment()) request.environment.push_back(std::move(variable));
     request.limits.memory = chosen_.kernel_memory_limit;
     request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
@@ -87,7 +100,8 @@ awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record wh
     co_return;
 }
 
-awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
+                                                  run_options options)
 {
     auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
     const std::string id = where.id;
@@ -96,7 +110,8 @@ awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sa
     co_return made;
 }
 
-awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code,
+                                                    run_options options)
 {
     const auto one = kernel_of(where);
     struct turn {
@@ -109,17 +124,20 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
         }
     } mine{one, one->next_ticket++};
     one->line.push_back(mine.ticket);
-    if (one->line.front() != mine.ticket) co_await io.progress(0, std::nullopt, "Waiting for the run before in this kernel.\n");
+    if (one->line.front() != mine.ticket)
+        co_await io.progress(0, std::nullopt, "Waiting for the run before in this kernel.\n");
     while (one->line.front() != mine.ticket) co_await one->changed.wait(clock::time_point::max());
     auto place = co_await admission_.enter("principal " + who.principal);
-    if (!place) throw sandbox_error("Busy", "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    if (!place)
+        throw sandbox_error("Busy",
+                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
     if (!one->process || !one->process->alive()) co_await start(one, where);
     auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
     co_return made;
 }
 
-awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,
-                                              run_options options)
+awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where,
+                                              std::string code, run_options options)
 {
     const auto workspace = runs_.sandboxes().places().workspace(where.id);
     const auto limit = runs_.python_time(options);
@@ -143,7 +161,8 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     if (answer.lost && process->end()) made.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
     auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
     made.done.files = co_await pool_.run(std::move(compare));
-    if (!made.done.run.output_path.empty()) made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
+    if (!made.done.run.output_path.empty())
+        made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
     runs_.sandboxes().tell_changed(where, made.done.files);
     made.done.where = std::move(where);
     co_return made;

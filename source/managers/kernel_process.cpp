@@ -65,7 +65,12 @@ private:
 };
 
 kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend& backend)
-    : executor_(executor), backend_(backend), link_(executor), changed_(executor), output_(std::make_unique<receiver>(*this)), tasks_(executor)
+    : executor_(executor),
+      backend_(backend),
+      link_(executor),
+      changed_(executor),
+      output_(std::make_unique<receiver>(*this)),
+      tasks_(executor)
 {
 }
 
@@ -105,7 +110,8 @@ awaitable<std::optional<std::string>> kernel_process::read_message()
     std::array<unsigned char, 4> head{};
     auto [failure, got] = co_await asio::async_read(link_, asio::buffer(head), as_tuple);
     if (failure) co_return std::nullopt;
-    const std::size_t size = std::size_t{head[0]} << 24 | std::size_t{head[1]} << 16 | std::size_t{head[2]} << 8 | head[3];
+    const std::size_t size =
+        std::size_t{head[0]} << 24 | std::size_t{head[1]} << 16 | std::size_t{head[2]} << 8 | head[3];
     if (size > longest_message) co_return std::nullopt;
     std::string text(size, '\0');
     auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
@@ -130,7 +136,8 @@ void kernel_process::take(const std::string& text)
 {
     auto message = parse(text);
     const auto* id = message.if_contains("id");
-    if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id)) return;
+    if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id))
+        return;
     current_->answer = std::move(message);
     changed_.tell();
 }
@@ -139,7 +146,8 @@ awaitable<bool> kernel_process::send(json::object message)
 {
     const std::string text = jsonrpc::write_json(message);
     const auto size = text.size();
-    std::string framed{static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size)};
+    std::string framed{static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                       static_cast<char>(size)};
     framed += text;
     auto [failure, sent] = co_await asio::async_write(link_, asio::buffer(framed), as_tuple);
     co_return !failure;
@@ -150,7 +158,8 @@ bool kernel_process::over(const execution& one) const
     return end_ || (one.answer && one.streams[0].ended() && one.streams[1].ended());
 }
 
-awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output, std::chrono::milliseconds limit)
+awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output,
+                                                 std::chrono::milliseconds limit)
 {
     const auto self = shared_from_this();
     const auto one = std::make_shared<execution>();
@@ -179,7 +188,8 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::outp
     if (cancelled) throw system_error(asio::error::operation_aborted);
     made.lost = end_.has_value();
     if (!one->answer) co_return made;
-    if (const auto* exit = one->answer->if_contains("exit"); exit != nullptr && exit->is_int64()) made.exit = static_cast<int>(exit->get_int64());
+    if (const auto* exit = one->answer->if_contains("exit"); exit != nullptr && exit->is_int64())
+        made.exit = static_cast<int>(exit->get_int64());
     if (const auto* value = one->answer->if_contains("result")) made.result = *value;
     co_return made;
 }

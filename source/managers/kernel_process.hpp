@@ -36,9 +36,10 @@ public:
     /// How the process ended; nothing while it lives.
     const std::optional<sandbox::run_result>& end() const { return end_; }
 
-    /// Runs code; what it prints goes to `output`. At `limit` the code is interrupted; a kernel that does not react is ended.
-    /// Cancellation does the same. Only one call at a time.
-    awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output, std::chrono::milliseconds limit);
+    /// Runs code; what it prints goes to `output`. At `limit` the code is interrupted; a kernel that does not react is
+    /// ended. Cancellation does the same. Only one call at a time.
+    awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
+                                     std::chrono::milliseconds limit);
 
     void interrupt();                   ///< the code that runs, if any; variables stay
     awaitable<> finish();               ///< ends the process

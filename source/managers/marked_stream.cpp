@@ -15,7 +15,8 @@ std::string marked_stream::put(std::string_view bytes)
     }
     // Only the longest end that a mark may begin with is kept back.
     std::size_t keep = std::min(held_.size(), mark_.size() - 1);
-    while (keep != 0 && !std::string_view(mark_).starts_with(std::string_view(held_).substr(held_.size() - keep))) --keep;
+    while (keep != 0 && !std::string_view(mark_).starts_with(std::string_view(held_).substr(held_.size() - keep)))
+        --keep;
     std::string sure = held_.substr(0, held_.size() - keep);
     held_.erase(0, sure.size());
     return sure;

@@ -22,14 +22,16 @@ std::string unknown_package(const std::string& text, const std::string& index)
     std::string name = first_match(text, none);
     if (name.empty()) name = first_match(text, npm);
     if (!name.empty())
-        return "There is no package " + name + " at " + index + ", or none with a wheel for this Python (PYPI_ALLOW_SOURCE also takes others). Check the name.";
+        return "There is no package " + name + " at " + index +
+               ", or none with a wheel for this Python (PYPI_ALLOW_SOURCE also takes others). Check the name.";
     name = first_match(text, other);
     return name.empty() ? name : "No version of the package fits " + name + "; the output lists those there are.";
 }
 
 }  // namespace
 
-std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals, const std::string& index)
+std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals,
+                            const std::string& index)
 {
     if (!run.refused.empty()) return run.refused;
     if (run.end.why == sandbox::cause::exited && run.end.exit_code == 0) return {};
@@ -41,7 +43,8 @@ std::string package_problem(const run_outcome& run, const std::deque<egress_refu
     if (auto unknown = unknown_package(text, index); !unknown.empty()) return unknown;
     if (text.find("No module named pip") != std::string::npos)
         return "pip is not installed on the server; install its package (python3-pip).";
-    if (text.find("/usr/bin/npm'") != std::string::npos && text.find("No such file") != std::string::npos) return "npm is not installed on the server; install its package (npm).";
+    if (text.find("/usr/bin/npm'") != std::string::npos && text.find("No such file") != std::string::npos)
+        return "npm is not installed on the server; install its package (npm).";
     return "The installation failed with exit code " + std::to_string(run.end.exit_code) + "; the output says why.";
 }
 

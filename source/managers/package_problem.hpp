@@ -8,7 +8,9 @@
 
 namespace cmcp {
 
-/// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it worked.
-std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals, const std::string& index);
+/// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it
+/// worked.
+std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals,
+                            const std::string& index);
 
 }  // namespace cmcp

@@ -37,7 +37,10 @@ void sandbox_activities::entry::cancel(std::optional<sandbox_error> why)
     signal_.emit(asio::cancellation_type::terminal);
 }
 
-sandbox_activities::sandbox_activities(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
+sandbox_activities::sandbox_activities(asio::any_io_executor executor)
+    : state_(std::make_shared<state>(std::move(executor)))
+{
+}
 
 std::shared_ptr<sandbox_activities::entry> sandbox_activities::begin(const std::string& id)
 {
@@ -60,7 +63,8 @@ awaitable<> sandbox_activities::end_all(std::string id)
         co_await ended.async_wait(as_tuple);
         shared->sandboxes[id].waiting.erase(&ended);
         const auto own = co_await asio::this_coro::cancellation_state;
-        if (own.cancelled() != asio::cancellation_type::none) throw boost::system::system_error(asio::error::operation_aborted);
+        if (own.cancelled() != asio::cancellation_type::none)
+            throw boost::system::system_error(asio::error::operation_aborted);
     }
 }
 

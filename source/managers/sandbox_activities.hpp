@@ -19,8 +19,8 @@
 
 namespace cmcp {
 
-/// What goes on in sandboxes at this moment, in this process: a sandbox that is deleted ends all of it first, one in which
-/// something goes on is not idle. Io thread only.
+/// What goes on in sandboxes at this moment, in this process: a sandbox that is deleted ends all of it first, one in
+/// which something goes on is not idle. Io thread only.
 class sandbox_activities {
     struct state;
 
@@ -57,8 +57,8 @@ public:
     bool busy(const std::string& id) const;
     std::vector<std::string> busy_ids() const;
 
-    /// Runs `work` so that the end of the sandbox and the cancellation of the awaiting coroutine both end it. The former
-    /// is thrown as the entry's sandbox_error.
+    /// Runs `work` so that the end of the sandbox and the cancellation of the awaiting coroutine both end it. The
+    /// former is thrown as the entry's sandbox_error.
     template <class T>
     static awaitable<T> run(std::shared_ptr<entry> as, awaitable<T> work);
 

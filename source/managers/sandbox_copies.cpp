@@ -45,12 +45,14 @@ std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from,
 void exchange(const fs::path& one, const fs::path& other)
 {
     if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0)
-        throw sandbox_error("SandboxError", std::string("The workspace could not be replaced: ") + std::strerror(errno) + ".");
+        throw sandbox_error("SandboxError",
+                            std::string("The workspace could not be replaced: ") + std::strerror(errno) + ".");
 }
 
 [[noreturn]] void no_snapshot(const std::string& asked)
 {
-    throw sandbox_error("NotFound", "The sandbox has no snapshot \"" + asked.substr(0, 100) + "\"; list_snapshots shows them.");
+    throw sandbox_error("NotFound",
+                        "The sandbox has no snapshot \"" + asked.substr(0, 100) + "\"; list_snapshots shows them.");
 }
 
 }  // namespace
@@ -99,7 +101,8 @@ awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record made)
         return true;
     };
     co_await pool_.run(std::move(undo));
-    throw sandbox_error("NameTaken", "The sandbox has a snapshot named \"" + made.name + "\" already; choose another name.");
+    throw sandbox_error("NameTaken",
+                        "The sandbox has a snapshot named \"" + made.name + "\" already; choose another name.");
 }
 
 awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_or_name, std::string name)

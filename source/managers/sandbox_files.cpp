@@ -49,8 +49,12 @@ opened_file open_in(const std::filesystem::path& workspace, const std::string& r
 
 class download_of_sandbox final : public file_download {
 public:
-    download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file, std::string path)
-        : pool_(pool), use_(std::move(use)), file_(std::move(file)), path_(std::move(path)),
+    download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file,
+                        std::string path)
+        : pool_(pool),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          path_(std::move(path)),
           name_(path_.substr(path_.rfind('/') + 1))
     {
     }
@@ -61,8 +65,8 @@ public:
     std::string tag() const override
     {
         const auto& time = file_.status.st_mtim;
-        return std::to_string(file_.status.st_ino) + "-" + std::to_string(file_.status.st_size) + "-" + std::to_string(time.tv_sec) + "." +
-               std::to_string(time.tv_nsec);
+        return std::to_string(file_.status.st_ino) + "-" + std::to_string(file_.status.st_size) + "-" +
+               std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
     }
     awaitable<std::string> read(std::uint64_t offset, std::size_t most) override
     {
@@ -90,7 +94,12 @@ class upload_to_sandbox final : public file_upload {
 public:
     upload_to_sandbox(sandbox_manager& sandboxes, blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use,
                       std::shared_ptr<incoming_file> file, sandbox_record where, std::string path)
-        : sandboxes_(sandboxes), pool_(pool), use_(std::move(use)), file_(std::move(file)), where_(std::move(where)), path_(std::move(path))
+        : sandboxes_(sandboxes),
+          pool_(pool),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          where_(std::move(where)),
+          path_(std::move(path))
     {
     }
 
@@ -161,7 +170,8 @@ std::string sandbox_files::relative(std::string_view field, const std::string& p
     std::string made = path;
     if (path == home || path.starts_with(home + "/")) made = path.substr(home.size());
     else if (path.starts_with('/'))
-        throw sandbox_error("InvalidArgument", std::string(field) + " must be relative to " + home + " or begin with it.");
+        throw sandbox_error("InvalidArgument",
+                            std::string(field) + " must be relative to " + home + " or begin with it.");
     while (made.starts_with('/')) made.erase(0, 1);
     return made.empty() ? "." : made;
 }
@@ -170,13 +180,16 @@ std::string sandbox_files::local_path(const std::string& given) const
 {
     const auto& folder = chosen_.sandbox_upload_folder;
     if (folder.empty())
-        throw sandbox_error("InvalidArgument", "local_file_path is not available: SANDBOX_UPLOAD_FOLDER names no folder on the server. Send the "
-                                               "bytes as base64 in content, or POST them to /sandbox/file.");
+        throw sandbox_error(
+            "InvalidArgument",
+            "local_file_path is not available: SANDBOX_UPLOAD_FOLDER names no folder on the server. Send the "
+            "bytes as base64 in content, or POST them to /sandbox/file.");
     const std::string root = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string prefix = root.ends_with('/') ? root : root + "/";
     if (given.starts_with(prefix)) return given.substr(prefix.size());
     if (!given.starts_with('/')) return given;
-    throw sandbox_error("InvalidArgument", "local_file_path must be a file in the folder that SANDBOX_UPLOAD_FOLDER names.");
+    throw sandbox_error("InvalidArgument",
+                        "local_file_path must be a file in the folder that SANDBOX_UPLOAD_FOLDER names.");
 }
 
 awaitable<std::uint64_t> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)
@@ -232,7 +245,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record
     co_return std::make_unique<download_of_sandbox>(pool_, std::move(use), std::move(file), inside);
 }
 
-awaitable<std::unique_ptr<file_upload>> sandbox_files::upload(sandbox_record where, std::string path, std::optional<std::uint64_t> announced)
+awaitable<std::unique_ptr<file_upload>> sandbox_files::upload(sandbox_record where, std::string path,
+                                                              std::optional<std::uint64_t> announced)
 {
     auto use = sandboxes_.enter(where);
     sandboxes_.check_disk(where.owner, announced.value_or(0));
@@ -241,19 +255,23 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::upload(sandbox_record whe
         return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
     };
     auto file = co_await pool_.run(std::move(work));
-    co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file), std::move(where), inside);
+    co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file), std::move(where),
+                                                  inside);
 }
 
 awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request what)
 {
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), what] { return list_folder(file_root(workspace), what); };
+    auto work = [workspace = sandboxes_.places().workspace(where.id), what] {
+        return list_folder(file_root(workspace), what);
+    };
     auto page = co_await pool_.run(std::move(work));
     co_return page;
 }
 
-awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string principal, std::string sandbox, std::string path)
+awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string principal, std::string sandbox,
+                                                              std::string path)
 {
     caller who;
     who.principal = std::move(principal);
@@ -270,8 +288,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string princi
     }
 }
 
-awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string principal, std::string sandbox, std::string path,
-                                                             std::optional<std::uint64_t> announced)
+awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string principal, std::string sandbox,
+                                                             std::string path, std::optional<std::uint64_t> announced)
 {
     caller who;
     who.principal = std::move(principal);

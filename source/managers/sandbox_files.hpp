@@ -12,8 +12,8 @@
 
 namespace cmcp {
 
-/// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the kernel
-/// keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
+/// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the
+/// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
 class sandbox_files final : public file_gateway {
 public:
     sandbox_files(const settings& chosen, sandbox_manager& sandboxes, blocking_pool& pool);
@@ -28,10 +28,12 @@ public:
     awaitable<std::uint64_t> copy_in(sandbox_record where, std::string path, std::string local);
 
     awaitable<std::unique_ptr<file_download>> download(sandbox_record where, std::string path);
-    awaitable<std::unique_ptr<file_upload>> upload(sandbox_record where, std::string path, std::optional<std::uint64_t> announced);
+    awaitable<std::unique_ptr<file_upload>> upload(sandbox_record where, std::string path,
+                                                   std::optional<std::uint64_t> announced);
     awaitable<file_page> list(sandbox_record where, file_list_request what);
 
-    awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox, std::string path) override;
+    awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
+                                                   std::string path) override;
     awaitable<std::unique_ptr<file_upload>> begin(std::string principal, std::string sandbox, std::string path,
                                                   std::optional<std::uint64_t> announced) override;
 

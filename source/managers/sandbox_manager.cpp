@@ -16,7 +16,10 @@ namespace {
 
 constexpr const char* native_image = "native";
 
-std::string session_digest(const caller& who) { return who.session.empty() ? std::string() : sha256_hex(who.session).substr(0, 40); }
+std::string session_digest(const caller& who)
+{
+    return who.session.empty() ? std::string() : sha256_hex(who.session).substr(0, 40);
+}
 
 [[noreturn]] void not_found(const std::string& asked)
 {
@@ -67,13 +70,16 @@ void sandbox_manager::tell_changed(const sandbox_record& where, const std::vecto
 std::string sandbox_manager::check_image(const std::string& image) const
 {
     const std::string wanted = !image.empty() ? image : chosen_.sandbox_default_image;
-    if (wanted.empty() || wanted == native_image || wanted == chosen_.sandbox_default_image) return wanted.empty() ? native_image : wanted;
+    if (wanted.empty() || wanted == native_image || wanted == chosen_.sandbox_default_image)
+        return wanted.empty() ? native_image : wanted;
     const auto& allowed = chosen_.sandbox_images;
-    const auto any = std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
+    const auto any =
+        std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
     if (any != allowed.end() && wanted.size() <= 200) return wanted;
     std::string names;
     for (const auto& name : allowed) names += (names.empty() ? "" : ", ") + name;
-    throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) + "\" is not allowed; SANDBOX_IMAGES allows " + names + ".");
+    throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) +
+                                               "\" is not allowed; SANDBOX_IMAGES allows " + names + ".");
 }
 
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
@@ -88,7 +94,8 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     made.created = made.last_used = now();
     if (store_.count(made.owner) >= chosen_.sandbox_max_per_caller)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as SANDBOX_MAX_PER_CALLER allows (" +
-                                                 std::to_string(chosen_.sandbox_max_per_caller) + "); delete one with delete_sandbox first.");
+                                                 std::to_string(chosen_.sandbox_max_per_caller) +
+                                                 "); delete one with delete_sandbox first.");
     check_disk(made.owner, 0);
     return made;
 }
@@ -113,7 +120,8 @@ awaitable<sandbox_record> sandbox_manager::make(sandbox_record made)
             return true;
         };
         co_await pool_.run(std::move(undo));
-        throw sandbox_error("NameTaken", "There is a sandbox named \"" + made.name + "\" already; choose another name, or use that one.");
+        throw sandbox_error("NameTaken", "There is a sandbox named \"" + made.name +
+                                             "\" already; choose another name, or use that one.");
     }
     co_return made;
 }
@@ -137,7 +145,10 @@ sandbox_record sandbox_manager::owned(const caller& who, const std::string& id_o
     return *found;
 }
 
-sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name) { return owned(who, id_or_name); }
+sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
+{
+    return owned(who, id_or_name);
+}
 
 sandbox_record sandbox_manager::latest(const caller& who)
 {
@@ -191,9 +202,10 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
     std::string largest;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i)
         largest += (largest.empty() ? "" : ", ") + all[i].name + " " + std::to_string(all[i].disk >> 20) + " MiB";
-    throw sandbox_error("QuotaExceeded", "Your sandboxes would take " + std::to_string((used + more) >> 20) + " MiB of disk, more than the " +
-                                             std::to_string(chosen_.sandbox_disk_quota >> 20) + " MiB of SANDBOX_DISK_QUOTA (largest: " +
-                                             largest + "). Delete files or sandboxes first.");
+    throw sandbox_error("QuotaExceeded",
+                        "Your sandboxes would take " + std::to_string((used + more) >> 20) +
+                            " MiB of disk, more than the " + std::to_string(chosen_.sandbox_disk_quota >> 20) +
+                            " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
 }
 
 void sandbox_manager::measure_soon(std::string id)

@@ -39,7 +39,7 @@ public:
     awaitable<sandbox_record> create(caller who, new_sandbox wanted);
     std::vector<sandbox_record> list(const caller& who);
     sandbox_record find(const caller& who, const std::string& id_or_name);
-    sandbox_record latest(const caller& who);       ///< the caller's own one for B's tools; StateError when there is none
+    sandbox_record latest(const caller& who);  ///< the caller's own one for B's tools; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
 
     /// A new sandbox with a copy of another's workspace and packages.
@@ -75,7 +75,8 @@ public:
 
     /// `scheme://host:port` for download links; empty where there is no HTTP server.
     void set_public_url(std::string url);
-    std::string link_to(const sandbox_record& where, const std::string& path) const;    ///< path relative to the workspace
+    std::string link_to(const sandbox_record& where,
+                        const std::string& path) const;  ///< path relative to the workspace
     static std::string uri_of(const sandbox_record& where, const std::string& path);    ///< for resources/read
 
     static double now();                ///< seconds since 1970
@@ -105,7 +106,8 @@ private:
     std::string public_url_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     std::function<void(std::string)> files_changed_;
-    std::shared_ptr<std::map<std::string, bool>> measuring_ = std::make_shared<std::map<std::string, bool>>();     // true: once more
+    std::shared_ptr<std::map<std::string, bool>> measuring_ =
+        std::make_shared<std::map<std::string, bool>>();  // true: once more
     task_group tasks_;
 };
 

@@ -16,12 +16,14 @@ bool plain(unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '
 void check_name(std::string_view field, std::string_view name)
 {
     const auto allowed = [](char c) { return plain(static_cast<unsigned char>(c)) || c == ' '; };
-    const bool good = !name.empty() && name.size() <= 64 && std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
-                      name.back() != ' ' && std::all_of(name.begin(), name.end(), allowed) && !name.starts_with("sbx_") &&
+    const bool good = !name.empty() && name.size() <= 64 &&
+                      std::isalnum(static_cast<unsigned char>(name.front())) != 0 && name.back() != ' ' &&
+                      std::all_of(name.begin(), name.end(), allowed) && !name.starts_with("sbx_") &&
                       !name.starts_with("snp_");
     if (good) return;
-    throw sandbox_error("InvalidArgument", std::string(field) + " must have 1 to 64 letters, digits, '.', '_', '-' or spaces, begin "
-                                           "with a letter or digit, and not look like a handle.");
+    throw sandbox_error("InvalidArgument", std::string(field) +
+                                               " must have 1 to 64 letters, digits, '.', '_', '-' or spaces, begin "
+                                               "with a letter or digit, and not look like a handle.");
 }
 
 std::string percent_encoded(std::string_view text)

@@ -25,19 +25,23 @@ constexpr const char* npm_program = "/usr/bin/npm";
 // Names, extras and versions alone: no options, files or addresses, which would bring in code from elsewhere.
 bool fits(package_kind kind, const std::string& name)
 {
-    static const std::regex pip("[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\\[[A-Za-z0-9,._ -]+\\])?"
-                                "( *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+( *, *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+)*)?");
+    static const std::regex pip(
+        "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\\[[A-Za-z0-9,._ -]+\\])?"
+        "( *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+( *, *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+)*)?");
     static const std::regex npm("(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*(@[A-Za-z0-9.^~*+<>=_-]+)?");
     return name.size() <= 200 && std::regex_match(name, kind == package_kind::pip ? pip : npm);
 }
 
 void check(package_kind kind, const std::vector<std::string>& names)
 {
-    if (names.empty() || names.size() > most_names) throw sandbox_error("InvalidArgument", "package_names must have 1 to 100 names.");
+    if (names.empty() || names.size() > most_names)
+        throw sandbox_error("InvalidArgument", "package_names must have 1 to 100 names.");
     for (const auto& name : names)
         if (!fits(kind, name))
-            throw sandbox_error("InvalidArgument", "package_names: \"" + name.substr(0, 100) + "\" is not a package with an optional version, such as " +
-                                                       (kind == package_kind::pip ? "numpy or numpy==1.26.4." : "left-pad or left-pad@1.3.0."));
+            throw sandbox_error(
+                "InvalidArgument",
+                "package_names: \"" + name.substr(0, 100) + "\" is not a package with an optional version, such as " +
+                    (kind == package_kind::pip ? "numpy or numpy==1.26.4." : "left-pad or left-pad@1.3.0."));
 }
 
 struct place_of_index {
@@ -75,8 +79,8 @@ std::map<std::string, std::string> versions(const json::object& from, std::strin
     return found;
 }
 
-awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request, std::shared_ptr<channel_relay> relay,
-                                              output_collector& output)
+awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request,
+                                              std::shared_ptr<channel_relay> relay, output_collector& output)
 {
     const auto executor = co_await asio::this_coro::executor;
     task_group beside(executor);
@@ -87,9 +91,14 @@ awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox
 
 }  // namespace
 
-sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend, sandbox_runner& runs,
-                                   output_store& outputs, run_admission& admission)
-    : chosen_(chosen), executor_(executor), backend_(backend), runs_(runs), outputs_(outputs), admission_(admission),
+sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+                                   sandbox_runner& runs, output_store& outputs, run_admission& admission)
+    : chosen_(chosen),
+      executor_(executor),
+      backend_(backend),
+      runs_(runs),
+      outputs_(outputs),
+      admission_(admission),
       guard_(executor, std::make_shared<egress_policy>(std::vector<egress_entry>{}, std::vector<egress_entry>{}))
 {
 }
@@ -104,28 +113,45 @@ std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind)
     return std::make_shared<egress_policy>(std::move(allowed), std::vector<egress_entry>{own});
 }
 
-sandbox::run_request sandbox_packages::request(const sandbox_record& where, package_kind kind, const std::vector<std::string>& names,
-                                               const run_options& options) const
+sandbox::run_request sandbox_packages::request(const sandbox_record& where, package_kind kind,
+                                               const std::vector<std::string>& names, const run_options& options) const
 {
     auto made = runs_.base(where);
     made.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(package_driver)};
     const auto place = place_of(index(kind));
     std::vector<std::string> command;
     if (kind == package_kind::pip) {
-        command = {chosen_.python_interpreter, "-m", "pip", "install", "--user", "--no-input", "--disable-pip-version-check", "--no-cache-dir",
-                   "--no-warn-script-location", "--progress-bar", "off", "--retries", "1", "--timeout", "20", "--index-url", index(kind)};
+        command = {chosen_.python_interpreter,
+                   "-m",
+                   "pip",
+                   "install",
+                   "--user",
+                   "--no-input",
+                   "--disable-pip-version-check",
+                   "--no-cache-dir",
+                   "--no-warn-script-location",
+                   "--progress-bar",
+                   "off",
+                   "--retries",
+                   "1",
+                   "--timeout",
+                   "20",
+                   "--index-url",
+                   index(kind)};
         if (!chosen_.pypi_allow_source) command.insert(command.end(), {"--only-binary", ":all:"});
         if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
         command.emplace_back("--");
     } else {
-        command = {npm_program, "install", "--no-audit", "--no-fund", "--no-update-notifier", "--registry", index(kind)};
+        command = {npm_program,  "install",  "--no-audit", "--no-fund", "--no-update-notifier",
+                   "--registry", index(kind)};
         if (!chosen_.pypi_allow_source) command.emplace_back("--ignore-scripts");
         command.emplace_back("--");
     }
     made.argv.insert(made.argv.end(), command.begin(), command.end());
     made.argv.insert(made.argv.end(), names.begin(), names.end());
     for (auto& variable : runs_.python_environment()) made.environment.push_back(std::move(variable));
-    made.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");    // the system's are read-only and nobody else's anyway
+    made.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES",
+                                  "1");  // the system's are read-only and nobody else's anyway
     made.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
     made.limits.wall = chosen_timeout(options.timeout, chosen_.install_timeout, chosen_.install_timeout);
     made.result_channel = true;
@@ -133,8 +159,9 @@ sandbox::run_request sandbox_packages::request(const sandbox_record& where, pack
     return made;
 }
 
-awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io, sandbox_record where, package_kind kind,
-                                                     std::vector<std::string> names, run_options options)
+awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io, sandbox_record where,
+                                                     package_kind kind, std::vector<std::string> names,
+                                                     run_options options)
 {
     check(kind, names);
     const std::string id = where.id;
@@ -148,19 +175,25 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
                                                  std::vector<std::string> names, run_options options)
 {
     auto turn = co_await admission_.enter("principal " + who.principal);
-    if (!turn) throw sandbox_error("Busy", "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    if (!turn)
+        throw sandbox_error("Busy",
+                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
     if (!std::exchange(listening_, true)) guard_.start();
-    const auto ticket = guard_.issue("install_packages", policy(kind), egress_limits{.bytes = chosen_.sandbox_disk_quota});
+    const auto ticket =
+        guard_.issue("install_packages", policy(kind), egress_limits{.bytes = chosen_.sandbox_disk_quota});
     auto made = request(where, kind, names, options);
     made.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
     std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "socketpair");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        throw std::system_error(errno, std::generic_category(), "socketpair");
     made.channel = std::make_shared<unique_fd>(ends[1]);
     const auto relay = std::make_shared<channel_relay>(executor_, unique_fd(ends[0]), guard_.port());
     const std::string workspace = made.workspace;
     const auto limits = made.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(made));
-    collected_work work = [this, kept, relay](output_collector& output) { return run_with_relay(backend_, std::move(*kept), relay, output); };
+    collected_work work = [this, kept, relay](output_collector& output) {
+        return run_with_relay(backend_, std::move(*kept), relay, output);
+    };
     const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
     package_outcome outcome;
     outcome.run = co_await collect_output(outputs_, io, workspace, most, std::move(work));

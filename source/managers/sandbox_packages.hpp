@@ -20,23 +20,27 @@ struct package_outcome {
     std::string problem;                    ///< why it did not work and what to do; empty: it did
 };
 
-/// Installs packages in sandboxes, by the image's own pip or npm, run inside with nothing but the egress guard to reach,
-/// which lets it reach the configured index and its hosts alone. Throws sandbox_error. Io thread only.
+/// Installs packages in sandboxes, by the image's own pip or npm, run inside with nothing but the egress guard to
+/// reach, which lets it reach the configured index and its hosts alone. Throws sandbox_error. Io thread only.
 class sandbox_packages {
 public:
-    sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend, sandbox_runner& runs,
-                     output_store& outputs, run_admission& admission);
+    sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+                     sandbox_runner& runs, output_store& outputs, run_admission& admission);
 
     /// `names` as pip and npm take them: name, extras, version ("numpy", "numpy==1.26", "left-pad@1.3.0").
-    awaitable<package_outcome> install(caller who, request_io& io, sandbox_record where, package_kind kind, std::vector<std::string> names,
-                                       run_options options);
+    awaitable<package_outcome> install(caller who, request_io& io, sandbox_record where, package_kind kind,
+                                       std::vector<std::string> names, run_options options);
 
 private:
-    awaitable<package_outcome> run(caller who, request_io& io, sandbox_record where, package_kind kind, std::vector<std::string> names,
-                                   run_options options);
-    sandbox::run_request request(const sandbox_record& where, package_kind kind, const std::vector<std::string>& names, const run_options& options) const;
+    awaitable<package_outcome> run(caller who, request_io& io, sandbox_record where, package_kind kind,
+                                   std::vector<std::string> names, run_options options);
+    sandbox::run_request request(const sandbox_record& where, package_kind kind, const std::vector<std::string>& names,
+                                 const run_options& options) const;
     std::shared_ptr<const egress_policy> policy(package_kind kind) const;
-    const std::string& index(package_kind kind) const { return kind == package_kind::pip ? chosen_.pypi_index_url : chosen_.npm_registry_url; }
+    const std::string& index(package_kind kind) const
+    {
+        return kind == package_kind::pip ? chosen_.pypi_index_url : chosen_.npm_registry_url;
+    }
 
     const settings& chosen_;
     asio::any_io_executor executor_;

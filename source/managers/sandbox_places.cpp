@@ -67,7 +67,8 @@ void sandbox_places::clear_trash() const
 {
     std::error_code none;
     std::vector<fs::path> left;
-    for (fs::directory_iterator at(trash(), none), end; !none && at != end; at.increment(none)) left.push_back(at->path());
+    for (fs::directory_iterator at(trash(), none), end; !none && at != end; at.increment(none))
+        left.push_back(at->path());
     for (const auto& each : left)
         if (!remove_tree(each)) ::unlink(each.c_str());
 }

@@ -91,7 +91,8 @@ awaitable<json::array> sandbox_resources::list(const caller& who)
 awaitable<json::object> sandbox_resources::contents(sandbox_record where, std::string uri, std::string path)
 {
     const auto file = co_await files_.download(std::move(where), path);
-    if (file->size() > largest_read) throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
+    if (file->size() > largest_read)
+        throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
     std::string bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
     const bool text = valid_utf8_length(bytes) == bytes.size();
     json::object made;
@@ -122,6 +123,9 @@ awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who,
     co_return all;
 }
 
-void sandbox_resources::on_update(std::function<void(std::string uri)> listener) { sandboxes_.on_files_changed(std::move(listener)); }
+void sandbox_resources::on_update(std::function<void(std::string uri)> listener)
+{
+    sandboxes_.on_files_changed(std::move(listener));
+}
 
 }  // namespace cmcp

@@ -24,7 +24,8 @@ constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \
 void check_source(std::string_view field, const std::string& source)
 {
     if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
-    throw sandbox_error("InvalidArgument", std::string(field) + " must have no NUL character and at most " + std::to_string(longest_source) +
+    throw sandbox_error("InvalidArgument", std::string(field) + " must have no NUL character and at most " +
+                                               std::to_string(longest_source) +
                                                " bytes; put data into a file with upload_file_to_sandbox.");
 }
 
@@ -40,7 +41,8 @@ void merge_streams(sandbox::run_request& request)
 void name_quota(std::string& detail)
 {
     constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
-    if (const auto at = detail.find(general); at != std::string::npos) detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
+    if (const auto at = detail.find(general); at != std::string::npos)
+        detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
 }
 
 }  // namespace
@@ -71,8 +73,10 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
     made.programs.all = true;
     made.limits = common_limits(chosen_);
     // What the owner's other sandboxes leave; 0 would mean any.
-    const std::uint64_t elsewhere = sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
-    made.limits.workspace_size = std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
+    const std::uint64_t elsewhere =
+        sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
+    made.limits.workspace_size =
+        std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
     made.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
                         {"NODE_PATH", home + "/node_modules"}};
     return made;
@@ -85,12 +89,19 @@ std::vector<std::pair<std::string, std::string>> sandbox_runner::python_environm
     return made;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code, run_options options)
+awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
+                                                  run_options options)
 {
     check_source("code", code);
     auto request = base(where);
     // Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
-    request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(python_bootstrap), chosen_.sandbox_work_dir};
+    request.argv = {chosen_.python_interpreter,
+                    "-B",
+                    "-X",
+                    "utf8",
+                    "-c",
+                    std::string(python_figures) + std::string(python_bootstrap),
+                    chosen_.sandbox_work_dir};
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.limits.wall = python_time(options);
     request.script = std::move(code);
@@ -99,36 +110,46 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     co_return outcome;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text, run_options options)
+awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text,
+                                                   run_options options)
 {
     check_source("command", text);
     auto request = base(where);
     const bool as_script = text.size() > longest_argument;
     if (as_script) request.script = std::move(text);
-    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text), "bash"};
+    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text),
+                    "bash"};
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.limits.wall = command_time(options);
     auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
     co_return outcome;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sandbox_record where, std::string source, std::string language,
-                                                run_options options)
+awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sandbox_record where, std::string source,
+                                                std::string language, run_options options)
 {
     check_source("code", source);
     const auto* known = find_language(language);
     if (known == nullptr)
-        throw sandbox_error("InvalidArgument", "Unsupported language: " + language.substr(0, 60) + ". Known here: " + language_names(true) + ".");
+        throw sandbox_error("InvalidArgument", "Unsupported language: " + language.substr(0, 60) +
+                                                   ". Known here: " + language_names(true) + ".");
     const std::string program = installed_program(*known);
     if (program.empty())
-        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" + std::string(known->programs) +
+        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" +
+                                                   std::string(known->programs) +
                                                    "). Known here: " + language_names(true) + ".");
     auto request = base(where);
     request.limits.wall = python_time(options);
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.script = std::move(source);
     if (known->command.empty()) {
-        request.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(python_bootstrap), chosen_.sandbox_work_dir};
+        request.argv = {chosen_.python_interpreter,
+                        "-B",
+                        "-X",
+                        "utf8",
+                        "-c",
+                        std::string(python_figures) + std::string(python_bootstrap),
+                        chosen_.sandbox_work_dir};
         request.result_channel = true;
     } else {
         request.argv = {"/bin/sh", "-c", language_script(*known, program)};
@@ -138,8 +159,8 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     co_return outcome;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
-                                               run_options options)
+awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
+                                               sandbox::run_request request, run_options options)
 {
     const std::string id = where.id;
     auto work = scanned(std::move(who), io, where, std::move(request), std::move(options));
@@ -148,8 +169,8 @@ awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandb
     co_return outcome;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
-                                                   run_options options)
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
+                                                   sandbox::run_request request, run_options options)
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
     auto look = [workspace] { return scan_tree(workspace); };

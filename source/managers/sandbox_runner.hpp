@@ -17,21 +17,24 @@ struct sandbox_outcome {
     std::vector<std::string> files;
 };
 
-/// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to the
-/// constructor must outlive it.
+/// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
+/// the constructor must outlive it.
 class sandbox_runner {
 public:
     sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool);
 
-    awaitable<sandbox_outcome> python(caller who, request_io& io, sandbox_record where, std::string code, run_options options);
-    awaitable<sandbox_outcome> command(caller who, request_io& io, sandbox_record where, std::string text, run_options options);
+    awaitable<sandbox_outcome> python(caller who, request_io& io, sandbox_record where, std::string code,
+                                      run_options options);
+    awaitable<sandbox_outcome> command(caller who, request_io& io, sandbox_record where, std::string text,
+                                       run_options options);
 
     /// Code of a language of the table; standard output and standard error come together in run.out.
-    awaitable<sandbox_outcome> code(caller who, request_io& io, sandbox_record where, std::string source, std::string language,
-                                    run_options options);
+    awaitable<sandbox_outcome> code(caller who, request_io& io, sandbox_record where, std::string source,
+                                    std::string language, run_options options);
 
     /// Any prepared request in a sandbox: scans before and after, counts as use, watches the disk.
-    awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request, run_options options);
+    awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                   run_options options);
 
     /// What every run in a sandbox has in common: view, limits, environment, places.
     sandbox::run_request base(const sandbox_record& where) const;
@@ -45,7 +48,8 @@ public:
     awaitable<T> guarded(sandbox_record where, awaitable<T> work);
 
 private:
-    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request, run_options options);
+    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                       run_options options);
     std::chrono::milliseconds command_time(const run_options& options) const;
 
     const settings& chosen_;

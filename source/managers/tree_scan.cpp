@@ -20,7 +20,8 @@ constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O
 constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest = 128;        // folders open at once
-constexpr std::array<std::string_view, 6> left_out{".local", ".cache", ".outputs", ".config", "__pycache__", "node_modules"};
+constexpr std::array<std::string_view, 6> left_out{".local",  ".cache",      ".outputs",
+                                                   ".config", "__pycache__", "node_modules"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
@@ -98,7 +99,8 @@ std::uint64_t disk_usage(const std::filesystem::path& folder)
     std::uint64_t bytes = 0;
     std::set<std::pair<dev_t, ino_t>> linked;
     tree_walk walk(most_measured, [&](const std::string&, const std::string&, const struct stat& status) {
-        const bool again = status.st_nlink > 1 && !S_ISDIR(status.st_mode) && !linked.emplace(status.st_dev, status.st_ino).second;
+        const bool again =
+            status.st_nlink > 1 && !S_ISDIR(status.st_mode) && !linked.emplace(status.st_dev, status.st_ino).second;
         if (!again) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
         return true;
     });

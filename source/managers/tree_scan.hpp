@@ -9,8 +9,9 @@
 
 namespace cmcp {
 
-/// The files of a workspace at one moment: what tells whether one was changed. Follows no links, looks at a bounded number
-/// of entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left out.
+/// The files of a workspace at one moment: what tells whether one was changed. Follows no links, looks at a bounded
+/// number of entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
+/// out.
 struct tree_scan {
     struct stamp {
         std::uint64_t inode = 0;

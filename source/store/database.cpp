@@ -15,7 +15,8 @@ constexpr int patience_ms = 5000;   // another process of this server writes for
 {
     const std::string message = of != nullptr ? sqlite3_errmsg(of) : sqlite3_errstr(code);
     const int extended = of != nullptr ? sqlite3_extended_errcode(of) : code;
-    if (extended == SQLITE_CONSTRAINT_UNIQUE || extended == SQLITE_CONSTRAINT_PRIMARYKEY) throw database_conflict(message);
+    if (extended == SQLITE_CONSTRAINT_UNIQUE || extended == SQLITE_CONSTRAINT_PRIMARYKEY)
+        throw database_conflict(message);
     throw database_error(message);
 }
 
@@ -92,7 +93,8 @@ database::database(const std::filesystem::path& file)
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     const int code = sqlite3_open_v2(file.c_str(), &made, flags, nullptr);
     item_.reset(made);
-    if (code != SQLITE_OK) throw database_error(file.string() + ": " + (made ? sqlite3_errmsg(made) : sqlite3_errstr(code)));
+    if (code != SQLITE_OK)
+        throw database_error(file.string() + ": " + (made ? sqlite3_errmsg(made) : sqlite3_errstr(code)));
     sqlite3_extended_result_codes(made, 1);
     sqlite3_busy_timeout(made, patience_ms);
     execute("PRAGMA journal_mode = WAL");
@@ -103,7 +105,10 @@ database::database(const std::filesystem::path& file)
 
 statement database::prepare(std::string_view sql) { return statement(item_.get(), sql); }
 
-void database::execute(const char* sql) { check(item_.get(), sqlite3_exec(item_.get(), sql, nullptr, nullptr, nullptr)); }
+void database::execute(const char* sql)
+{
+    check(item_.get(), sqlite3_exec(item_.get(), sql, nullptr, nullptr, nullptr));
+}
 
 std::int64_t database::changes() const { return sqlite3_changes(item_.get()); }
 

@@ -71,9 +71,15 @@ std::optional<snapshot_record> sandbox_store::find_snapshot(std::string_view san
     return read_snapshot(asked);
 }
 
-void sandbox_store::remove_snapshot(std::string_view id) { db_.prepare("DELETE FROM snapshots WHERE id = ?").bind(1, id).run(); }
+void sandbox_store::remove_snapshot(std::string_view id)
+{
+    db_.prepare("DELETE FROM snapshots WHERE id = ?").bind(1, id).run();
+}
 
-std::vector<snapshot_record> sandbox_store::all_snapshots() { return read_snapshots(db_.prepare("SELECT * FROM snapshots")); }
+std::vector<snapshot_record> sandbox_store::all_snapshots()
+{
+    return read_snapshots(db_.prepare("SELECT * FROM snapshots"));
+}
 
 void sandbox_store::insert(const job_record& made)
 {
@@ -98,8 +104,9 @@ std::optional<job_record> sandbox_store::find_job(std::string_view owner, std::s
 
 std::vector<job_record> sandbox_store::jobs(std::string_view owner)
 {
-    auto asked = db_.prepare("SELECT id, owner, sandbox, tool, label, state, created, ended, '' FROM jobs WHERE owner = ? "
-                             "ORDER BY created DESC, rowid DESC");
+    auto asked = db_.prepare(
+        "SELECT id, owner, sandbox, tool, label, state, created, ended, '' FROM jobs WHERE owner = ? "
+        "ORDER BY created DESC, rowid DESC");
     asked.bind(1, owner);
     std::vector<job_record> all;
     while (asked.step()) all.push_back(read_job(asked));
@@ -117,8 +124,9 @@ std::vector<std::string> sandbox_store::all_jobs() { return read_ids(db_.prepare
 
 std::vector<std::string> sandbox_store::forget_old_jobs(std::string_view owner, std::size_t keep)
 {
-    auto asked = db_.prepare("DELETE FROM jobs WHERE owner = ?1 AND state <> 'running' AND id NOT IN (SELECT id FROM jobs "
-                             "WHERE owner = ?1 AND state <> 'running' ORDER BY created DESC, rowid DESC LIMIT ?2) RETURNING id");
+    auto asked = db_.prepare(
+        "DELETE FROM jobs WHERE owner = ?1 AND state <> 'running' AND id NOT IN (SELECT id FROM jobs "
+        "WHERE owner = ?1 AND state <> 'running' ORDER BY created DESC, rowid DESC LIMIT ?2) RETURNING id");
     asked.bind(1, owner).bind(2, static_cast<std::int64_t>(keep));
     return read_ids(std::move(asked));
 }

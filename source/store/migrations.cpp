@@ -31,8 +31,9 @@ void migrate(database& store)
 {
     const auto newest = static_cast<std::int64_t>(steps.size());
     if (store.version() > newest)
-        throw database_error("the sandbox store was written by a newer version of container-mcp; run that version, or set "
-                             "SANDBOX_ROOT to another folder");
+        throw database_error(
+            "the sandbox store was written by a newer version of container-mcp; run that version, or set "
+            "SANDBOX_ROOT to another folder");
     for (;;) {
         transaction step(store);
         const auto at = store.version();        // within the transaction: another process may be migrating, too

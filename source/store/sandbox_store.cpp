@@ -14,7 +14,8 @@ namespace cmcp {
 
 namespace {
 
-constexpr const char* columns = "SELECT id, owner, session, name, image, status, created, last_used, disk FROM sandboxes ";
+constexpr const char* columns =
+    "SELECT id, owner, session, name, image, status, created, last_used, disk FROM sandboxes ";
 
 sandbox_record read_sandbox(const statement& row)
 {
@@ -91,7 +92,10 @@ void sandbox_store::insert(const sandbox_record& made)
 {
     auto asked = db_.prepare("INSERT INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     asked.bind(1, made.id).bind(2, made.owner).bind(3, made.session).bind(4, made.name).bind(5, made.image);
-    asked.bind(6, made.status).bind(7, made.created).bind(8, made.last_used).bind(9, static_cast<std::int64_t>(made.disk));
+    asked.bind(6, made.status)
+        .bind(7, made.created)
+        .bind(8, made.last_used)
+        .bind(9, static_cast<std::int64_t>(made.disk));
     asked.run();
 }
 
@@ -146,7 +150,8 @@ std::uint64_t sandbox_store::disk(std::string_view owner)
 
 void sandbox_store::touch(std::string_view id, double now)
 {
-    auto asked = db_.prepare("UPDATE sandboxes SET last_used = ?, status = 'running' WHERE id = ? AND status <> 'deleting'");
+    auto asked =
+        db_.prepare("UPDATE sandboxes SET last_used = ?, status = 'running' WHERE id = ? AND status <> 'deleting'");
     asked.bind(1, now).bind(2, id).run();
 }
 
@@ -182,7 +187,8 @@ std::map<std::string, std::string> sandbox_store::packages(std::string_view id)
 
 std::vector<sandbox_record> sandbox_store::used_before(double when, std::string_view status)
 {
-    auto asked = db_.prepare(std::string(columns) + "WHERE last_used < ? AND (? = '' OR status = ?) AND status <> 'deleting'");
+    auto asked =
+        db_.prepare(std::string(columns) + "WHERE last_used < ? AND (? = '' OR status = ?) AND status <> 'deleting'");
     asked.bind(1, when).bind(2, status).bind(3, status);
     return read_all(std::move(asked));
 }
@@ -194,7 +200,10 @@ bool sandbox_store::begin_delete(std::string_view id)
     return db_.changes() != 0;
 }
 
-void sandbox_store::finish_delete(std::string_view id) { db_.prepare("DELETE FROM sandboxes WHERE id = ?").bind(1, id).run(); }
+void sandbox_store::finish_delete(std::string_view id)
+{
+    db_.prepare("DELETE FROM sandboxes WHERE id = ?").bind(1, id).run();
+}
 
 std::vector<std::string> sandbox_store::unfinished_deletes()
 {

@@ -13,9 +13,10 @@
 
 namespace cmcp {
 
-/// The records of sandboxes, their packages, snapshots and jobs in one SQLite file. It is the only truth: nothing is kept
-/// in memory, several processes may use the same file. Every call is one statement or one transaction, takes some ten
-/// microseconds and never waits for the disk (checkpoint() does, and belongs on another thread). Throws database_error.
+/// The records of sandboxes, their packages, snapshots and jobs in one SQLite file. It is the only truth: nothing is
+/// kept in memory, several processes may use the same file. Every call is one statement or one transaction, takes some
+/// ten microseconds and never waits for the disk (checkpoint() does, and belongs on another thread). Throws
+/// database_error.
 class sandbox_store {
 public:
     /// Opens or makes `folder`/sandboxes.sqlite. `alone()` tells whether no other process has it open.

@@ -39,7 +39,9 @@ byte_range read_range(std::optional<std::string_view> header, std::uint64_t size
     const auto first = number(text.substr(0, dash));
     const auto rest = text.substr(dash + 1);
     const auto last = rest.empty() ? std::optional(size == 0 ? 0 : size - 1) : number(rest);
-    if (!first || !last || *last < *first) return rest.empty() && first && *first >= size ? byte_range{byte_range::kind::unsatisfiable, 0, 0} : whole(size);
+    if (!first || !last || *last < *first)
+        return rest.empty() && first && *first >= size ? byte_range{byte_range::kind::unsatisfiable, 0, 0}
+                                                       : whole(size);
     if (*first >= size) return {byte_range::kind::unsatisfiable, 0, 0};
     return {byte_range::kind::part, *first, std::min(*last, size - 1) - *first + 1};
 }

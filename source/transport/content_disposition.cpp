@@ -7,7 +7,11 @@ namespace cmcp {
 namespace {
 
 // attr-char of RFC 5987.
-bool stands_for_itself(unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || std::string_view("!#$&+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos); }
+bool stands_for_itself(unsigned char c)
+{
+    return c < 0x80 && (std::isalnum(c) != 0 ||
+                        std::string_view("!#$&+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos);
+}
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 
 namespace cmcp {
 
-/// `attachment` with a file name that cannot end the header or mean a path (RFC 6266): a plain ASCII form for old clients
-/// and the exact one in UTF-8.
+/// `attachment` with a file name that cannot end the header or mean a path (RFC 6266): a plain ASCII form for old
+/// clients and the exact one in UTF-8.
 std::string content_disposition(std::string_view name);
 
 }  // namespace cmcp

@@ -18,7 +18,9 @@ std::optional<std::string> parameter(std::string_view value, std::string_view na
     for (std::size_t at = value.find(';'); at != std::string_view::npos; at = value.find(';', at + 1)) {
         auto rest = value.substr(at + 1);
         while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-        if (!equal_ignoring_case(rest.substr(0, name.size()), name) || rest.size() <= name.size() || rest[name.size()] != '=') continue;
+        if (!equal_ignoring_case(rest.substr(0, name.size()), name) || rest.size() <= name.size() ||
+            rest[name.size()] != '=')
+            continue;
         rest.remove_prefix(name.size() + 1);
         if (rest.empty() || rest.front() != '"') return std::string(rest.substr(0, rest.find(';')));
         std::string text;

@@ -18,8 +18,8 @@ public:
 
     enum class state { fields, file, after, bad };
 
-    /// Takes more of the body. Returns bytes of the file. Before `file` is reached, all fields that stand in front of it
-    /// are known; a second file makes the form bad.
+    /// Takes more of the body. Returns bytes of the file. Before `file` is reached, all fields that stand in front of
+    /// it are known; a second file makes the form bad.
     std::string put(std::string_view bytes);
 
     state at() const { return state_; }

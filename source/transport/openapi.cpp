@@ -52,7 +52,8 @@ json::array file_parameters()
     json::array made;
     made.push_back(parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", false));
     made.push_back(parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", false));
-    made.push_back(parameter("file_path", "Path of the file, relative to the working folder or beginning with it", true));
+    made.push_back(
+        parameter("file_path", "Path of the file, relative to the working folder or beginning with it", true));
     return made;
 }
 
@@ -61,13 +62,19 @@ json::object tool_operation(const tool_definition& of)
     json::object body;
     body["required"] = of.input_schema.contains("required");
     body["content"] = media("application/json", of.input_schema);
-    auto answers = media("application/json", of.output_schema.empty() ? json::object{{"type", "object"}} : of.output_schema);
-    answers["text/event-stream"] = json::object{{"schema", {{"type", "string"}, {"description", "event: output {text} while it runs, then event: result"}}}};
+    auto answers =
+        media("application/json", of.output_schema.empty() ? json::object{{"type", "object"}} : of.output_schema);
+    answers["text/event-stream"] = json::object{
+        {"schema", {{"type", "string"}, {"description", "event: output {text} while it runs, then event: result"}}}};
     json::object made;
     made["operationId"] = of.name;
     made["summary"] = of.title.empty() ? of.name : of.title;
     made["description"] = of.description;
-    made["tags"] = json::array{of.name.starts_with("system_") ? "system" : of.name.starts_with("file_") ? "files" : of.name.starts_with("web_") ? "web" : of.name.starts_with("job_") ? "jobs" : "sandboxes"};
+    made["tags"] = json::array{of.name.starts_with("system_") ? "system"
+                               : of.name.starts_with("file_") ? "files"
+                               : of.name.starts_with("web_")  ? "web"
+                               : of.name.starts_with("job_")  ? "jobs"
+                                                              : "sandboxes"};
     made["requestBody"] = std::move(body);
     made["responses"] = responses(std::move(answers), "The result object");
     return made;
@@ -88,10 +95,15 @@ json::object file_paths()
     post["tags"] = json::array{"sandboxes"};
     post["parameters"] = file_parameters();
     json::object content = media("application/octet-stream", bytes);
-    const json::object form{{"type", "object"}, {"properties", {{"file", bytes}, {"sandbox_id", {{"type", "string"}}}, {"file_path", {{"type", "string"}}}}}};
+    const json::object form{
+        {"type", "object"},
+        {"properties", {{"file", bytes}, {"sandbox_id", {{"type", "string"}}}, {"file_path", {{"type", "string"}}}}}};
     content["multipart/form-data"] = json::object{{"schema", form}};
     post["requestBody"] = json::object{{"required", true}, {"content", std::move(content)}};
-    const json::object stored{{"type", "object"}, {"properties", {{"success", {{"type", "boolean"}}}, {"path", {{"type", "string"}}}, {"size", {{"type", "integer"}}}}}};
+    const json::object stored{
+        {"type", "object"},
+        {"properties",
+         {{"success", {{"type", "boolean"}}}, {"path", {{"type", "string"}}}, {"size", {{"type", "integer"}}}}}};
     post["responses"] = responses(media("application/json", stored), "Stored");
     return {{"get", std::move(get)}, {"post", std::move(post)}};
 }
@@ -106,7 +118,8 @@ json::object openapi_of(const tool_registry& tools, std::string_view version)
     if (tools.find("create_sandbox") != nullptr) paths["/sandbox/file"] = file_paths();
     json::object made;
     made["openapi"] = "3.1.0";
-    made["info"] = json::object{{"title", "Container-MCP"}, {"version", version}, {"description", "Every MCP tool as a REST call."}};
+    made["info"] = json::object{
+        {"title", "Container-MCP"}, {"version", version}, {"description", "Every MCP tool as a REST call."}};
     made["paths"] = std::move(paths);
     made["components"] = json::object{{"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}};
     made["security"] = json::array{json::object(), json::object{{"bearer", json::array()}}};

@@ -44,7 +44,8 @@ exchange::fields fields_of(const file_download& file, const std::string& tag)
 std::string range_text(const byte_range& range, std::uint64_t size)
 {
     if (range.is == byte_range::kind::unsatisfiable) return "bytes */" + std::to_string(size);
-    return "bytes " + std::to_string(range.first) + "-" + std::to_string(range.first + range.length - 1) + "/" + std::to_string(size);
+    return "bytes " + std::to_string(range.first) + "-" + std::to_string(range.first + range.length - 1) + "/" +
+           std::to_string(size);
 }
 
 std::map<std::string, std::string> query_of(const http_request& asked)
@@ -73,7 +74,8 @@ std::string sandbox_of(const std::map<std::string, std::string>& named)
 
 void rest_files::add_routes(router& routes)
 {
-    for (const auto* method : {"GET", "HEAD"}) routes.add(method, "/sandbox/file", [this](exchange& x) { return download(x); });
+    for (const auto* method : {"GET", "HEAD"})
+        routes.add(method, "/sandbox/file", [this](exchange& x) { return download(x); });
     routes.add("POST", "/sandbox/file", [this](exchange& x) { return upload(x); }, true);
 }
 
@@ -107,7 +109,8 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
     }
     const auto asked = x.request().header("range");
     const bool current = x.request().header("if-range").value_or(tag) == tag;
-    const auto range = read_range(asked && current ? std::optional<std::string_view>(*asked) : std::nullopt, file->size());
+    const auto range =
+        read_range(asked && current ? std::optional<std::string_view>(*asked) : std::nullopt, file->size());
     if (range.is != byte_range::kind::whole) fields.emplace_back("Content-Range", range_text(range, file->size()));
     if (range.is == byte_range::kind::unsatisfiable) {
         auto refusal = rest_error(416, "The file has " + std::to_string(file->size()) + " bytes.");
@@ -151,7 +154,8 @@ awaitable<json::object> rest_files::store(exchange& x)
     co_return stored;
 }
 
-awaitable<std::unique_ptr<file_upload>> rest_files::begin(exchange& x, const fields& named, std::optional<std::uint64_t> announced)
+awaitable<std::unique_ptr<file_upload>> rest_files::begin(exchange& x, const fields& named,
+                                                          std::optional<std::uint64_t> announced)
 {
     auto path = value_of(named, "file_path");
     if (path.empty()) path = value_of(named, "dest_path");
@@ -184,7 +188,8 @@ awaitable<json::object> rest_files::store_form(exchange& x, std::string boundary
         auto bytes = co_await body.next();
         if (!bytes) break;
         auto part = form.put(*bytes);
-        if (form.at() == form_file::state::bad) throw gateway_error(400, "The form is not valid multipart/form-data with one file.");
+        if (form.at() == form_file::state::bad)
+            throw gateway_error(400, "The form is not valid multipart/form-data with one file.");
         if (!upload && form.at() != form_file::state::fields) {
             for (const auto& [name, value] : form.fields()) named.try_emplace(name, value);
             named.try_emplace("file_path", form.file_name().substr(form.file_name().rfind('/') + 1));

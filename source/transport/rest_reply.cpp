@@ -18,7 +18,8 @@ http_reply rest_error(int status, const std::string& sentence)
 
 json::object rest_object(const json::object& result)
 {
-    if (const auto* found = result.if_contains("structuredContent"); found != nullptr && found->is_object()) return found->get_object();
+    if (const auto* found = result.if_contains("structuredContent"); found != nullptr && found->is_object())
+        return found->get_object();
     json::object made;
     if (const auto* found = result.if_contains("content")) made["content"] = *found;
     return made;
@@ -30,7 +31,8 @@ int rest_status(const json::object& result, const json::object& object)
     // A run that was ended is an answer with a cause; a refusal has none.
     if (failed == nullptr || !failed->is_bool() || !failed->get_bool() || object.contains("cause")) return 200;
     const auto* type = object.if_contains("error_type");
-    const std::string_view name = type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
+    const std::string_view name =
+        type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
     if (name == "Busy") return 503;

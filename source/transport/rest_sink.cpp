@@ -43,8 +43,10 @@ awaitable<bool> rest_sink::send(outgoing message)
 void rest_sink::take_response(const std::string& text)
 {
     auto parsed = parse(text);
-    if (auto* result = parsed.if_contains("result"); result != nullptr && result->is_object()) result_ = std::move(result->get_object());
-    if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object()) error_ = std::move(error->get_object());
+    if (auto* result = parsed.if_contains("result"); result != nullptr && result->is_object())
+        result_ = std::move(result->get_object());
+    if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object())
+        error_ = std::move(error->get_object());
     ended_ = true;
     changed_.tell();
 }

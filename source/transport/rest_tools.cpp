@@ -53,12 +53,15 @@ jsonrpc::request request_for(const std::string& name, json::object arguments)
 bool wants_events(const http_request& asked)
 {
     const auto accepted = asked.header("accept").value_or("");
-    return accepted.find("text/event-stream") != std::string::npos && accepted.find("application/json") == std::string::npos;
+    return accepted.find("text/event-stream") != std::string::npos &&
+           accepted.find("application/json") == std::string::npos;
 }
 
 http_reply reply_of(const rest_sink& sink)
 {
-    if (!sink.error().empty()) return rest_error(sink.error().at("code") == rpc_code::invalid_params ? 400 : 500, std::string(sink.error().at("message").as_string()));
+    if (!sink.error().empty())
+        return rest_error(sink.error().at("code") == rpc_code::invalid_params ? 400 : 500,
+                          std::string(sink.error().at("message").as_string()));
     if (!sink.ended()) return rest_error(503, "The call was cancelled: the server is stopping.");
     http_reply made;
     const auto object = rest_object(sink.result());
@@ -107,7 +110,8 @@ awaitable<> rest_tools::call(exchange& x)
     const bool readable = known && read_arguments(x.request(), arguments, problem);
     if (readable) problem = check(name, arguments);
     if (!known || !problem.empty()) {
-        auto refusal = known ? rest_error(400, problem) : rest_error(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
+        auto refusal = known ? rest_error(400, problem)
+                             : rest_error(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
         co_await x.reply(std::move(refusal));
         co_return;
     }
@@ -152,7 +156,8 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
         co_await sink->wait(limit);
         const std::string text = sink->take_text();
         std::string frames;
-        if (!text.empty()) append_event(frames, "output", jsonrpc::write_json(json::object{{"text", text}}), std::nullopt);
+        if (!text.empty())
+            append_event(frames, "output", jsonrpc::write_json(json::object{{"text", text}}), std::nullopt);
         else if (news::clock::now() >= limit) frames = ": keep-alive\n\n";
         if (!frames.empty()) delivered = co_await x.write_chunk(frames);
     }

@@ -10,9 +10,10 @@ namespace cmcp {
 
 class rest_sink;
 
-/// POST /mcp/tools/<tool>: a JSON object of arguments in, the result object out. With `Accept: text/event-stream` what the
-/// tool prints comes while it runs (`event: output`, data {"text"}), then `event: result` with the result object. A bad
-/// argument or a refusal is 4xx with {error}. Closing the connection cancels the call. Also GET /openapi.json and /docs.
+/// POST /mcp/tools/<tool>: a JSON object of arguments in, the result object out. With `Accept: text/event-stream` what
+/// the tool prints comes while it runs (`event: output`, data {"text"}), then `event: result` with the result object. A
+/// bad argument or a refusal is 4xx with {error}. Closing the connection cancels the call. Also GET /openapi.json and
+/// /docs.
 class rest_tools {
 public:
     rest_tools(server_core& core, const settings& chosen) : core_(core), chosen_(chosen) {}

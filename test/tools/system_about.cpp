@@ -76,8 +76,9 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     const std::string web = "web_search web_scrape web_browse ";
     const std::string sandbox =
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
-        "execute_terminal_command upload_file_to_sandbox download_file_from_sandbox list_sandbox_files fork_sandbox "
-        "snapshot_sandbox restore_sandbox job_poll job_list job_kill ";
+        "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
+        "list_sandbox_files fork_sandbox "
+        "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel job_poll job_list job_kill ";
     settings chosen;
     CHECK(names(chosen) == system + file + web + sandbox);
     chosen.enable_system = false;

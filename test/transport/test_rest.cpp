@@ -47,8 +47,10 @@ TEST_CASE("a tool's result comes as an event for those who ask for events")
     http_fixture server;
     raw_client client(server.port());
     const std::string body = R"({"text":"hi"})";
-    client.send("POST /mcp/tools/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: " +
-                std::to_string(body.size()) + "\r\n\r\n" + body);
+    client.send(
+        "POST /mcp/tools/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: "
+        "text/event-stream\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body);
     CHECK(client.read_head().status == 200);
     const auto event = client.read_event();
     CHECK(event.name == "result");
@@ -90,8 +92,11 @@ TEST_CASE("a range is a part of the file, or the whole where it is not understoo
     CHECK(range("bytes=-3", 10).first == 7);
     CHECK(range("bytes=-30", 10).length == 10);
     CHECK(range("bytes=8-100", 10).length == 2);
-    for (const char* beyond : {"bytes=10-", "bytes=10-12", "bytes=-0"}) CHECK(range(beyond, 10).is == kind::unsatisfiable);
-    for (const char* other : {"bytes=0-1,3-4", "lines=1-2", "bytes=", "bytes=a-b", "bytes=4-2", "bytes=99999999999999999999-"}) CHECK(range(other, 10).is == kind::whole);
+    for (const char* beyond : {"bytes=10-", "bytes=10-12", "bytes=-0"})
+        CHECK(range(beyond, 10).is == kind::unsatisfiable);
+    for (const char* other :
+         {"bytes=0-1,3-4", "lines=1-2", "bytes=", "bytes=a-b", "bytes=4-2", "bytes=99999999999999999999-"})
+        CHECK(range(other, 10).is == kind::whole);
     CHECK(read_range(std::nullopt, 10).is == kind::whole);
     CHECK(range("bytes=0-", 0).is == kind::unsatisfiable);
 }
@@ -102,15 +107,18 @@ TEST_CASE("a file's name cannot end the header or name another place")
     const auto hostile = content_disposition("x\"\r\nSet-Cookie: a=b/../\\\xc3\xa4");
     CHECK(hostile.find('\r') == std::string::npos);
     CHECK(hostile.find('\n') == std::string::npos);
-    CHECK(hostile == "attachment; filename=\"x___Set-Cookie: a=b_..____\"; filename*=UTF-8''x%22%0D%0ASet-Cookie%3A%20a%3Db%2F..%2F%5C%C3%A4");
+    CHECK(hostile ==
+          "attachment; filename=\"x___Set-Cookie: a=b_..____\"; "
+          "filename*=UTF-8''x%22%0D%0ASet-Cookie%3A%20a%3Db%2F..%2F%5C%C3%A4");
 }
 
 TEST_CASE("a form with one file is read in pieces of any size")
 {
     const std::string file = std::string("\r\n--B is no boundary\0\r\n-", 23) + "--";
-    const std::string text = "--BO\r\nContent-Disposition: form-data; name=\"sandbox_id\"\r\n\r\nsbx\r\n"
-                             "--BO\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: x/y\r\n\r\n" +
-                             file + "\r\n--BO--\r\n";
+    const std::string text =
+        "--BO\r\nContent-Disposition: form-data; name=\"sandbox_id\"\r\n\r\nsbx\r\n"
+        "--BO\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: x/y\r\n\r\n" +
+        file + "\r\n--BO--\r\n";
     for (std::size_t step : {std::size_t{1}, std::size_t{7}, text.size()}) {
         form_file form("BO");
         std::string got;
@@ -132,7 +140,8 @@ TEST_CASE("a form that is cut, or has a second file, is not complete")
     two.put(part + "\r\n" + part + "\r\n--BO--\r\n");
     CHECK(two.at() == form_file::state::bad);
     form_file empty("BO");
-    CHECK(empty.put("--BO\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\n\r\n--BO--\r\n").empty());
+    CHECK(
+        empty.put("--BO\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\n\r\n--BO--\r\n").empty());
     CHECK(empty.complete());
     CHECK(form_file::boundary_of("multipart/form-data; boundary=\"a b\"") == "a b");
     CHECK_FALSE(form_file::boundary_of("text/plain; boundary=x"));

@@ -1,0 +1,98 @@
+#include "test/tools/sandbox_support.hpp"
+
+#include <fstream>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+TEST_CASE("a kernel keeps variables, imports and functions, and gives the last expression's value")
+{
+    kernel_stage s;
+    auto result = s.keep("import math\nx = 41\ndef f(a):\n    return a + x\nprint('made')");
+    CHECK(text(result, "stdout") == "made\n");
+    CHECK_FALSE(result.contains("result"));
+    result = s.keep("f(1)");
+    CHECK(result.at("result") == 42);
+    CHECK(result.at("success") == true);
+    CHECK(s.keep("_ * math.floor(1.5)").at("result") == 42);
+    CHECK(text(s.keep("object()"), "result").find("<object object") == 0);
+    result = s.keep("1/0");
+    CHECK(result.at("exit_code") == 1);
+    CHECK(text(result, "stderr").find("ZeroDivisionError") != std::string::npos);
+    CHECK(text(result, "stderr").find("1/0") != std::string::npos);
+    CHECK(s.keep("import sys; sys.exit(3)").at("exit_code") == 3);
+    CHECK(s.keep("def broken(").at("exit_code") == 1);
+    CHECK(s.keep("open('a.txt', 'w').write('1'); x").at("result") == 41);
+    CHECK(strings(s.last.structured, "files") == std::vector<std::string>{"a.txt"});
+    CHECK(text(s.python_in(s.id, "print('x' in globals())"), "stdout") == "False\n");
+}
+
+TEST_CASE("code that takes too long is interrupted and the kernel's variables stay")
+{
+    kernel_stage s;
+    s.keep("x = 1");
+    const auto result = s.keep("print('before', flush=True)\nimport time\ntime.sleep(1000)", {{"timeout", 0.5}});
+    CHECK(text(result, "stdout") == "before\n");
+    CHECK(text(result, "cause") == "timeout");
+    CHECK(s.last.is_error);
+    CHECK(s.keep("x").at("result") == 1);
+}
+
+TEST_CASE("code that cannot be interrupted ends its kernel, and the next call says nothing of the old variables")
+{
+    kernel_stage s;
+    s.keep("x = 1");
+    const auto result =
+        s.keep("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", {{"timeout", 0.3}});
+    CHECK(text(result, "cause") == "timeout");
+    CHECK(text(result, "kernel").find("variables are lost") != std::string::npos);
+    CHECK(s.keep("'x' in globals()").at("result") == false);
+}
+
+TEST_CASE("a kernel that is killed by its limit says so and starts anew")
+{
+    settings chosen = all_programs();
+    chosen.kernel_memory_limit = 100 << 20;
+    kernel_stage s(chosen);
+    const auto result = s.keep("x = bytearray(400_000_000)\nprint(len(x))");
+    // The allocation is refused, or the process is ended: both are the limit's doing.
+    if (result.contains("kernel")) CHECK(text(result, "kernel").find("SANDBOX_KERNEL_MEMORY") != std::string::npos);
+    else CHECK(text(result, "stderr").find("MemoryError") != std::string::npos);
+    CHECK(s.keep("1 + 1").at("result") == 2);
+}
+
+TEST_CASE("runs of one kernel take turns, an interrupt ends the first, a restart forgets everything")
+{
+    kernel_stage s;
+    s.keep("x = 5");
+    const auto start = [&](std::string code) {
+        return text(s.keep(std::move(code), {{"run_in_background", true}}), "job_id");
+    };
+    const auto first = start("print('up')\nimport time\ntime.sleep(1000)");
+    CHECK(text(s.tool("job_poll", {{"job_id", first}, {"wait", 30}}), "output") == "up\n");
+    const auto second = start("x + 1");
+    CHECK(text(s.tool("job_poll", {{"job_id", second}, {"wait", 30}}), "output").find("Waiting") == 0);
+    CHECK(s.tool("interrupt_kernel", {{"sandbox_id", s.id}}).at("was_running") == true);
+    const auto ended = [&](const std::string& job) {
+        auto seen = s.tool("job_poll", {{"job_id", job}, {"wait", 30}, {"cursor", 1 << 20}});
+        while (text(seen, "state") == "running")
+            seen = s.tool("job_poll", {{"job_id", job}, {"wait", 30}, {"cursor", 1 << 20}});
+        return seen.at("result").as_object();
+    };
+    CHECK(ended(first).at("exit_code") == 130);
+    CHECK(ended(second).at("result") == 6);
+    CHECK(s.tool("restart_kernel", {{"sandbox_id", s.id}}).at("was_running") == true);
+    CHECK(s.tool("restart_kernel", {{"sandbox_id", s.id}}).at("was_running") == false);
+    CHECK(s.keep("'x' in globals()").at("result") == false);
+}
+
+TEST_CASE("a deleted sandbox takes its kernel along")
+{
+    kernel_stage s;
+    s.keep("x = 1");
+    const auto job =
+        text(s.keep("print('up')\nimport time\ntime.sleep(1000)", {{"run_in_background", true}}), "job_id");
+    s.tool("job_poll", {{"job_id", job}, {"wait", 30}});
+    CHECK(s.tool("delete_sandbox", {{"sandbox_id", s.id}}).at("success") == true);
+    CHECK(text(s.tool("job_poll", {{"job_id", job}, {"wait", 30}, {"cursor", 100}}), "state") == "failed");
+}
