@@ -12,14 +12,16 @@ using boost::system::error_code;
 
 namespace {
 
+constexpr std::size_t most_read_at_once = 64 * 1024;
 constexpr std::size_t watch_read_size = 8 * 1024;
 constexpr std::size_t most_kept_while_watching = 64 * 1024;
 constexpr std::size_t most_drained = 16 * 1024 * 1024;
 
 }  // namespace
 
-client_socket::client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout)
-    : socket_(std::move(socket)), timer_(socket_.get_executor()), write_timeout_(write_timeout)
+client_socket::client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout,
+                             std::shared_ptr<deadline_wheel> deadlines)
+    : deadline_wheel::entry(std::move(deadlines)), socket_(std::move(socket)), write_timeout_(write_timeout)
 {
     error_code ignored;
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -42,22 +44,11 @@ void client_socket::release_buffer()
 void client_socket::set_deadline(milliseconds limit)
 {
     timed_out_ = false;
-    timer_.expires_after(limit);
-    timer_.async_wait([weak = weak_from_this(), generation = ++deadline_](error_code ec) {
-        if (auto self = weak.lock(); self && !ec) self->expire(generation);
-    });
+    deadline_wheel::entry::set_deadline(limit);
 }
 
-void client_socket::clear_deadline()
+void client_socket::deadline_passed()
 {
-    ++deadline_;
-    timer_.cancel();
-}
-
-// The wait may already have been queued as expired when the deadline was moved: the generation tells.
-void client_socket::expire(unsigned generation)
-{
-    if (generation != deadline_) return;
     timed_out_ = true;
     abort();
 }
@@ -74,24 +65,29 @@ awaitable<bool> client_socket::wait_readable()
     co_return !error;
 }
 
-// Reads what is there without waiting. `end`: nothing will come any more.
+// Reads what is there without waiting. `end`: nothing will come any more. By way of a buffer that all connections share,
+// so that each holds no more than what has arrived for it.
 bool client_socket::take_available(std::size_t most, bool& end)
 {
+    static std::array<char, most_read_at_once> arrived;
     error_code error;
-    auto size = socket_.read_some(buffer_.prepare(most), error);
-    buffer_.commit(error ? 0 : size);
+    auto size = socket_.read_some(asio::buffer(arrived, most), error);
     end = error && error != asio::error::would_block;
-    return !error;
+    if (error) return false;
+    buffer_.commit(asio::buffer_copy(buffer_.prepare(size), asio::buffer(arrived, size)));
+    return true;
 }
 
 awaitable<bool> client_socket::read_some(std::size_t most)
 {
     bool end = false;
-    if (take_available(most, end)) co_return true;
-    if (end) co_return false;
-    auto [error, size] = co_await socket_.async_read_some(buffer_.prepare(most), as_tuple);
-    buffer_.commit(error ? 0 : size);
-    co_return !error;
+    while (!end && !timed_out_) {
+        if (take_available(most, end)) co_return true;
+        if (end) break;
+        auto readable = co_await wait_readable();
+        if (!readable) break;
+    }
+    co_return false;
 }
 
 awaitable<bool> client_socket::write(std::string_view first, std::string_view second)

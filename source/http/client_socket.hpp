@@ -1,9 +1,9 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/deadline_wheel.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
 #include <chrono>
@@ -16,11 +16,11 @@ namespace cmcp {
 
 /// A connected socket with its input buffer, one deadline for whatever it is doing, and a watch for the peer's leaving
 /// while nothing is read or written. One coroutine at a time uses it.
-class client_socket : public std::enable_shared_from_this<client_socket> {
+class client_socket : public std::enable_shared_from_this<client_socket>, private deadline_wheel::entry {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout);
+    client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout, std::shared_ptr<deadline_wheel> deadlines);
 
     asio::any_io_executor executor() { return socket_.get_executor(); }
     const std::string& address() const { return address_; }
@@ -30,13 +30,13 @@ public:
 
     /// Whatever is pending ends with operation_aborted after `limit`; timed_out() tells then.
     void set_deadline(milliseconds limit);
-    void clear_deadline();
+    using deadline_wheel::entry::clear_deadline;
     bool timed_out() const { return timed_out_; }
     void abort();                               ///< ends what is pending now
 
     awaitable<bool> wait_readable();            ///< false: deadline, abort or error
     /// Appends at most `most` bytes to buffer(). False: end of input, deadline or error.
-    awaitable<bool> read_some(std::size_t most = 8 * 1024);
+    awaitable<bool> read_some(std::size_t most = 64 * 1024);
 
     /// Writes all; the write timeout counts from the last byte that the peer took. False: the peer is gone or too slow.
     awaitable<bool> write(std::string_view first, std::string_view second = std::string_view());
@@ -54,16 +54,14 @@ private:
     void await_input();
     void look_at_input();
     void lost();
-    void expire(unsigned generation);
+    void deadline_passed() override;
     bool take_available(std::size_t most, bool& end);
 
     asio::ip::tcp::socket socket_;
-    asio::steady_timer timer_;
     boost::beast::flat_buffer buffer_;
     std::function<void()> on_gone_;
     std::string address_;
     milliseconds write_timeout_;
-    unsigned deadline_ = 0;
     unsigned watch_ = 0;
     bool watching_ = false;
     bool timed_out_ = false;

@@ -57,7 +57,7 @@ void connection_context::close_idle()
 
 awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
 {
-    auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout);
+    auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout, context->deadlines);
     auto admit = [&shared = *context](http_request& asked) {
         auto refused = shared.guard.check(asked);
         // What is not there is not there for anybody: no token would help.

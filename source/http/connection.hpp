@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/deadline_wheel.hpp"
 #include "config/settings.hpp"
 #include "http/request_guard.hpp"
 #include "http/router.hpp"
@@ -20,6 +21,7 @@ struct connection_context {
     const settings& chosen;
     const request_guard& guard;
     const router& routes;
+    std::shared_ptr<deadline_wheel> deadlines;
     bool stopping = false;
     std::uint64_t next_request = 1;
     std::set<request_reader*> readers = {};  ///< of connections that read a request or wait for one

@@ -57,7 +57,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           sessions(io.get_executor(), chosen), housekeeping(io.get_executor()), requests(io.get_executor()),
           connections(io.get_executor()), streamable(core, chosen, sessions, requests),
           sse(core, chosen, sessions, requests), rest(core, chosen),
-          context{chosen, guard, routes}
+          context{chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor())}
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);

@@ -1,44 +1,76 @@
 #include "http/raw_header.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace cmcp {
 
 namespace {
 
-// RFC 9110 section 5.6.2
-bool is_token(char c)
+// What each byte may be in a header.
+struct byte_kinds {
+    std::array<bool, 256> token{};          // RFC 9110 section 5.6.2
+    std::array<bool, 256> forbidden{};      // control characters, CR too: where it may stand is looked at by line
+};
+
+constexpr byte_kinds make_kinds()
 {
-    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-    return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    byte_kinds made;
+    for (unsigned c = '0'; c <= '9'; ++c) made.token[c] = true;
+    for (unsigned c = 'a'; c <= 'z'; ++c) made.token[c] = made.token[c - 'a' + 'A'] = true;
+    for (char c : std::string_view("!#$%&'*+-.^_`|~")) made.token[static_cast<unsigned char>(c)] = true;
+    for (unsigned c = 0; c < 0x20; ++c) made.forbidden[c] = c != '\t';
+    made.forbidden[0x7f] = true;
+    return made;
 }
 
-bool is_control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; }
+constexpr byte_kinds kinds = make_kinds();
+
+bool is_token(char c) { return kinds.token[static_cast<unsigned char>(c)]; }
+
+bool is_forbidden(char c) { return kinds.forbidden[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
 raw_header::verdict raw_header::look(std::string_view bytes)
 {
-    for (; looked_ < bytes.size(); ++looked_) {
-        char c = bytes[looked_];
-        if (looked_ - begin_ >= max_bytes_)
-            return lines_ == 0 ? refuse(414, "The request target is too long; shorten it.")
-                               : refuse(431, "The header is larger than HTTP_MAX_HEADER_BYTES allows.");
-        if (c == '\n') {
-            if (looked_ == line_start_ || bytes[looked_ - 1] != '\r')
-                return refuse(400, "Lines of the header must end with CRLF.");
-            auto text = bytes.substr(line_start_, looked_ - 1 - line_start_);
-            line_start_ = looked_ + 1;
-            auto result = line(text);
-            if (result == verdict::complete) size_ = ++looked_;
-            if (result != verdict::incomplete) return result;
-        } else if (looked_ > line_start_ && bytes[looked_ - 1] == '\r') {
-            return refuse(400, "A CR in the header must be followed by LF.");
-        } else if (is_control(c) && c != '\r') {
-            return refuse(400, "The header holds a control character; this port speaks plain HTTP/1.1.");
-        }
+    while (looked_ < bytes.size()) {
+        auto end = bytes.find('\n', looked_);
+        auto stop = std::min(end, bytes.size());
+        if (stop - begin_ >= max_bytes_ && lines_ == 0) return refuse(414, "The request target is too long; shorten it.");
+        if (stop - begin_ >= max_bytes_) return refuse(431, "The header is larger than HTTP_MAX_HEADER_BYTES allows.");
+        auto result = piece(bytes.substr(looked_, stop - looked_), end != std::string_view::npos);
+        if (result != verdict::incomplete) return result;
+        looked_ = stop;
+        if (end == std::string_view::npos) break;
+        result = end_of_line(bytes, end);
+        looked_ = end + 1;
+        if (result == verdict::complete) size_ = looked_;
+        if (result != verdict::incomplete) return result;
     }
     return verdict::incomplete;
+}
+
+// Of one line, without its LF. A CR may only stand right before the LF, which may not have come yet.
+raw_header::verdict raw_header::piece(std::string_view text, bool line_ends)
+{
+    if (text.empty()) return verdict::incomplete;
+    if (after_cr_) return refuse(400, "A CR in the header must be followed by LF.");
+    auto bad = std::find_if(text.begin(), text.end(), is_forbidden);
+    if (bad == text.end()) return verdict::incomplete;
+    if (*bad != '\r') return refuse(400, "The header holds a control character; this port speaks plain HTTP/1.1.");
+    if (bad + 1 != text.end()) return refuse(400, "A CR in the header must be followed by LF.");
+    after_cr_ = !line_ends;
+    return verdict::incomplete;
+}
+
+raw_header::verdict raw_header::end_of_line(std::string_view bytes, std::size_t end)
+{
+    after_cr_ = false;
+    if (end == line_start_ || bytes[end - 1] != '\r') return refuse(400, "Lines of the header must end with CRLF.");
+    auto text = bytes.substr(line_start_, end - 1 - line_start_);
+    line_start_ = end + 1;
+    return line(text);
 }
 
 raw_header::verdict raw_header::line(std::string_view text)

@@ -26,6 +26,8 @@ public:
     std::string_view sentence() const { return sentence_; }
 
 private:
+    verdict piece(std::string_view text, bool line_ends);
+    verdict end_of_line(std::string_view bytes, std::size_t end);
     verdict line(std::string_view text);
     verdict request_line(std::string_view text);
     verdict field_line(std::string_view text);
@@ -38,6 +40,7 @@ private:
     std::size_t looked_ = 0;
     std::size_t lines_ = 0;
     std::size_t size_ = 0;
+    bool after_cr_ = false;
     int status_ = 400;
     std::string_view sentence_;
 };

@@ -1,41 +1,19 @@
 #include "http/request_parser.hpp"
 
-#include "http/growing_body.hpp"
-
+#include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
 
 #include <utility>
 
 namespace cmcp {
 
 namespace http = boost::beast::http;
+using boost::beast::string_view;
 using boost::system::error_code;
-
-struct request_parser::implementation {
-    http::request_parser<growing_body> beast;
-};
 
 namespace {
 
-template <class Text>
-std::string to_text(const Text& text)
-{
-    return std::string(text.data(), text.size());
-}
-
-template <class Header>
-void take_header(const Header& header, http_request& into)
-{
-    auto target = to_text(header.target());
-    auto mark = target.find('?');
-    into.method = to_text(header.method_string());
-    into.path = target.substr(0, mark);
-    into.query = mark == std::string::npos ? std::string() : target.substr(mark + 1);
-    into.version = static_cast<int>(header.version());
-    for (const auto& field : header)
-        into.fields.emplace_back(lower_case(to_text(field.name_string())), to_text(field.value()));
-}
+std::string to_text(string_view text) { return std::string(text.data(), text.size()); }
 
 bool over_limit(error_code error)
 {
@@ -44,10 +22,53 @@ bool over_limit(error_code error)
 
 }  // namespace
 
+// Puts what Beast finds where it is wanted, without a container of fields in between. The body takes memory for what
+// has arrived, not for what Content-Length claims.
+struct request_parser::implementation final : http::basic_parser<true> {
+    http_request* into = nullptr;       // until the header is done
+    std::string body;
+
+    void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override
+    {
+        auto mark = target.find('?');
+        into->method = to_text(method);
+        into->path = to_text(target.substr(0, mark));
+        into->query = mark == string_view::npos ? std::string() : to_text(target.substr(mark + 1));
+        into->version = version;
+    }
+
+    void on_field_impl(http::field, string_view name, string_view value, error_code&) override
+    {
+        // Trailers are read over: nothing here has a use for them, and they must not pass for header fields.
+        if (into != nullptr) into->fields.emplace_back(lower_case({name.data(), name.size()}), to_text(value));
+    }
+
+    // Pure in the base from Boost 1.84 on.
+    void on_trailer_field_impl(http::field, string_view, string_view, error_code&) {}
+
+    void on_header_impl(error_code&) override { into = nullptr; }
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+
+    std::size_t on_body_impl(string_view piece, error_code&) override
+    {
+        body.append(piece.data(), piece.size());
+        return piece.size();
+    }
+
+    std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& error) override
+    {
+        return on_body_impl(piece, error);
+    }
+
+    void on_response_impl(int, string_view, int, error_code&) override {}
+    void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+    void on_finish_impl(error_code&) override {}
+};
+
 request_parser::request_parser(std::size_t max_header) : self_(std::make_unique<implementation>())
 {
-    self_->beast.header_limit(static_cast<std::uint32_t>(max_header + 16));
-    self_->beast.body_limit(boost::none);
+    self_->header_limit(static_cast<std::uint32_t>(max_header + 16));
+    self_->body_limit(boost::none);
 }
 
 request_parser::request_parser(request_parser&&) noexcept = default;
@@ -56,38 +77,39 @@ request_parser::~request_parser() = default;
 
 request_parser::state request_parser::put_header(std::string_view header, http_request& into)
 {
-    auto& beast = self_->beast;
+    self_->into = &into;
+    into.fields.reserve(16);
     error_code error;
-    beast.put(boost::asio::buffer(header), error);
-    why_ = error.message();
+    self_->put(boost::asio::buffer(header), error);
+    self_->into = nullptr;
+    if (error) why_ = error.message();
     if (over_limit(error)) return state::too_large;
-    if ((error && error != http::error::need_more) || !beast.is_header_done()) return state::bad;
-    take_header(beast.get().base(), into);
-    into.keep_alive = beast.keep_alive();
-    beast.eager(true);
-    return beast.is_done() ? state::done : state::more;
+    if ((error && error != http::error::need_more) || !self_->is_header_done()) return state::bad;
+    into.keep_alive = self_->keep_alive();
+    self_->eager(true);
+    return self_->is_done() ? state::done : state::more;
 }
 
 bool request_parser::limit_body(std::size_t max_body)
 {
-    self_->beast.body_limit(max_body);
+    self_->body_limit(max_body);
     return announced() <= max_body;
 }
 
 request_parser::state request_parser::put_body(std::string_view bytes, std::size_t& used)
 {
     error_code error;
-    used = self_->beast.put(boost::asio::buffer(bytes), error);
-    why_ = error.message();
+    used = self_->put(boost::asio::buffer(bytes), error);
+    if (error) why_ = error.message();
     if (over_limit(error)) return state::too_large;
     if (error && error != http::error::need_more) return state::bad;
-    return self_->beast.is_done() ? state::done : state::more;
+    return self_->is_done() ? state::done : state::more;
 }
 
-std::uint64_t request_parser::announced() const { return self_->beast.content_length().value_or(0); }
+std::uint64_t request_parser::announced() const { return self_->content_length().value_or(0); }
 
-std::size_t request_parser::body_size() const { return self_->beast.get().body().size(); }
+std::size_t request_parser::body_size() const { return self_->body.size(); }
 
-std::string request_parser::take_body() { return std::exchange(self_->beast.get().body(), {}); }
+std::string request_parser::take_body() { return std::exchange(self_->body, {}); }
 
 }  // namespace cmcp

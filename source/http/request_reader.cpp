@@ -14,8 +14,6 @@ namespace {
 // A refused request's body is read over when it is this small, so that the connection stays of use.
 constexpr std::uint64_t most_read_over = 64 * 1024;
 
-constexpr std::size_t body_read_size = 64 * 1024;
-
 }  // namespace
 
 request_reader::request_reader(client_socket& peer, const settings& limits, admission admit, streaming streams)
@@ -120,7 +118,7 @@ awaitable<request_reader::outcome> request_reader::read_body(request_parser& par
         if (peer_.buffer().size() > most_read_over) co_return refuse(refusal, 400, "A chunk header is too long.");
         if (!waiting) peer_.set_deadline(limits_.body_timeout);
         waiting = true;
-        auto more = co_await peer_.read_some(body_read_size);
+        auto more = co_await peer_.read_some();
         if (more) continue;
         if (peer_.timed_out()) co_return refuse(refusal, 408, "The body took longer than HTTP_BODY_TIMEOUT.");
         co_return refuse(refusal, 400, "The body ended before its announced length.");

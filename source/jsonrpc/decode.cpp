@@ -2,6 +2,7 @@
 #include "jsonrpc/message.hpp"
 #include "jsonrpc/sanitize.hpp"
 
+#include <array>
 #include <cmath>
 
 namespace cmcp::jsonrpc {
@@ -36,7 +37,8 @@ json::value parse(std::string_view text, const decode_limits& limits)
 {
     json::parse_options options;
     options.max_depth = limits.depth;
-    json::parser parser(json::storage_ptr(), options);
+    std::array<unsigned char, 4096> scratch;    // of the parser's own; what is parsed does not stay in it
+    json::parser parser(json::storage_ptr(), options, scratch.data(), scratch.size());
     json::error_code failure;
     const std::size_t read = parser.write(text, failure);
     if (failure) throw decode_error(rpc_code::parse_error, parse_failure(failure, text, read, limits), nullptr);

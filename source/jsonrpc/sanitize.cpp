@@ -9,7 +9,7 @@ namespace {
 bool in_range(unsigned char byte, unsigned char low, unsigned char high) { return byte >= low && byte <= high; }
 
 // Length of the well-formed sequence at the start of `rest` (Unicode 15, table 3-7), 0 when there is none.
-std::size_t sequence_length(const unsigned char* rest, std::size_t left)
+std::size_t length_at(const unsigned char* rest, std::size_t left)
 {
     const unsigned char lead = rest[0];
     if (lead < 0x80) return 1;
@@ -43,7 +43,7 @@ std::size_t valid_prefix(std::string_view text)
                 continue;
             }
         }
-        const auto length = sequence_length(bytes + at, text.size() - at);
+        const auto length = length_at(bytes + at, text.size() - at);
         if (length == 0) return at;
         at += length;
     }
@@ -51,6 +51,11 @@ std::size_t valid_prefix(std::string_view text)
 }
 
 }  // namespace
+
+std::size_t sequence_length(std::string_view text)
+{
+    return length_at(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
 
 bool is_utf8(std::string_view text) { return valid_prefix(text) == text.size(); }
 

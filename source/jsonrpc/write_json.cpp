@@ -2,9 +2,12 @@
 
 #include "jsonrpc/sanitize.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 namespace cmcp::jsonrpc {
 
@@ -20,7 +23,31 @@ void write_number(std::string& out, Number number)
     out.append(text.data(), end);
 }
 
-bool needs_escape(unsigned char byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
+constexpr std::uint64_t every_byte(std::uint64_t byte) { return byte * 0x0101010101010101u; }
+
+// The high bit of each byte that is zero. Above the lowest one found, bytes may be marked in error.
+constexpr std::uint64_t zero_bytes(std::uint64_t block) { return (block - every_byte(0x01)) & ~block & every_byte(0x80); }
+
+bool plain(unsigned char byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
+
+bool all_plain(std::uint64_t block)
+{
+    const auto controls = (block - every_byte(0x20)) & ~block;
+    const auto not_plain = controls | block | zero_bytes(block ^ every_byte('"')) | zero_bytes(block ^ every_byte('\\'));
+    return (not_plain & every_byte(0x80)) == 0;
+}
+
+// How many bytes can be copied as they are: eight at a time, because most text holds nothing to escape.
+std::size_t plain_prefix(std::string_view text)
+{
+    std::size_t at = 0;
+    for (std::uint64_t block = 0; at + sizeof block <= text.size(); at += sizeof block) {
+        std::memcpy(&block, text.data() + at, sizeof block);
+        if (!all_plain(block)) break;
+    }
+    while (at < text.size() && plain(static_cast<unsigned char>(text[at]))) ++at;
+    return at;
+}
 
 void write_escaped(std::string& out, unsigned char byte)
 {
@@ -35,26 +62,23 @@ void write_escaped(std::string& out, unsigned char byte)
     }
 }
 
-void write_well_formed(std::string& out, std::string_view text)
-{
-    out.reserve(out.size() + text.size() + 2);
-    out += '"';
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if (!needs_escape(byte)) continue;
-        out.append(text, done, i - done);
-        write_escaped(out, byte);
-        done = i + 1;
-    }
-    out.append(text, done);
-    out += '"';
-}
-
+// One pass: what is not well-formed UTF-8 becomes U+FFFD byte by byte, as to_utf8() does.
 void write_text(std::string& out, std::string_view text)
 {
-    if (is_utf8(text)) return write_well_formed(out, text);
-    write_well_formed(out, to_utf8(text));
+    out += '"';
+    for (;;) {
+        const auto size = plain_prefix(text);
+        out.append(text.substr(0, size));
+        text.remove_prefix(size);
+        if (text.empty()) break;
+        const auto byte = static_cast<unsigned char>(text.front());
+        const auto length = sequence_length(text);
+        if (byte < 0x80) write_escaped(out, byte);
+        else if (length == 0) out.append("\xEF\xBF\xBD");
+        else out.append(text.substr(0, length));
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    out += '"';
 }
 
 void write_array(std::string& out, const json::array& array)

@@ -11,14 +11,17 @@ constexpr auto never = asio::steady_timer::time_point::max();
 }  // namespace
 
 event_stream::event_stream(asio::any_io_executor executor, options chosen)
-    : chosen_(std::move(chosen)), wake_(executor, never), room_(executor, never)
+    : chosen_(std::move(chosen)), wake_(executor, never)
 {
 }
 
 awaitable<bool> event_stream::send(outgoing message)
 {
     // room_ never expires and is never set anew: setting it would wake the other senders for nothing.
-    while (!ended_ && attached_ && queued_bytes_ >= chosen_.max_queued) co_await room_.async_wait(as_tuple);
+    while (!ended_ && attached_ && queued_bytes_ >= chosen_.max_queued) {
+        if (!room_) room_ = std::make_unique<asio::steady_timer>(wake_.get_executor(), never);
+        co_await room_->async_wait(as_tuple);
+    }
     if (ended_ || (!attached_ && !chosen_.log)) co_return false;
     put(std::move(message));
     co_return true;
@@ -36,11 +39,16 @@ void event_stream::put(outgoing message)
     wake_.cancel();
 }
 
+void event_stream::tell_senders()
+{
+    if (room_) room_->cancel();
+}
+
 void event_stream::close_stream_for_polling()
 {
     if (!chosen_.pollable || !attached_ || ended_) return;
     poll_ = true;
-    room_.cancel();
+    tell_senders();
     wake_.cancel();
 }
 
@@ -52,7 +60,7 @@ void event_stream::request_ended()
 void event_stream::close()
 {
     ended_ = true;
-    room_.cancel();
+    tell_senders();
     wake_.cancel();
 }
 
@@ -74,7 +82,7 @@ event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
         queued_bytes_ += event.data->size();
         queue_.push_back(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
     }
-    room_.cancel();
+    tell_senders();
     return consumer_;
 }
 
@@ -84,7 +92,7 @@ void event_stream::detach(consumer who)
     attached_ = false;
     queue_.clear();
     queued_bytes_ = 0;
-    room_.cancel();
+    tell_senders();
 }
 
 bool event_stream::ended(consumer who) const
@@ -96,7 +104,7 @@ std::vector<event_stream::item> event_stream::take()
 {
     if (!queue_.empty()) taken_ = queue_.back().sequence;
     queued_bytes_ = 0;
-    room_.cancel();
+    tell_senders();
     return std::exchange(queue_, {});
 }
 

@@ -66,11 +66,12 @@ public:
 
 private:
     void put(outgoing message);
+    void tell_senders();
     bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
 
     options chosen_;
     asio::steady_timer wake_;
-    asio::steady_timer room_;
+    std::unique_ptr<asio::steady_timer> room_;      // made when the first sender has to wait
     std::vector<item> queue_;
     std::size_t queued_bytes_ = 0;
     std::size_t running_ = 0;
