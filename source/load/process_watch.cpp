@@ -5,23 +5,21 @@
 #include <sstream>
 #include <string>
 
-#include <unistd.h>
-
 namespace cmcp::load {
 
 namespace {
 
+// Of all its threads, in nanoseconds (Documentation/scheduler/sched-stats.rst): /proc/PID/stat counts ticks of 10 ms.
 double cpu_seconds(const std::filesystem::path& process)
 {
-    std::ifstream file(process / "stat");
-    std::string text((std::istreambuf_iterator<char>(file)), {});
-    // The command in parentheses may hold blanks; utime and stime are the 12th and 13th words after it.
-    std::istringstream words(text.substr(text.rfind(')') + 1));
-    std::string word;
-    for (int i = 0; i < 11; ++i) words >> word;
-    double user = 0, system = 0;
-    words >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    double sum = 0;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(process / "task", error), end; !error && each != end; each.increment(error)) {
+        std::ifstream file(each->path() / "schedstat");
+        double nanoseconds = 0;
+        if (file >> nanoseconds) sum += nanoseconds / 1e9;
+    }
+    return sum;
 }
 
 void read_memory(const std::filesystem::path& process, process_figures& into)

@@ -5,9 +5,9 @@
 
 namespace cmcp::load {
 
-/// What a process has used (proc(5): /proc/PID/stat, smaps_rollup, fd).
+/// What a process has used (proc(5): /proc/PID/task/*/schedstat, smaps_rollup, fd).
 struct process_figures {
-    double cpu_seconds = 0;             ///< user and system
+    double cpu_seconds = 0;             ///< user and system, of the threads that live
     std::uint64_t anonymous = 0;        ///< bytes of its own memory, without files and shared pages
     std::uint64_t resident = 0;         ///< bytes
     std::uint64_t descriptors = 0;

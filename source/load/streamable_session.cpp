@@ -92,6 +92,8 @@ void streamable_session::answer_body(http_channel&, std::string_view piece)
 
 void streamable_session::received(std::string_view text)
 {
+    // An event that only tells its id, so that the client could come back (2025-11-25).
+    if (text.empty()) return;
     if (step_ == step::holding && opening()) return became_ready();
     if (ready()) return message(text);
     auto seen = skim_message(text);
