@@ -81,7 +81,8 @@ awaitable<tool_result> system_env_var::call(tool_context&, json::object argument
     json::object shown;
     json::value wanted;
     if (asked == nullptr) {
-        for (const auto& [name, value] : variables_) shown[name] = value;
+        shown.reserve(variables_.size());
+        for (const auto& [name, value] : variables_) shown.emplace(name, value);
     } else {
         const auto found = variables_.find(std::string(asked->as_string()));
         if (found == variables_.end()) co_return not_there(std::string(asked->as_string()));

@@ -9,9 +9,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <cstdint>
+#include <memory>
 #include <set>
-#include <unordered_map>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,28 +37,40 @@ void report(const std::string& name, const std::exception_ptr& failure)
 }  // namespace
 
 struct task_group::state {
-    using signal = std::shared_ptr<asio::cancellation_signal>;
+    // Held by the child's completion handler, which is copied about: so it is a single pointer there.
+    struct child : std::enable_shared_from_this<child> {
+        child(std::shared_ptr<state> group, std::string called) : in(std::move(group)), name(std::move(called))
+        {
+            in->children.insert(this);
+        }
+        child(const child&) = delete;
+        child& operator=(const child&) = delete;
+        ~child() { in->ended(this); }
+
+        std::shared_ptr<state> in;
+        std::string name;
+        asio::cancellation_signal signal;
+    };
 
     explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
 
     asio::any_io_executor executor;
-    std::unordered_map<std::uint64_t, signal> children;
+    std::unordered_set<child*> children;
     std::set<asio::steady_timer*> waiting;
-    std::uint64_t next = 0;
 
-    void ended(std::uint64_t id)
+    void ended(child* one)
     {
-        children.erase(id);
-        if (!children.empty()) return;
+        if (children.erase(one) == 0 || !children.empty()) return;
         for (auto* timer : waiting) timer->cancel();
     }
 
-    // A copy: a child that ends while it is being told removes itself from the map.
+    // A copy: a child that ends while it is being told removes itself from the set.
     void cancel_all()
     {
-        std::vector<signal> told;
-        for (const auto& child : children) told.push_back(child.second);
-        for (const auto& each : told) each->emit(asio::cancellation_type::terminal);
+        std::vector<std::shared_ptr<child>> told;
+        for (auto* each : children)
+            if (auto held = each->weak_from_this().lock()) told.push_back(std::move(held));
+        for (const auto& each : told) each->signal.emit(asio::cancellation_type::terminal);
     }
 };
 
@@ -67,14 +80,13 @@ task_group::~task_group() { state_->cancel_all(); }
 
 void task_group::spawn(std::string name, awaitable<> child)
 {
-    auto id = state_->next++;
-    auto signal = std::make_shared<asio::cancellation_signal>();
-    state_->children.emplace(id, signal);
-    auto done = [kept = state_, signal, id, called = std::move(name)](std::exception_ptr failure) {
-        if (failure) report(called, failure);
-        kept->ended(id);
+    auto record = std::make_shared<state::child>(state_, std::move(name));
+    auto slot = record->signal.slot();
+    auto done = [record = std::move(record)](std::exception_ptr failure) {
+        if (failure) report(record->name, failure);
+        record->in->ended(record.get());
     };
-    asio::co_spawn(state_->executor, std::move(child), asio::bind_cancellation_slot(signal->slot(), std::move(done)));
+    asio::co_spawn(state_->executor, std::move(child), asio::bind_cancellation_slot(slot, std::move(done)));
 }
 
 void task_group::cancel_all() { state_->cancel_all(); }

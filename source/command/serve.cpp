@@ -6,6 +6,10 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
+
+#include <sys/resource.h>
+
 namespace cmcp::command {
 
 namespace {
@@ -28,6 +32,21 @@ void log_address(const asio::ip::tcp::endpoint& bound, const settings& chosen)
     if (!bound.address().is_loopback() && chosen.auth_tokens.empty()) {
         log::warning("open_to_the_network", {{"advice", "anyone who reaches this address can run code: set MCP_AUTH_TOKENS"}});
     }
+}
+
+// As many descriptors as connections are allowed, as far as the system lets us. After the launcher has started: what it
+// starts keeps the limits that it was given.
+void raise_descriptor_limit(std::size_t connections)
+{
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t wanted = connections + 1024;
+    if (limit.rlim_cur >= wanted) return;
+    const rlimit more{wanted, std::max(limit.rlim_max, wanted)};
+    if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
+        log::info("descriptors", {{"allowed", limit.rlim_cur}, {"advice", "MCP_MAX_CONNECTIONS is more than `ulimit -Hn` allows"}});
 }
 
 awaitable<> until_stopped(stop_signals& signals)
@@ -64,6 +83,7 @@ int serve(const loaded_settings& loaded)
     start_log(loaded);
     prepare_sandbox_root(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
+    raise_descriptor_limit(loaded.values.max_connections);
     confine_this_process(started, loaded.values);
     ignore_signals();
     asio::io_context io(1);

@@ -61,6 +61,9 @@ std::vector<setting> limit_rows()
         row("MCP_SESSION_TIMEOUT", seconds(&s::session_timeout, 1s, 365 * day), "an idle session ends after so many seconds"),
         row("MCP_EVENT_LOG_KB", number(&s::event_log_bytes, 1, 1024 * 1024, 1024), "messages kept for Last-Event-ID, KiB a session"),
         row("MCP_DRAIN_TIMEOUT", seconds(&s::drain_timeout, 0ms, day), "running calls get so many seconds when the server stops"),
+        row("MCP_MEMORY_LIMIT_MB", number(&s::memory_limit_bytes, 16, 1024 * 1024, mib), "memory of messages that wait for clients or are kept for them, and of request bodies, MiB"),
+        row("MCP_SHED_DELAY", seconds(&s::shed_delay, 10ms, day), "calls are refused while requests wait longer than so many seconds to be looked at"),
+        row("MCP_METRICS", flag(&s::metrics), "serve figures for Prometheus at /metrics"),
         row("JSON_MAX_DEPTH", number(&s::json_depth, 8, 1024), "nesting of a JSON message"),
         row("JSON_MAX_BATCH", number(&s::json_batch, 1, 10'000), "messages in one JSON-RPC batch (revision 2025-03-26)"),
     };

@@ -44,6 +44,9 @@ struct settings {
     std::chrono::milliseconds task_after{10'000};           // MCP_TASK_AFTER (s): a longer call becomes a task; 0: never by itself
     std::chrono::milliseconds session_timeout{24 * 3'600'000};  // MCP_SESSION_TIMEOUT (s), idle
     std::size_t event_log_bytes = 1024 * 1024;              // MCP_EVENT_LOG_KB (KiB) per session, for Last-Event-ID
+    std::size_t memory_limit_bytes = 512 * 1024 * 1024;     // MCP_MEMORY_LIMIT_MB (MiB) of messages that wait or are kept, and of bodies
+    std::chrono::milliseconds shed_delay{500};              // MCP_SHED_DELAY (s): calls are refused while requests wait longer than this
+    bool metrics = true;                                    // MCP_METRICS: serve /metrics
     std::size_t json_depth = 64;                            // JSON_MAX_DEPTH
     std::size_t json_batch = 64;                            // JSON_MAX_BATCH
     std::chrono::milliseconds drain_timeout{10'000};        // MCP_DRAIN_TIMEOUT (s)

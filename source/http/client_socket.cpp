@@ -90,10 +90,10 @@ awaitable<bool> client_socket::read_some(std::size_t most)
     co_return false;
 }
 
-awaitable<bool> client_socket::write(std::string_view first, std::string_view second)
+awaitable<bool> client_socket::write(std::string_view first, std::string_view second, std::string_view third)
 {
-    while (!first.empty() || !second.empty()) {
-        std::array<asio::const_buffer, 2> parts{asio::buffer(first), asio::buffer(second)};
+    std::array<asio::const_buffer, 3> parts{asio::buffer(first), asio::buffer(second), asio::buffer(third)};
+    while (asio::buffer_size(parts) != 0) {
         error_code error;
         auto written = socket_.write_some(parts, error);
         if (error == asio::error::would_block) {
@@ -107,9 +107,11 @@ awaitable<bool> client_socket::write(std::string_view first, std::string_view se
             gone_ = true;
             co_return false;
         }
-        auto of_first = std::min(written, first.size());
-        first.remove_prefix(of_first);
-        second.remove_prefix(written - of_first);
+        for (auto& part : parts) {
+            auto taken = std::min(written, part.size());
+            part += taken;
+            written -= taken;
+        }
     }
     co_return true;
 }

@@ -39,7 +39,7 @@ public:
     awaitable<bool> read_some(std::size_t most = 64 * 1024);
 
     /// Writes all; the write timeout counts from the last byte that the peer took. False: the peer is gone or too slow.
-    awaitable<bool> write(std::string_view first, std::string_view second = std::string_view());
+    awaitable<bool> write(std::string_view first, std::string_view second = {}, std::string_view third = {});
 
     /// Calls `on_gone` once when the peer closes its side; what it sends meanwhile is kept, up to a bound.
     void watch(std::function<void()> on_gone);

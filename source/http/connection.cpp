@@ -3,6 +3,8 @@
 #include "http/body_stream.hpp"
 #include "http/request_reader.hpp"
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
+#include "metrics/trace_context.hpp"
 
 #include <chrono>
 
@@ -29,16 +31,31 @@ private:
     request_reader* reader_;
 };
 
+void count(const router& routes, const http_request& asked, const exchange& answered,
+           std::chrono::steady_clock::time_point began)
+{
+    static auto& requests = metrics::all().counters("cmcp_http_requests_total", "HTTP requests by path and status; 0: the "
+                                                    "peer was gone.", {"path", "status"});
+    static auto& seconds = metrics::all().histograms("cmcp_http_request_seconds",
+                                                     "Time from a whole request to its whole answer, streams left out.", {"path"});
+    auto path = routes.known_path(asked.path);
+    requests.at({path, std::to_string(answered.status())}).add();
+    if (answered.streamed()) return;
+    seconds.at({path}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+}
+
 void log_access(const http_request& asked, int status, std::uint64_t number,
                 std::chrono::steady_clock::time_point began)
 {
     if (!log::enabled(log::level::debug)) return;
     auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    auto trace = metrics::trace_id(asked.header("traceparent").value_or(""));
     log::debug("http_request", {{"method", asked.method},
                                 {"path", asked.path},
                                 {"status", status},
                                 {"ms", took.count()},
-                                {"http_request", number}});
+                                {"http_request", number},
+                                {"trace", trace.value_or("")}});
 }
 
 exchange::fields shared_fields(const request_guard& guard, const http_request& asked)
@@ -66,7 +83,7 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
         return nothing ? nothing : refused;
     };
     auto streams = [&shared = *context](const http_request& asked) { return shared.routes.streams(asked); };
-    request_reader reader(*peer, context->chosen, admit, streams);
+    request_reader reader(*peer, context->chosen, *context->budget, admit, streams);
     for (bool go_on = true; go_on;) {
         http_request asked;
         http_reply refusal;
@@ -87,6 +104,7 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
         // What is left of a body would be taken for the next request.
         if (asked.stream && !asked.stream->complete()) x.close_after();
         peer->unwatch();
+        count(context->routes, asked, x, began);
         log_access(asked, x.status(), number, began);
         go_on = x.can_go_on() && !context->stopping;
     }

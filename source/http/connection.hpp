@@ -5,6 +5,7 @@
 #include "config/settings.hpp"
 #include "http/request_guard.hpp"
 #include "http/router.hpp"
+#include "transport/memory_budget.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -22,6 +23,7 @@ struct connection_context {
     const request_guard& guard;
     const router& routes;
     std::shared_ptr<deadline_wheel> deadlines;
+    std::shared_ptr<memory_budget> budget;      ///< bodies count against it
     bool stopping = false;
     std::uint64_t next_request = 1;
     std::set<request_reader*> readers = {};  ///< of connections that read a request or wait for one

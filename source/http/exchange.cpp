@@ -18,7 +18,7 @@ awaitable<bool> exchange::reply(http_reply answer)
     answer.fields.insert(answer.fields.end(), shared_.begin(), shared_.end());
     // RFC 9110 section 8.6: no Content-Length with 204.
     auto length = answer.status == 204 ? std::string() : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
-    auto type = answer.body.empty() ? std::string_view() : std::string_view(answer.content_type);
+    auto type = answer.body.empty() ? std::string_view() : answer.type();
     auto head = reply_head(answer.status, answer.fields, type, length, !close_);
     auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
     auto sent = co_await peer_.write(head, body);
@@ -28,20 +28,22 @@ awaitable<bool> exchange::reply(http_reply answer)
 awaitable<bool> exchange::begin_stream(std::string_view content_type, fields extra, std::string first)
 {
     status_ = 200;
-    streaming_ = true;
+    streaming_ = streamed_ = true;
     close_ = close_ || !chunked();
     extra.insert(extra.end(), shared_.begin(), shared_.end());
+    shared_.clear();
+    shared_.shrink_to_fit();
     auto framing = chunked() ? std::string_view("Transfer-Encoding: chunked\r\n") : std::string_view();
     auto head = reply_head(200, extra, content_type, framing, !close_);
-    auto chunk = framed(first);
-    auto sent = co_await peer_.write(head, chunk);
+    head += chunk_head(first);
+    auto sent = co_await peer_.write(head, first, chunk_end(first));
     co_return sent;
 }
 
 awaitable<bool> exchange::write_chunk(std::string_view data)
 {
-    auto chunk = framed(data);
-    auto sent = co_await peer_.write(chunk);
+    auto head = chunk_head(data);
+    auto sent = co_await peer_.write(head, data, chunk_end(data));
     co_return sent;
 }
 
@@ -72,24 +74,35 @@ awaitable<bool> exchange::write_body(std::string_view data)
     co_return sent;
 }
 
-std::string exchange::framed(std::string_view data) const
+// An empty chunk would end the stream.
+std::string exchange::chunk_head(std::string_view data) const
 {
-    if (!chunked()) return std::string(data);
-    if (data.empty()) return {};
+    if (!chunked() || data.empty()) return {};
     std::array<char, 24> size{};
     auto length = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
-    std::string out;
-    out.reserve(data.size() + static_cast<std::size_t>(length) + 2);
-    out.append(size.data(), static_cast<std::size_t>(length)).append(data).append("\r\n");
-    return out;
+    return std::string(size.data(), static_cast<std::size_t>(length));
+}
+
+std::string_view exchange::chunk_end(std::string_view data) const
+{
+    return !chunked() || data.empty() ? std::string_view() : "\r\n";
 }
 
 void exchange::settle_as_stream()
 {
-    request_.fields = {};
-    request_.body = {};
-    request_.query = {};
+    // Assigning an empty one would keep the memory.
+    request_.fields.clear();
+    request_.fields.shrink_to_fit();
+    for (auto* text : {&request_.query, &request_.body}) {
+        text->clear();
+        text->shrink_to_fit();
+    }
     peer_.release_buffer();
+}
+
+awaitable<> refuse(exchange& x, http_reply refusal)
+{
+    co_await x.reply(std::move(refusal));
 }
 
 }  // namespace cmcp

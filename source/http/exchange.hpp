@@ -43,20 +43,26 @@ public:
 
     int status() const { return status_; }              ///< sent; 0: nothing yet
     bool streaming() const { return streaming_; }
+    bool streamed() const { return streamed_; }         ///< the answer was or is a stream
     bool can_go_on() const { return !close_ && !streaming_ && owed_ == 0 && status_ != 0 && !peer_.gone(); }
     void close_after() { close_ = true; }
 
 private:
     bool chunked() const { return request_.version >= 11; }
-    std::string framed(std::string_view data) const;
+    std::string chunk_head(std::string_view data) const;
+    std::string_view chunk_end(std::string_view data) const;
 
     client_socket& peer_;
     http_request& request_;
     fields shared_;
     int status_ = 0;
     bool streaming_ = false;
+    bool streamed_ = false;
     bool close_ = false;
     std::uint64_t owed_ = 0;            // of a sized answer
 };
+
+/// Answers with `refusal`: for routes that choose between coroutines.
+awaitable<> refuse(exchange& x, http_reply refusal);
 
 }  // namespace cmcp

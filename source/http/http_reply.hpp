@@ -10,12 +10,15 @@ namespace cmcp {
 /// A whole answer. Date, Content-Length and Connection are added when it is sent.
 struct http_reply {
     int status = 200;
-    std::string content_type = "application/json";  ///< left out when the body is empty
+    std::string content_type;                       ///< empty: application/json, or none when the body is empty
     std::string body;
     std::vector<std::pair<std::string, std::string>> fields;
     bool close = false;                             ///< the connection ends after it
 
+    std::string_view type() const { return !content_type.empty() || body.empty() ? content_type : json_type; }
     http_reply& with(std::string name, std::string value);
+
+    static constexpr std::string_view json_type = "application/json";
 };
 
 /// An error outside of any JSON-RPC message, in the form that clients of MCP read anyway:

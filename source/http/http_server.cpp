@@ -1,10 +1,13 @@
 #include "http/http_server.hpp"
 
+#include "async/loop_delay.hpp"
 #include "async/task_group.hpp"
 #include "http/connection.hpp"
 #include "http/health.hpp"
 #include "http/listener.hpp"
+#include "http/metrics_route.hpp"
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/rest_files.hpp"
 #include "transport/rest_tools.hpp"
@@ -30,11 +33,25 @@ void turn_away(asio::ip::tcp::socket socket)
     auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
     reply.with("Retry-After", "5");
     auto length = "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
-    auto text = reply_head(reply.status, reply.fields, reply.content_type, length, false) + reply.body;
+    auto text = reply_head(reply.status, reply.fields, reply.type(), length, false) + reply.body;
     boost::system::error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);
     socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+std::shared_ptr<memory_budget> shared_budget(const settings& chosen)
+{
+    auto made = std::make_shared<memory_budget>();
+    made->limit = chosen.memory_limit_bytes;
+    return made;
+}
+
+void record_delay(loop_delay::clock::duration waited)
+{
+    static auto& seconds = metrics::all().histograms(
+        "cmcp_loop_delay_seconds", "Time that what has just arrived waits until it is looked at.").at();
+    seconds.observe(std::chrono::duration<double>(waited).count());
 }
 
 awaitable<> sweep_sessions(session_store& sessions, milliseconds every)
@@ -54,16 +71,35 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told,
                    file_gateway* gateway)
         : chosen(given), core(served), layers(std::move(told)), guard(chosen), listens(io, chosen.host, chosen.port),
-          sessions(io.get_executor(), chosen), housekeeping(io.get_executor()), requests(io.get_executor()),
+          sessions(io.get_executor(), chosen, shared_budget(chosen)), delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)), housekeeping(io.get_executor()), requests(io.get_executor()),
           connections(io.get_executor()), streamable(core, chosen, sessions, requests),
           sse(core, chosen, sessions, requests), rest(core, chosen),
-          context{chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor())}
+          context{chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget()}
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);
         rest.add_routes(routes);
         if (gateway != nullptr) files.emplace(*gateway).add_routes(routes);
         add_health_route(routes, [this] { return details(); });
+        if (chosen.metrics) add_metrics_route(routes);
+        observe();
+        core.refuse_while([seen = delay, most = chosen.shed_delay] { return seen->now() > most; });
+    }
+
+    ~implementation() { metrics::all().remove(this); }
+
+    void observe()
+    {
+        auto& figures = metrics::all();
+        auto number = [](auto value) { return static_cast<double>(value); };
+        figures.observe(this, "cmcp_sessions", "Sessions of the older revisions.", [=, this] { return number(sessions.size()); });
+        figures.observe(this, "cmcp_connections", "Connections of clients.", [=, this] { return number(connections.size()); });
+        figures.observe(this, "cmcp_requests_in_flight", "MCP requests that run, subscriptions too.",
+                        [=, this] { return number(core.requests_in_flight()); });
+        figures.observe(this, "cmcp_buffered_bytes", "Memory of messages that wait or are kept, and of request bodies.",
+                        [=, this] { return number(sessions.budget()->used); });
+        figures.observe(this, "cmcp_buffered_bytes_limit", "MCP_MEMORY_LIMIT_MB.",
+                        [=, this] { return number(sessions.budget()->limit); });
     }
 
     json::object details() const
@@ -90,6 +126,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     router routes;
     listener listens;
     session_store sessions;
+    std::shared_ptr<loop_delay> delay;
     task_group housekeeping;
     task_group requests;
     task_group connections;
@@ -115,6 +152,7 @@ void http_server::start()
     auto* self = self_.get();
     self->listens.start(self->housekeeping, [self](asio::ip::tcp::socket socket) { self->take(std::move(socket)); });
     auto every = std::clamp(self->chosen.session_timeout / 4, milliseconds(20), milliseconds(30'000));
+    self->housekeeping.spawn("loop delay", self->delay->watch());
     self->housekeeping.spawn("session sweep", sweep_sessions(self->sessions, every));
 }
 

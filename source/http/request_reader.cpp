@@ -14,10 +14,37 @@ namespace {
 // A refused request's body is read over when it is this small, so that the connection stays of use.
 constexpr std::uint64_t most_read_over = 64 * 1024;
 
+// Small enough to be taken when memory is short: pings, cancellations and most calls.
+constexpr std::uint64_t small_body = 64 * 1024;
+
+http_reply memory_short()
+{
+    auto reply = error_reply(503, "The server's memory for messages is used up (MCP_MEMORY_LIMIT_MB); try again later.");
+    return reply.with("Retry-After", "5");
+}
+
+// What a body that is arriving takes of the shared memory.
+struct body_share {
+    explicit body_share(memory_budget& budget) : from(budget) {}
+    body_share(const body_share&) = delete;
+    body_share& operator=(const body_share&) = delete;
+    ~body_share() { from.used -= held; }
+
+    void grow_to(std::size_t size)
+    {
+        from.used += size - held;
+        held = size;
+    }
+
+    memory_budget& from;
+    std::size_t held = 0;
+};
+
 }  // namespace
 
-request_reader::request_reader(client_socket& peer, const settings& limits, admission admit, streaming streams)
-    : peer_(peer), limits_(limits), admit_(std::move(admit)), streams_(std::move(streams))
+request_reader::request_reader(client_socket& peer, const settings& limits, memory_budget& budget, admission admit,
+                               streaming streams)
+    : peer_(peer), limits_(limits), budget_(budget), admit_(std::move(admit)), streams_(std::move(streams))
 {
 }
 
@@ -38,6 +65,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
     auto refused = admit_(into);
+    if (!refused && budget_.exhausted() && found == state::more && parser.announced() > small_body) refused = memory_short();
     bool expects = found == state::more && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
@@ -107,7 +135,9 @@ awaitable<request_reader::outcome> request_reader::read_header(std::size_t& head
 // One deadline for the whole body as well.
 awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, bool keep, http_reply& refusal)
 {
+    body_share held(budget_);
     for (bool waiting = false;;) {
+        held.grow_to(parser.body_size());
         std::size_t used = 0;
         auto found = peer_.buffer().size() == 0 ? state::more : parser.put_body(peer_.buffered(), used);
         peer_.buffer().consume(used);

@@ -5,6 +5,7 @@
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "http/request_parser.hpp"
+#include "transport/memory_budget.hpp"
 
 #include <functional>
 #include <optional>
@@ -26,7 +27,8 @@ public:
     /// Whether the body of this request is left to its route, whatever its size.
     using streaming = std::function<bool(const http_request&)>;
 
-    request_reader(client_socket& peer, const settings& limits, admission admit, streaming streams = {});
+    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, admission admit,
+                   streaming streams = {});
 
     awaitable<outcome> next(http_request& into, http_reply& refusal);
 
@@ -41,6 +43,7 @@ private:
 
     client_socket& peer_;
     const settings& limits_;
+    memory_budget& budget_;
     admission admit_;
     streaming streams_;
     bool first_ = true;

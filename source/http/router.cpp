@@ -53,6 +53,13 @@ std::optional<http_reply> router::refuse(const http_request& asked) const
     return error_reply(404, "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE), REST is described at /docs.");
 }
 
+std::string_view router::known_path(std::string_view path) const
+{
+    for (const auto& each : routes_)
+        if (each.path == trimmed(path)) return each.path;
+    return "other";
+}
+
 awaitable<> router::serve(exchange& x) const
 {
     const auto* found = find(x.request().method, x.request().path);

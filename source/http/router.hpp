@@ -24,6 +24,9 @@ public:
     /// 404 or 405 when no route fits, decided by the header alone.
     std::optional<http_reply> refuse(const http_request& asked) const;
 
+    /// The path as the table has it, or "other": a name from a fixed set for whatever a peer asked for.
+    std::string_view known_path(std::string_view path) const;
+
     /// Runs the route; what it throws becomes a 500 without detail, except cancellation.
     awaitable<> serve(exchange& x) const;
 

@@ -15,18 +15,29 @@
 #include "managers/web_browser.hpp"
 #include "managers/web_manager.hpp"
 #include "managers/workspaces.hpp"
+#include "metrics/registry.hpp"
 
 #include <algorithm>
 #include <thread>
 
+#include <unistd.h>
+
 namespace cmcp {
 namespace {
+
+// Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least two.
+std::size_t fitting_in_memory(const settings& chosen)
+{
+    const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
+    const auto half = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, chosen.memory_limit));
+}
 
 admission_limits admission_from(const settings& chosen)
 {
     admission_limits limits;
     const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    limits.at_once = chosen.max_runs != 0 ? chosen.max_runs : 4 * cores;
+    limits.at_once = chosen.max_runs != 0 ? chosen.max_runs : std::min(4 * cores, fitting_in_memory(chosen));
     const std::size_t all_but_one = std::max<std::size_t>(1, limits.at_once - 1);
     limits.per_caller = chosen.max_runs_per_caller != 0 ? chosen.max_runs_per_caller : all_but_one;
     return limits;
@@ -48,6 +59,16 @@ void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_exe
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 
+void observe(managers& all)
+{
+    auto& figures = metrics::all();
+    const auto* admission = all.admission.get();
+    figures.observe(&all, "cmcp_runs_running", "Sandboxed runs that have a place.",
+                    [admission] { return static_cast<double>(admission->running()); });
+    figures.observe(&all, "cmcp_runs_waiting", "Sandboxed runs that wait for a place.",
+                    [admission] { return static_cast<double>(admission->waiting()); });
+}
+
 }  // namespace
 
 awaitable<> managers::start()
@@ -63,7 +84,7 @@ awaitable<> managers::stop()
 }
 
 managers::managers(sandbox::backend& chosen) : backend(chosen) {}
-managers::~managers() = default;
+managers::~managers() { metrics::all().remove(this); }
 
 std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
                                         asio::any_io_executor executor)
@@ -74,6 +95,7 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(executor, admission_from(chosen));
+    observe(*all);
     const runner runs(backend, *all->places, *all->outputs, *all->admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(chosen, runs);
     all->python = std::make_unique<python_manager>(chosen, runs);

@@ -3,6 +3,7 @@
 #include "managers/output_collector.hpp"
 #include "managers/progress_feed.hpp"
 #include "managers/working_folder.hpp"
+#include "metrics/registry.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -29,6 +30,25 @@ std::string admission_key(const caller& who)
     return who.session.empty() ? "principal " + who.principal : "session " + who.session;
 }
 
+double seconds_since(std::chrono::steady_clock::time_point began)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void record_wait(std::chrono::steady_clock::time_point began)
+{
+    static auto& waits = metrics::all().histograms("cmcp_run_wait_seconds", "Time that runs wait for a place.").at();
+    waits.observe(seconds_since(began));
+}
+
+void record_run(const sandbox::run_result& end, std::chrono::steady_clock::time_point began)
+{
+    static auto& runs = metrics::all().counters("cmcp_runs_total", "Sandboxed runs by the cause of their end.", {"cause"});
+    static auto& times = metrics::all().histograms("cmcp_run_seconds", "Time of sandboxed runs, their start included.").at();
+    runs.at({to_string(end.why)}).add();
+    times.observe(seconds_since(began));
+}
+
 run_outcome refused(std::string sentence)
 {
     run_outcome outcome;
@@ -39,7 +59,9 @@ run_outcome refused(std::string sentence)
 awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector,
                                               progress_feed* feed)
 {
+    const auto began = std::chrono::steady_clock::now();
     auto result = co_await std::move(work);
+    record_run(result, began);
     co_await collector.finish();
     if (feed != nullptr) feed->finish();
     co_return result;
@@ -128,7 +150,9 @@ awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request requ
 awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
     std::string key = admission_key(who);
+    const auto began = std::chrono::steady_clock::now();
     auto place = co_await admission_.enter(std::move(key));
+    record_wait(began);
     if (!place) co_return refused("The server is busy: too many runs wait for their turn. Try again in a few seconds.");
     std::string inside = request.workspace_inside;
     std::string workspace = request.workspace;

@@ -54,13 +54,12 @@ const std::string* string_member(const json::object* object, std::string_view ke
 void compare(const header_reader& header, const std::string& name, const std::string* wanted, std::string_view member)
 {
     const auto given = read(header, name);
-    const auto place = "`" + std::string(member) + "`";
     if (!wanted) {
-        if (given) refuse(name, "is set, but the body has no " + place);
+        if (given) refuse(name, "is set, but the body has no `" + std::string(member) + "`");
         return;
     }
     if (!given) refuse(name, "is missing");
-    if (decoded(name, *given) != *wanted) refuse(name, "does not match " + place + " of the body");
+    if (decoded(name, *given) != *wanted) refuse(name, "does not match `" + std::string(member) + "` of the body");
 }
 
 void check_version(const jsonrpc::request& incoming, const header_reader& header)

@@ -1,5 +1,6 @@
 #include "mcp/legacy_dispatcher.hpp"
 
+#include "jsonrpc/write_json.hpp"
 #include "mcp/answer.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/legacy_methods.hpp"
@@ -69,6 +70,7 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::re
     }
     if (running && !done.result && !done.error) {
         auto request = running->request();
+        request->trace = trace_of(meta_of(shared->params));
         auto abandoned = std::make_shared<legacy_channel::question_ids>();
         auto work = execute(who, shared, reply, request->log_id, abandoned);
         done = co_await run_request_to_end(request, std::move(work));
@@ -113,7 +115,7 @@ void legacy_dispatcher::notification(session& who, const jsonrpc::notification& 
     if (incoming.method != "notifications/cancelled") return;
     const auto* id = incoming.params.if_contains("requestId");
     if (!id) return;
-    const auto running = who.in_flight.find(json::serialize(*id));
+    const auto running = who.in_flight.find(jsonrpc::write_json(*id));
     if (running == who.in_flight.end()) return;
     const auto signal = running->second;
     signal->emit(asio::cancellation_type::terminal);

@@ -1,6 +1,7 @@
 #include "mcp/params.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
+#include "metrics/trace_context.hpp"
 
 namespace cmcp {
 
@@ -46,6 +47,14 @@ const json::object* meta_of(const json::object& params)
 {
     const auto* meta = params.if_contains("_meta");
     return meta ? meta->if_object() : nullptr;
+}
+
+std::string trace_of(const json::object* meta)
+{
+    const auto* parent = meta ? meta->if_contains("traceparent") : nullptr;
+    if (!parent || !parent->is_string()) return {};
+    const auto& text = parent->get_string();
+    return metrics::trace_id({text.data(), text.size()}).value_or("");
 }
 
 }  // namespace cmcp

@@ -17,4 +17,7 @@ json::object optional_object(const json::object& params, std::string_view name);
 /// `_meta` of the params, or nothing.
 const json::object* meta_of(const json::object& params);
 
+/// The trace id of `_meta.traceparent` (W3C Trace Context); empty when there is none that is well-formed.
+std::string trace_of(const json::object* meta);
+
 }  // namespace cmcp

@@ -1,5 +1,7 @@
 #include "mcp/request_register.hpp"
 
+#include "jsonrpc/write_json.hpp"
+
 namespace cmcp {
 
 namespace {
@@ -9,12 +11,14 @@ std::shared_ptr<asio::cancellation_signal> signal_of(const std::shared_ptr<runni
     return {request, &request->signal};
 }
 
+bool listens(const running_request& request) { return request.method == "subscriptions/listen"; }
+
 void check_session(const session& who, const std::string& key, std::size_t most)
 {
     if (who.in_flight.contains(key))
         throw rpc_error(rpc_code::invalid_request, "Invalid request: `id` " + key + " is in use by a running request");
     if (who.in_flight.size() >= most)
-        throw rpc_error(rpc_code::server_error, "server busy: this session has " + std::to_string(most) +
+        throw rpc_error(rpc_code::server_busy, "server busy: this session has " + std::to_string(most) +
                                                     " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
 }
 
@@ -25,12 +29,14 @@ request_register::entry::entry(request_register& owner, std::shared_ptr<running_
     : owner_(owner), request_(std::move(request)), who_(std::move(who)), key_(std::move(key))
 {
     owner_.running_.insert(request_);
+    if (listens(*request_)) ++owner_.listening_;
     if (who_) who_->in_flight[key_] = signal_of(request_);
 }
 
 request_register::entry::~entry()
 {
     owner_.running_.erase(request_);
+    if (listens(*request_)) --owner_.listening_;
     if (who_) who_->in_flight.erase(key_);
 }
 
@@ -38,10 +44,14 @@ std::unique_ptr<request_register::entry> request_register::begin(std::string met
                                                                  std::shared_ptr<session> who)
 {
     if (stopping_) throw rpc_error(rpc_code::server_error, "the server is stopping: no new requests are taken");
-    if (running_.size() >= most_)
-        throw rpc_error(rpc_code::server_error, "server busy: " + std::to_string(most_) +
+    // What tells whether the server is alive must be answered when it is busy, and costs next to nothing.
+    const bool vital = method == "ping";
+    if (!vital && overloaded_ && overloaded_())
+        throw rpc_error(rpc_code::server_busy, "server busy: requests wait too long (MCP_SHED_DELAY); try again in a second");
+    if (!vital && running_.size() - listening_ >= most_)
+        throw rpc_error(rpc_code::server_busy, "server busy: " + std::to_string(most_) +
                                                     " requests are running (MCP_MAX_REQUESTS); try again later");
-    auto key = json::serialize(id);
+    auto key = jsonrpc::write_json(id);
     if (who) check_session(*who, key, most_per_session_);
     auto request = std::make_shared<running_request>();
     request->log_id = "r" + std::to_string(++last_);

@@ -4,6 +4,7 @@
 #include "mcp/session.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <unordered_set>
 
 namespace cmcp {
@@ -37,6 +38,9 @@ public:
     /// `who` null: stateless era. Throws rpc_error: stopping, busy, id in use.
     std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who);
 
+    /// While it says true, new requests are refused, pings excepted.
+    void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }
+
     void stop() { stopping_ = true; }
     bool stopping() const { return stopping_; }
     std::size_t size() const { return running_.size(); }
@@ -46,6 +50,8 @@ private:
     std::size_t most_;
     std::size_t most_per_session_;
     bool stopping_ = false;
+    std::size_t listening_ = 0;     // subscriptions, which wait for hours and are bounded by the connections
+    std::function<bool()> overloaded_;
     std::uint64_t last_ = 0;
     std::unordered_set<std::shared_ptr<running_request>> running_;
 };

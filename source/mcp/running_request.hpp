@@ -23,6 +23,7 @@ struct running_request {
 
     std::string log_id;                     ///< unique in this server
     std::string method;
+    std::string trace;                      ///< id of the W3C trace that `_meta.traceparent` names; empty: none
     bool cancelled = false;
     asio::cancellation_signal signal;       ///< for those who know only a signal (session::in_flight)
     asio::cancellation_signal child;        ///< ends the coroutine that does the work

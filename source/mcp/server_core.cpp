@@ -105,6 +105,11 @@ std::optional<rpc_error> server_core::check_headers(
 
 void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
 
+void server_core::refuse_while(std::function<bool()> overloaded)
+{
+    self_->requests.refuse_while(std::move(overloaded));
+}
+
 void server_core::refuse_new_requests()
 {
     self_->requests.stop();

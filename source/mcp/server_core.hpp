@@ -67,6 +67,9 @@ public:
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
 
+    /// While `overloaded` says true, new requests but ping are refused with rpc_code::server_busy.
+    void refuse_while(std::function<bool()> overloaded);
+
     /// From now on every new request is answered with an error that says the server is stopping. Ends the tasks, whose
     /// results nobody could fetch any more.
     void refuse_new_requests();

@@ -4,6 +4,10 @@
 #include "mcp/params.hpp"
 #include "mcp/schema_validator.hpp"
 #include "mcp/tasks_extension.hpp"
+#include "metrics/registry.hpp"
+
+#include <chrono>
+#include <string_view>
 
 namespace cmcp {
 
@@ -25,6 +29,36 @@ void check_task_use(const tool_definition& definition, const method_call& call)
                         " runs only as a task: call it with revision 2026-07-28 and the extension " +
                         std::string(tasks_extension));
 }
+
+// Counted also when the call is cancelled or throws.
+class tool_figures {
+public:
+    explicit tool_figures(const std::string& tool) : tool_(tool) { running().add(1); }
+    tool_figures(const tool_figures&) = delete;
+    tool_figures& operator=(const tool_figures&) = delete;
+    ~tool_figures()
+    {
+        static auto& calls = metrics::all().counters("cmcp_tool_calls_total", "Tool calls by tool and how they ended.",
+                                                     {"tool", "outcome"});
+        static auto& times = metrics::all().histograms("cmcp_tool_call_seconds", "Time of tool calls by tool.", {"tool"});
+        running().add(-1);
+        calls.at({tool_, outcome_}).add();
+        times.at({tool_}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+    }
+
+    void ended(const tool_result& result) { outcome_ = result.is_error ? "tool_error" : "ok"; }
+
+private:
+    static metrics::gauge& running()
+    {
+        static auto& number = metrics::all().gauges("cmcp_tool_calls_running", "Tool calls that run.").at();
+        return number;
+    }
+
+    const std::string& tool_;
+    std::string_view outcome_ = "aborted";
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -51,7 +85,9 @@ awaitable<json::object> call_tool(catalogue& offered, method_call& call)
         co_return describe_tool_result(tool_failure(std::move(misfit)), call.who.protocol);
     }
     auto context = context_of(call);
+    tool_figures figures(name);
     tool_result result = co_await wanted.call(context, std::move(arguments));
+    figures.ended(result);
     co_return describe_tool_result(std::move(result), call.who.protocol);
 }
 

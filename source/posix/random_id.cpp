@@ -14,6 +14,7 @@ std::string random_id()
         throw std::runtime_error("the kernel gave no random bytes");
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
+    text.reserve(2 * bytes.size());
     for (auto byte : bytes) {
         text += digits[byte >> 4];
         text += digits[byte & 15];

@@ -11,7 +11,7 @@ constexpr std::size_t overhead = 128;
 
 }  // namespace
 
-event_log::event_log(std::size_t max_bytes, std::shared_ptr<event_log_budget> budget)
+event_log::event_log(std::size_t max_bytes, std::shared_ptr<memory_budget> budget)
     : max_bytes_(max_bytes), budget_(std::move(budget))
 {
 }
@@ -21,8 +21,8 @@ event_log::~event_log() { budget_->used -= bytes_; }
 void event_log::add(const event_id& id, text data)
 {
     auto size = data->size() + overhead;
-    while (!events_.empty() && (bytes_ + size > max_bytes_ || budget_->used + size > budget_->limit)) drop_oldest();
-    if (size > max_bytes_ || budget_->used + size > budget_->limit) return;
+    while (!events_.empty() && (bytes_ + size > max_bytes_ || budget_->used + size > budget_->for_logs())) drop_oldest();
+    if (size > max_bytes_ || budget_->used + size > budget_->for_logs()) return;
     events_.push_back(kept{event{id, std::move(data)}, std::chrono::steady_clock::now()});
     bytes_ += size;
     budget_->used += size;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "transport/memory_budget.hpp"
 #include "transport/sse_frame.hpp"
 
 #include <chrono>
@@ -11,12 +12,6 @@
 
 namespace cmcp {
 
-/// Memory that the event logs of all sessions share.
-struct event_log_budget {
-    std::size_t limit = 256u << 20;
-    std::size_t used = 0;
-};
-
 /// What was sent to one session, so that a client which lost its connection can have it again: bounded, the oldest
 /// goes first.
 class event_log {
@@ -27,7 +22,7 @@ public:
         text data;
     };
 
-    event_log(std::size_t max_bytes, std::shared_ptr<event_log_budget> budget);
+    event_log(std::size_t max_bytes, std::shared_ptr<memory_budget> budget);
     ~event_log();
     event_log(const event_log&) = delete;
     event_log& operator=(const event_log&) = delete;
@@ -50,7 +45,7 @@ private:
     std::list<kept> events_;
     std::size_t max_bytes_;
     std::size_t bytes_ = 0;
-    std::shared_ptr<event_log_budget> budget_;
+    std::shared_ptr<memory_budget> budget_;
 };
 
 }  // namespace cmcp

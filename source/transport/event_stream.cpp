@@ -18,7 +18,7 @@ event_stream::event_stream(asio::any_io_executor executor, options chosen)
 awaitable<bool> event_stream::send(outgoing message)
 {
     // room_ never expires and is never set anew: setting it would wake the other senders for nothing.
-    while (!ended_ && attached_ && queued_bytes_ >= chosen_.max_queued) {
+    while (!ended_ && attached_ && full()) {
         if (!room_) room_ = std::make_unique<asio::steady_timer>(wake_.get_executor(), never);
         co_await room_->async_wait(as_tuple);
     }
@@ -34,9 +34,28 @@ void event_stream::put(outgoing message)
     item next{text, message.what, message.error_code, ++sequence_};
     if (chosen_.log && !plain) chosen_.log->add(id_of(next), text);
     if (!attached_ || poll_) return;
-    queued_bytes_ += text->size();
-    queue_.push_back(std::move(next));
+    enqueue(std::move(next));
     wake_.cancel();
+}
+
+// When memory is short, one message at a time: it always goes out, and wakes the sender then.
+bool event_stream::full() const
+{
+    return queued_bytes_ >= chosen_.max_queued || (queued_bytes_ != 0 && chosen_.budget && chosen_.budget->exhausted());
+}
+
+void event_stream::enqueue(item next)
+{
+    queued_bytes_ += next.text->size();
+    if (chosen_.budget) chosen_.budget->used += next.text->size();
+    queue_.push_back(std::move(next));
+}
+
+void event_stream::unqueue_all()
+{
+    if (chosen_.budget) chosen_.budget->used -= queued_bytes_;
+    queued_bytes_ = 0;
+    queue_.clear();
 }
 
 void event_stream::tell_senders()
@@ -71,17 +90,14 @@ event_stream::consumer event_stream::attach()
 
 event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
 {
-    queue_.clear();
-    queued_bytes_ = 0;
+    unqueue_all();
     attached_ = true;
     poll_ = false;
     ++consumer_;
     wake_.cancel();
     if (!chosen_.log) return consumer_;
-    for (auto& event : chosen_.log->after(event_id{chosen_.number, sequence})) {
-        queued_bytes_ += event.data->size();
-        queue_.push_back(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
-    }
+    for (auto& event : chosen_.log->after(event_id{chosen_.number, sequence}))
+        enqueue(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
     tell_senders();
     return consumer_;
 }
@@ -90,8 +106,7 @@ void event_stream::detach(consumer who)
 {
     if (!current(who)) return;
     attached_ = false;
-    queue_.clear();
-    queued_bytes_ = 0;
+    unqueue_all();
     tell_senders();
 }
 
@@ -103,9 +118,10 @@ bool event_stream::ended(consumer who) const
 std::vector<event_stream::item> event_stream::take()
 {
     if (!queue_.empty()) taken_ = queue_.back().sequence;
-    queued_bytes_ = 0;
+    auto taken = std::exchange(queue_, {});
+    unqueue_all();
     tell_senders();
-    return std::exchange(queue_, {});
+    return taken;
 }
 
 awaitable<bool> event_stream::wait(consumer who, std::chrono::milliseconds limit)

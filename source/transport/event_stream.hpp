@@ -23,6 +23,7 @@ public:
         std::uint32_t number = 0;
         std::shared_ptr<event_log> log;         ///< null: the stream ends with its connection
         std::size_t max_queued = 1u << 20;      ///< bytes that may wait for the connection before send() suspends
+        std::shared_ptr<memory_budget> budget = {};     ///< null: no limit beside max_queued
         bool pollable = false;                  ///< the client may be told to come back (2025-11-25)
     };
     struct item {
@@ -34,6 +35,7 @@ public:
     using consumer = std::uint64_t;
 
     event_stream(asio::any_io_executor executor, options chosen);
+    ~event_stream() override { unqueue_all(); }
 
     // what requests use
     awaitable<bool> send(outgoing message) override;
@@ -67,6 +69,9 @@ public:
 private:
     void put(outgoing message);
     void tell_senders();
+    bool full() const;
+    void enqueue(item next);
+    void unqueue_all();
     bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
 
     options chosen_;

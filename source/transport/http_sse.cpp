@@ -15,6 +15,14 @@ struct session_life {
     ~session_life() { sessions.drop(held); }
 };
 
+// Relative, so that it keeps the path prefix of a proxy in front.
+std::string endpoint_event(std::string_view id)
+{
+    std::string event;
+    append_event(event, "endpoint", "messages?sessionId=" + std::string(id), std::nullopt);
+    return event;
+}
+
 }  // namespace
 
 void http_sse::add_routes(router& routes)
@@ -23,32 +31,32 @@ void http_sse::add_routes(router& routes)
     routes.add("POST", "/messages", [this](exchange& x) { return post(x); });
 }
 
+std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, http_reply& refusal)
+{
+    if (!parse_accept(asked.header("accept")).events) {
+        refusal = error_reply(406, "Accept must name text/event-stream.");
+        return nullptr;
+    }
+    session_store::refusal why{};
+    auto made = sessions_.create(asked.principal, asked.address, true, why);
+    if (made) core_.watch(made->state);
+    else refusal = session_refused(why);
+    return made;
+}
+
+// No coroutine: what only the opening needs is gone while the stream waits for hours.
 awaitable<> http_sse::open(exchange& x)
 {
     http_reply refusal;
-    std::shared_ptr<http_session> made;
-    if (parse_accept(x.request().header("accept")).events) {
-        session_store::refusal why{};
-        made = sessions_.create(x.request().principal, x.request().address, true, why);
-        if (!made) refusal = session_refused(why);
-    } else {
-        refusal = error_reply(406, "Accept must name text/event-stream.");
-    }
-    if (!made) {
-        co_await x.reply(std::move(refusal));
-        co_return;
-    }
-    session_life life{sessions_, made};
-    core_.watch(made->state);
-    stream_options chosen;
-    chosen.json = false;
-    chosen.start_now = true;
-    chosen.keep_alive = chosen_.keep_alive;
-    // Relative, so that it keeps the path prefix of a proxy in front.
-    append_event(chosen.preface, "endpoint", "messages?sessionId=" + made->id, std::nullopt);
-    auto who = made->general->attach();
-    stream_writer writer(x, made->general, who, std::move(chosen));
-    made.reset();
+    auto made = make_session(x.request(), refusal);
+    return made ? hold(x, std::move(made)) : refuse(x, std::move(refusal));
+}
+
+awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> made)
+{
+    session_life life{sessions_, std::move(made)};
+    auto who = life.held->general->attach();
+    stream_writer writer(x, life.held->general, who, held_open(chosen_, endpoint_event(life.held->id)));
     co_await writer.run();
 }
 

@@ -21,6 +21,8 @@ public:
 
 private:
     awaitable<> open(exchange& x);
+    std::shared_ptr<http_session> make_session(const http_request& asked, http_reply& refusal);
+    awaitable<> hold(exchange& x, std::shared_ptr<http_session> made);
     awaitable<> post(exchange& x);
 
     server_core& core_;

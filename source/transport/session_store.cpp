@@ -22,7 +22,7 @@ constexpr int most_looked_at = 64;
 std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor executor)
 {
     for (auto it = streams.begin(); it != streams.end();) it = it->second.expired() ? streams.erase(it) : std::next(it);
-    event_stream::options chosen{.number = next_stream++, .log = log,
+    event_stream::options chosen{.number = next_stream++, .log = log, .budget = budget,
                                  .pollable = state->who.protocol >= revision::v2025_11_25};
     auto made = std::make_shared<event_stream>(std::move(executor), std::move(chosen));
     streams.emplace(next_stream - 1, made);
@@ -42,8 +42,8 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
     return past;
 }
 
-session_store::session_store(asio::any_io_executor executor, const settings& chosen)
-    : executor_(std::move(executor)), chosen_(chosen)
+session_store::session_store(asio::any_io_executor executor, const settings& chosen, std::shared_ptr<memory_budget> budget)
+    : executor_(std::move(executor)), chosen_(chosen), budget_(std::move(budget))
 {
 }
 
@@ -63,11 +63,12 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     made->id = random_id();
     made->address = std::move(address);
     made->sse = sse;
+    made->budget = budget_;
     made->state = std::make_shared<session>();
     made->state->who.principal = std::move(principal);
     made->state->who.session = made->id;
     if (!sse) made->log = std::make_shared<event_log>(chosen_.event_log_bytes, budget_);
-    made->general = std::make_shared<event_stream>(executor_, event_stream::options{.number = 0, .log = made->log});
+    made->general = std::make_shared<event_stream>(executor_, event_stream::options{.number = 0, .log = made->log, .budget = budget_});
     made->state->general = made->general;
     made->last_used = now;
     made->place = by_use_.insert(by_use_.end(), made.get());
@@ -90,7 +91,7 @@ bool session_store::make_room(clock::time_point now)
 
 std::shared_ptr<http_session> session_store::find(std::string_view id, std::string_view principal)
 {
-    auto found = by_id_.find(std::string(id));
+    auto found = by_id_.find(id);
     if (found == by_id_.end() || found->second->state->who.principal != principal) return nullptr;
     touch(*found->second);
     return found->second;

@@ -22,6 +22,7 @@ struct http_session {
     bool sse = false;                       ///< HTTP+SSE (2024-11-05): lives as long as its stream
     std::shared_ptr<session> state;
     std::shared_ptr<event_log> log;         ///< null for HTTP+SSE
+    std::shared_ptr<memory_budget> budget;
     std::shared_ptr<event_stream> general;  ///< the GET stream
     std::map<std::uint32_t, std::weak_ptr<event_stream>> streams;   ///< of POSTs that still run
     std::uint32_t next_stream = 1;
@@ -42,7 +43,8 @@ class session_store {
 public:
     using clock = std::chrono::steady_clock;
 
-    session_store(asio::any_io_executor executor, const settings& chosen);
+    session_store(asio::any_io_executor executor, const settings& chosen,
+                  std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>());
     ~session_store();
 
     enum class refusal { none, too_many, too_many_from_address };
@@ -61,6 +63,7 @@ public:
 
     void end_streams();                     ///< at shutdown
     std::size_t size() const { return by_id_.size(); }
+    const std::shared_ptr<memory_budget>& budget() const { return budget_; }
 
 private:
     bool make_room(clock::time_point now);
@@ -68,8 +71,8 @@ private:
 
     asio::any_io_executor executor_;
     const settings& chosen_;
-    std::shared_ptr<event_log_budget> budget_ = std::make_shared<event_log_budget>();
-    std::unordered_map<std::string, std::shared_ptr<http_session>> by_id_;
+    std::shared_ptr<memory_budget> budget_;
+    std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;     // the key is the session's own id
     std::unordered_map<std::string, std::size_t> of_address_;
     std::list<http_session*> by_use_;       // longest unused first
 };

@@ -28,6 +28,7 @@ int status_of(int code, bool envelope)
     case rpc_code::header_mismatch:
     case rpc_code::missing_client_capability:
     case rpc_code::unsupported_protocol_version: return 400;
+    case rpc_code::server_busy: return 503;
     case rpc_code::invalid_params: return envelope ? 200 : 400;
     default: return 200;
     }
@@ -67,7 +68,7 @@ awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accept
 
 awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted_types accepted)
 {
-    auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options());
+    auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options{.budget = budget_});
     auto who = stream->attach();
     stream->expect_requests(1);
     stream_options chosen;

@@ -5,6 +5,9 @@
 #include "jsonrpc/message.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/accepted_types.hpp"
+#include "transport/memory_budget.hpp"
+
+#include <memory>
 
 namespace cmcp {
 
@@ -12,7 +15,10 @@ namespace cmcp {
 /// cancels it by closing the stream.
 class stateless_http {
 public:
-    stateless_http(server_core& core, const settings& chosen) : core_(core), chosen_(chosen) {}
+    stateless_http(server_core& core, const settings& chosen, std::shared_ptr<memory_budget> budget) 
+        : core_(core), chosen_(chosen), budget_(std::move(budget))
+    {
+    }
 
     awaitable<> serve(exchange& x, jsonrpc::message received, accepted_types accepted);
 
@@ -21,6 +27,7 @@ private:
 
     server_core& core_;
     const settings& chosen_;
+    std::shared_ptr<memory_budget> budget_;
 };
 
 }  // namespace cmcp

@@ -27,6 +27,16 @@ std::string json_body(const std::vector<event_stream::item>& items, bool batch)
 
 }  // namespace
 
+stream_options held_open(const settings& chosen, std::string preface)
+{
+    stream_options made;
+    made.json = false;
+    made.start_now = true;
+    made.preface = std::move(preface);
+    made.keep_alive = chosen.keep_alive;
+    return made;
+}
+
 stream_writer::stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who,
                              stream_options chosen)
     : x_(x), from_(std::move(from)), who_(who), chosen_(std::move(chosen))
@@ -95,7 +105,8 @@ awaitable<bool> stream_writer::begin()
     std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(fields));
     fields.emplace_back("Cache-Control", "no-cache, no-transform");
     fields.emplace_back("X-Accel-Buffering", "no");
-    auto held = std::exchange(held_, {});
+    auto held = std::move(held_);
+    held_ = {};
     for (const auto& each : held) {
         auto id = from_->has_log() ? std::optional(from_->id_of(each)) : std::nullopt;
         append_event(first, "message", *each.text, id);
@@ -130,6 +141,7 @@ awaitable<stream_end> stream_writer::reply_json()
     auto code = chosen_.batch ? 0 : held_.front().error_code;
     if (code == 0) answer.fields.insert(answer.fields.end(), chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end());
     if (code != 0 && chosen_.status_of) answer.status = chosen_.status_of(code);
+    if (answer.status == 503) answer.with("Retry-After", "1");
     held_.clear();
     auto delivered = co_await x_.reply(std::move(answer));
     co_return delivered ? stream_end::done : stream_end::gone;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "transport/event_stream.hpp"
 
@@ -25,6 +26,9 @@ struct stream_options {
     std::chrono::milliseconds patience{15'000};     ///< without a message, then an event stream is begun
     std::chrono::milliseconds keep_alive{15'000};   ///< a comment on a silent stream
 };
+
+/// For a stream that is opened to be held, whatever comes.
+stream_options held_open(const settings& chosen, std::string preface);
 
 enum class stream_end { done, gone };
 

@@ -48,10 +48,16 @@ std::optional<http_reply> refuse_version(const http_request& asked)
 
 bool can_be_polled(const http_session& from) { return from.state->who.protocol >= revision::v2025_11_25; }
 
+// By itself, so that nothing but the writer is kept while the stream waits for hours.
+awaitable<> hold(stream_writer writer)
+{
+    co_await writer.run();
+}
+
 }  // namespace
 
 streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
-    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen)
+    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen, sessions.budget())
 {
 }
 
@@ -159,6 +165,7 @@ awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_s
     chosen.json = accepted.json;
     chosen.sse = accepted.events;
     chosen.batch = batch;
+    chosen.status_of = [](int code) { return code == rpc_code::server_busy ? 503 : 200; };
     chosen.prime = !begins && can_be_polled(*from);
     chosen.patience = chosen.prime ? std::min(chosen_.keep_alive, resumable_after) : chosen_.keep_alive;
     chosen.keep_alive = chosen_.keep_alive;
@@ -180,23 +187,20 @@ awaitable<> streamable_http::get(exchange& x)
         refusal = error_reply(406, "Accept must name text/event-stream.");
         from = nullptr;
     }
-    if (!from) {
-        co_await x.reply(std::move(refusal));
-        co_return;
-    }
-    stream_options chosen;
-    chosen.json = false;
-    chosen.start_now = true;
-    chosen.keep_alive = chosen_.keep_alive;
+    return from ? listen(x, *from) : refuse(x, std::move(refusal));
+}
+
+// The GET stream, or the stream that Last-Event-ID names.
+awaitable<> streamable_http::listen(exchange& x, http_session& from)
+{
+    auto options = held_open(chosen_, {});
     auto last = parse_event_id(x.request().header("last-event-id").value_or(""));
-    auto stream = last ? from->find_stream(x.executor(), last->stream) : nullptr;
+    auto stream = last ? from.find_stream(x.executor(), last->stream) : nullptr;
     auto known = stream != nullptr;
-    if (!known) stream = from->general;
-    chosen.prime = !known && can_be_polled(*from);
+    if (!known) stream = from.general;
+    options.prime = !known && can_be_polled(from);
     auto who = known ? stream->attach_after(last->sequence) : stream->attach();
-    stream_writer writer(x, std::move(stream), who, std::move(chosen));
-    from.reset();
-    co_await writer.run();
+    return hold(stream_writer(x, std::move(stream), who, std::move(options)));
 }
 
 awaitable<> streamable_http::remove(exchange& x)

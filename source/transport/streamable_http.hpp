@@ -7,6 +7,7 @@
 #include "transport/accepted_types.hpp"
 #include "transport/session_store.hpp"
 #include "transport/stateless_http.hpp"
+#include "transport/stream_writer.hpp"
 
 namespace cmcp {
 
@@ -22,6 +23,7 @@ public:
 private:
     awaitable<> post(exchange& x);
     awaitable<> get(exchange& x);
+    awaitable<> listen(exchange& x, http_session& from);
     awaitable<> remove(exchange& x);
 
     awaitable<> serve_session(exchange& x, jsonrpc::payload received, accepted_types accepted);

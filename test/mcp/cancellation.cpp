@@ -132,7 +132,7 @@ TEST_CASE("requests are limited by session and by server")
         start_waiting(server, 1);
         start_waiting(server, 2);
         const auto response = server.request("ping", {}, 3);
-        CHECK(error_code(response) == rpc_code::server_error);
+        CHECK(error_code(response) == rpc_code::server_busy);
         CHECK(error_text(response).find("server busy") == 0);
         server.core.cancel_all();
         CHECK(server.idle());

@@ -30,7 +30,7 @@ TEST_CASE("line ends in the data of an event cannot end it")
 
 TEST_CASE("the log gives the later events of the same stream")
 {
-    event_log log(10'000, std::make_shared<event_log_budget>());
+    event_log log(10'000, std::make_shared<memory_budget>());
     log.add({1, 1}, text("a"));
     log.add({2, 1}, text("x"));
     log.add({1, 2}, text("b"));
@@ -44,7 +44,7 @@ TEST_CASE("the log gives the later events of the same stream")
 
 TEST_CASE("the log stays within its size and within what all logs share")
 {
-    auto budget = std::make_shared<event_log_budget>();
+    auto budget = std::make_shared<memory_budget>();
     budget->limit = 6000;
     event_log log(4000, budget);
     for (std::uint64_t i = 1; i <= 100; ++i) log.add({1, i}, text(std::string(500, 'x')));

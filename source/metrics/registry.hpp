@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Figures about this process for Prometheus (text format 0.0.4). Own and small because only the io thread touches it, so
+/// that counting is a plain addition; the library that Debian has takes a lock for each observation and brings a web server.
+/// Label values come from fixed sets (methods, tools, statuses), never from what a peer sends.
+namespace cmcp::metrics {
+
+class counter {
+public:
+    void add(double amount = 1) { value_ += amount; }
+    double value() const { return value_; }
+
+private:
+    double value_ = 0;
+};
+
+class gauge {
+public:
+    void add(double amount) { value_ += amount; }
+    void set(double value) { value_ = value; }
+    double value() const { return value_; }
+
+private:
+    double value_ = 0;
+};
+
+/// Durations in seconds, from 100 µs to 5 minutes.
+class histogram {
+public:
+    static const std::vector<double>& bounds();
+
+    void observe(double seconds);
+    std::uint64_t count() const { return count_; }
+    double sum() const { return sum_; }
+    const std::vector<std::uint64_t>& buckets() const { return buckets_; }      ///< not cumulated; the last is +Inf
+
+private:
+    std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(bounds().size() + 1);
+    std::uint64_t count_ = 0;
+    double sum_ = 0;
+};
+
+/// All members of one metric, by the values of its labels. References stay valid.
+template <class Metric>
+class family {
+public:
+    explicit family(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+
+    /// As many values as there are labels.
+    Metric& at(std::initializer_list<std::string_view> values = {})
+    {
+        key_.clear();
+        for (auto value : values) key_.append(value).push_back('\0');
+        auto found = members_.find(key_);
+        return found != members_.end() ? found->second : members_.emplace(key_, Metric()).first->second;
+    }
+
+    const std::vector<std::string>& labels() const { return labels_; }
+    const std::map<std::string, Metric>& members() const { return members_; }   ///< values, each followed by a NUL
+
+private:
+    std::vector<std::string> labels_;
+    std::map<std::string, Metric> members_;
+    std::string key_;
+};
+
+class registry {
+public:
+    /// The same family for the same name.
+    family<counter>& counters(std::string_view name, std::string_view help, std::initializer_list<const char*> labels = {});
+    family<gauge>& gauges(std::string_view name, std::string_view help, std::initializer_list<const char*> labels = {});
+    family<histogram>& histograms(std::string_view name, std::string_view help,
+                                  std::initializer_list<const char*> labels = {});
+
+    /// Read when the figures are asked for. `owner`: remove() takes away what belongs to it.
+    void observe(const void* owner, std::string_view name, std::string_view help, std::function<double()> read);
+    void remove(const void* owner);
+
+    std::string text() const;
+
+private:
+    struct entry {
+        std::string name, help, type;
+        family<counter>* counters = nullptr;
+        family<gauge>* gauges = nullptr;
+        family<histogram>* histograms = nullptr;
+        const void* owner = nullptr;
+        std::function<double()> read = {};
+    };
+    template <class Metric>
+    family<Metric>& find(std::deque<family<Metric>>& kept, family<Metric>* entry::*member, std::string_view name,
+                         std::string_view help, std::string_view type, std::initializer_list<const char*> labels);
+
+    std::vector<entry> entries_;
+    std::deque<family<counter>> counters_;
+    std::deque<family<gauge>> gauges_;
+    std::deque<family<histogram>> histograms_;
+};
+
+/// Of this process, as the log is.
+registry& all();
+
+}  // namespace cmcp::metrics

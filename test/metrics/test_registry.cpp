@@ -1,0 +1,55 @@
+#include "test/support/catch.hpp"
+
+#include "metrics/registry.hpp"
+#include "metrics/trace_context.hpp"
+
+using namespace cmcp::metrics;
+
+namespace {
+
+bool has_line(const std::string& text, const std::string& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("figures are written in the text format of Prometheus")
+{
+    registry kept;
+    kept.counters("calls_total", "Calls.", {"tool", "outcome"}).at({"a\"b\\c\n", "ok"}).add(3);
+    kept.counters("calls_total", "Calls.", {"tool", "outcome"}).at({"a\"b\\c\n", "ok"}).add();
+    kept.gauges("streams", "Streams.").at().set(2.5);
+    int owner = 0;
+    kept.observe(&owner, "sessions", "Sessions.", [] { return 7.0; });
+    auto text = kept.text();
+    CHECK(has_line(text, "# TYPE calls_total counter"));
+    CHECK(has_line(text, R"(calls_total{tool="a\"b\\c\n",outcome="ok"} 4)"));
+    CHECK(has_line(text, "# HELP streams Streams."));
+    CHECK(has_line(text, "streams 2.5"));
+    CHECK(has_line(text, "sessions 7"));
+    kept.remove(&owner);
+    CHECK_FALSE(has_line(kept.text(), "sessions 7"));
+}
+
+TEST_CASE("a histogram cumulates its buckets")
+{
+    registry kept;
+    auto& calls = kept.histograms("call_seconds", "Time.", {"tool"});
+    for (double seconds : {0.0001, 0.0003, 0.03, 1000.0}) calls.at({"t"}).observe(seconds);
+    auto text = kept.text();
+    CHECK(has_line(text, R"(call_seconds_bucket{tool="t",le="0.0001"} 1)"));
+    CHECK(has_line(text, R"(call_seconds_bucket{tool="t",le="0.0005"} 2)"));
+    CHECK(has_line(text, R"(call_seconds_bucket{tool="t",le="0.05"} 3)"));
+    CHECK(has_line(text, R"(call_seconds_bucket{tool="t",le="300"} 3)"));
+    CHECK(has_line(text, R"(call_seconds_bucket{tool="t",le="+Inf"} 4)"));
+    CHECK(has_line(text, R"(call_seconds_count{tool="t"} 4)"));
+}
+
+TEST_CASE("a trace id is taken from a well-formed traceparent only")
+{
+    const std::string good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    CHECK(trace_id(good) == "4bf92f3577b34da6a3ce929d0e0e4736");
+    CHECK(trace_id("01" + good.substr(2) + "-more") == "4bf92f3577b34da6a3ce929d0e0e4736");
+    for (const auto& bad : {std::string(), good.substr(1), good + "-more", "ff" + good.substr(2), good.substr(0, 54) + "G",
+                            "00-" + std::string(32, '0') + good.substr(35), good.substr(0, 36) + std::string(16, '0') + "-01",
+                            std::string("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")})
+        CHECK_FALSE(trace_id(bad));
+}
