@@ -131,13 +131,29 @@ TEST_CASE("requests are limited by session and by server")
         server.initialize();
         start_waiting(server, 1);
         start_waiting(server, 2);
-        const auto response = server.request("ping", {}, 3);
+        const auto response = server.request("tools/list", {}, 3);
         CHECK(error_code(response) == rpc_code::server_busy);
         CHECK(error_text(response).find("server busy") == 0);
         server.core.cancel_all();
         CHECK(server.idle());
         CHECK(result_of(server.request("ping", {}, 3)).empty());
     }
+}
+
+TEST_CASE("a ping is answered however much the server has to do")
+{
+    harness server(core_limits{1, 100});
+    add(server, "wait", wait_forever);
+    server.initialize();
+    server.core.refuse_while([] { return false; });
+    start_waiting(server, 1);
+    CHECK(error_code(server.request("tools/list", {}, 2)) == rpc_code::server_busy);
+    CHECK(result_of(server.request("ping", {}, 3)).empty());
+    server.core.cancel_all();
+    CHECK(server.idle());
+    server.core.refuse_while([] { return true; });
+    CHECK(error_code(server.request("tools/list", {}, 4)) == rpc_code::server_busy);
+    CHECK(result_of(server.request("ping", {}, 5)).empty());
 }
 
 TEST_CASE("a stopping server says so")
