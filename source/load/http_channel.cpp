@@ -21,6 +21,7 @@ void http_channel::request(std::string text, std::size_t rate)
     waiting_ = true;
     if (wire_ && wire_->connected()) return wire_->send(std::move(text));
     unsent_ = std::move(text);
+    parser_.reset();        // what was left of the former connection when it was closed amid its bytes
     wire_ = std::make_shared<wire>(executor_, counted_);
     wire_->open(ways_.next(rate), *this);
 }
