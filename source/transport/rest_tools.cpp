@@ -57,11 +57,18 @@ bool wants_events(const http_request& asked)
            accepted.find("application/json") == std::string::npos;
 }
 
+http_reply error_of(const json::object& error)
+{
+    const auto& code = error.at("code");
+    const bool busy = code == rpc_code::server_busy;
+    auto made = rest_error(busy ? 503 : code == rpc_code::invalid_params ? 400 : 500, std::string(error.at("message").as_string()));
+    if (busy) made.with("Retry-After", "1");
+    return made;
+}
+
 http_reply reply_of(const rest_sink& sink)
 {
-    if (!sink.error().empty())
-        return rest_error(sink.error().at("code") == rpc_code::invalid_params ? 400 : 500,
-                          std::string(sink.error().at("message").as_string()));
+    if (!sink.error().empty()) return error_of(sink.error());
     if (!sink.ended()) return rest_error(503, "The call was cancelled: the server is stopping.");
     http_reply made;
     const auto object = rest_object(sink.result());
