@@ -37,7 +37,7 @@ std::string parse_arguments(std::string_view text, std::string_view whole)
     return json::serialize(value);
 }
 
-std::string quoted(std::string_view text) { return json::serialize(json::string(text.data(), text.size())); }
+std::string json_quoted(std::string_view text) { return json::serialize(json::string(text.data(), text.size())); }
 
 std::string meta_of(transport over, std::int64_t id, bool progress)
 {
@@ -82,7 +82,7 @@ std::string request_text(const operation& what, transport over, std::int64_t id,
     std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
     text.append(R"(,"method":")").append(what.method).append(R"(","params":{)");
     if (!what.tool.empty())
-        text.append("\"name\":").append(quoted(what.tool)).append(",\"arguments\":").append(what.arguments);
+        text.append("\"name\":").append(json_quoted(what.tool)).append(",\"arguments\":").append(what.arguments);
     auto meta = meta_of(over, id, progress && !what.tool.empty());
     if (!meta.empty()) text.append(what.tool.empty() ? "" : ",").append("\"_meta\":{").append(meta).append("}");
     return text.append("}}");

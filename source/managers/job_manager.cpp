@@ -198,11 +198,11 @@ awaitable<> job_manager::forget_old(std::string owner)
 {
     auto gone = sandboxes_.store().forget_old_jobs(owner, chosen_.jobs_per_caller * kept_ended);
     if (gone.empty()) co_return;
-    auto work = [places = sandboxes_.places(), gone] {
+    auto erase = [places = sandboxes_.places(), gone] {
         for (const auto& id : gone) ::unlink(places.job(id).c_str());
         return true;
     };
-    co_await pool_.run(std::move(work));
+    co_await pool_.run(std::move(erase));
 }
 
 job_record job_manager::owned(const caller& who, const std::string& id)
@@ -223,8 +223,8 @@ awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t 
         co_await one->changed.wait(until);
     }
     if (one) made.record = one->record;
-    auto work = [file = sandboxes_.places().job(id), cursor] { return read_piece(file, cursor); };
-    auto read = co_await pool_.run(std::move(work));
+    auto read_more = [file = sandboxes_.places().job(id), cursor] { return read_piece(file, cursor); };
+    auto read = co_await pool_.run(std::move(read_more));
     made.cursor = cursor + read.used;
     made.more = made.cursor < read.size;
     made.output = std::move(read.text);

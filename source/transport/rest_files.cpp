@@ -99,11 +99,11 @@ awaitable<> rest_files::download(exchange& x)
 awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
 {
     const std::string tag = "\"" + file->tag() + "\"";
-    auto fields = fields_of(*file, tag);
+    auto headers = fields_of(*file, tag);
     if (x.request().header("if-none-match").value_or("") == tag) {
         http_reply same;
         same.status = 304;
-        same.fields = std::move(fields);
+        same.fields = std::move(headers);
         co_await x.reply(std::move(same));
         co_return;
     }
@@ -111,16 +111,16 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
     const bool current = x.request().header("if-range").value_or(tag) == tag;
     const auto range =
         read_range(asked && current ? std::optional<std::string_view>(*asked) : std::nullopt, file->size());
-    if (range.is != byte_range::kind::whole) fields.emplace_back("Content-Range", range_text(range, file->size()));
+    if (range.is != byte_range::kind::whole) headers.emplace_back("Content-Range", range_text(range, file->size()));
     if (range.is == byte_range::kind::unsatisfiable) {
         auto refusal = rest_error(416, "The file has " + std::to_string(file->size()) + " bytes.");
-        refusal.fields = std::move(fields);
+        refusal.fields = std::move(headers);
         co_await x.reply(std::move(refusal));
         co_return;
     }
     const int status = range.is == byte_range::kind::part ? 206 : 200;
     const std::string type = file->media_type();
-    bool delivered = co_await x.begin_sized(status, type, std::move(fields), range.length);
+    bool delivered = co_await x.begin_sized(status, type, std::move(headers), range.length);
     std::uint64_t sent = x.request().method == "HEAD" ? range.length : 0;
     while (delivered && sent < range.length) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.length - sent));

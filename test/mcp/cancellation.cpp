@@ -142,7 +142,7 @@ TEST_CASE("requests are limited by session and by server")
 
 TEST_CASE("a ping is answered however much the server has to do")
 {
-    harness server(core_limits{1, 100});
+    harness server(core_limits{1, 100, {}});
     add(server, "wait", wait_forever);
     server.initialize();
     server.core.refuse_while([] { return false; });

@@ -98,7 +98,7 @@ TEST_CASE("whatever the server asks for, a workspace lies below the folder that 
         return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output)).why;
     };
     CHECK(why(root.path + "/callers/a/workspace") == cause::exited);
-    for (const std::string outside : {elsewhere.path, std::string("/etc"), root.path + "/link", root.path + "/../" + elsewhere.path.substr(5),
+    for (const std::string& outside : {elsewhere.path, std::string("/etc"), root.path + "/link", root.path + "/../" + elsewhere.path.substr(5),
                                       root.path + "/callers/../../etc", root.path, std::string("/")})
         CHECK(why(outside) == cause::setup_failed);
 }
