@@ -129,10 +129,10 @@ std::vector<setting> lasting_rows()
         row("SANDBOX_JOBS_PER_CALLER", number(&s::jobs_per_caller, 1, 10'000), "runs of one caller in the background at once"),
         row("SANDBOX_KERNEL_MEMORY", number(&s::kernel_memory_limit, 32, terabyte, mib), "memory of a Python kernel, MiB"),
         row("SANDBOX_INSTALL_TIMEOUT", seconds(&s::install_timeout, 1s, day), "time of an installation of packages, seconds"),
-        row("PYPI_INDEX_URL", url(&s::pypi_index_url), "where packages are installed from", "mirror.pypi_index_url"),
-        row("PYPI_HOSTS", list(&s::pypi_hosts), "further hosts that the index takes packages from"),
+        row("PYPI_INDEX_URL", url_or_none(&s::pypi_index_url), "where packages are installed from; empty: pip's own index", "mirror.pypi_index_url"),
+        row("PYPI_HOSTS", list(&s::pypi_hosts), "further hosts that PYPI_INDEX_URL takes packages from"),
         row("PYPI_ALLOW_SOURCE", flag(&s::pypi_allow_source), "install packages that must be built, too, not only wheels"),
-        row("NPM_REGISTRY_URL", url(&s::npm_registry_url), "where npm packages are installed from"),
+        row("NPM_REGISTRY_URL", url_or_none(&s::npm_registry_url), "where npm packages are installed from; empty: npm's own registry"),
         row("MCP_PUBLIC_URL", text(&s::public_url), "how clients reach this server, for download links; empty: the address it listens on"),
     };
 }

@@ -121,10 +121,10 @@ struct settings {
     std::size_t jobs_per_caller = 32;                       // SANDBOX_JOBS_PER_CALLER at once; as many ended ones × 4 are kept
     std::string public_url;                                 // MCP_PUBLIC_URL: how clients reach this server, for download links
     std::uint64_t kernel_memory_limit = 512ull << 20;       // SANDBOX_KERNEL_MEMORY (MiB) of a Python kernel
-    std::string pypi_index_url = "https://pypi.org/simple"; // PYPI_INDEX_URL: where packages come from
-    std::vector<std::string> pypi_hosts{"files.pythonhosted.org"};  // PYPI_HOSTS: further hosts that the index sends to
+    std::string pypi_index_url;                             // PYPI_INDEX_URL: where packages come from; empty: as pip has it
+    std::vector<std::string> pypi_hosts;                    // PYPI_HOSTS: further hosts that the index sends to
     bool pypi_allow_source = false;                         // PYPI_ALLOW_SOURCE: packages that are built, not only wheels
-    std::string npm_registry_url = "https://registry.npmjs.org/";  // NPM_REGISTRY_URL: where npm packages come from
+    std::string npm_registry_url;                           // NPM_REGISTRY_URL: where npm packages come from; empty: as npm has it
     std::chrono::milliseconds install_timeout{300'000};     // SANDBOX_INSTALL_TIMEOUT (s)
 
     // tools on offer

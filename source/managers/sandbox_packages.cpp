@@ -1,6 +1,7 @@
 #include "managers/sandbox_packages.hpp"
 
 #include "async/uncancelled.hpp"
+#include "managers/bash_manager.hpp"
 #include "managers/package_driver.hpp"
 #include "managers/package_problem.hpp"
 #include "network/channel_relay.hpp"
@@ -20,6 +21,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_names = 100;
+constexpr auto time_of_question = std::chrono::seconds(20);
 constexpr const char* npm_program = "/usr/bin/npm";
 
 // Names, extras and versions alone: no options, files or addresses, which would bring in code from elsewhere.
@@ -103,22 +105,50 @@ sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor
 {
 }
 
-// The index is where its operator says, also where that is no public address; the further hosts must be public.
-std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind) const
+// Asked in a place of its own: what a caller put into a sandbox must not say where the server lets it reach.
+awaitable<package_origin> sandbox_packages::origin(package_kind kind)
 {
-    const auto own = egress_entry::parse(place_of(index(kind)).entry);
-    std::vector<egress_entry> allowed{own};
-    if (kind == package_kind::pip)
-        for (const auto& host : chosen_.pypi_hosts) allowed.push_back(egress_entry::parse(host));
-    return std::make_shared<egress_policy>(std::move(allowed), std::vector<egress_entry>{own});
+    package_origin made;
+    made.index = chosen_index(kind);
+    if (!made.index.empty()) {
+        if (kind == package_kind::pip) made.hosts = chosen_.pypi_hosts;
+        co_return made;
+    }
+    if (const auto known = defaults_.find(kind); known != defaults_.end()) co_return known->second;
+    sandbox::run_request question;
+    question.argv = {chosen_.python_interpreter};
+    question.programs.all = true;
+    question.limits = common_limits(chosen_);
+    question.limits.wall = time_of_question;
+    question.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+    question.label = "package index";
+    made = co_await default_package_origin(backend_, std::move(question), kind);
+    if (made.index.empty())
+        throw sandbox_error("NotAvailable",
+                            kind == package_kind::pip
+                                ? "No package index is known: install pip on the server (python3-pip), or set PYPI_INDEX_URL."
+                                : "No package registry is known: install npm on the server (npm), or set NPM_REGISTRY_URL.");
+    defaults_[kind] = made;
+    co_return made;
+}
+
+// A chosen index is where its operator says, also where that is no public address; the other hosts must be public.
+std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind, const package_origin& origin) const
+{
+    const auto own = egress_entry::parse(place_of(origin.index).entry);
+    std::vector<egress_entry> allowed{own}, private_ones;
+    if (!chosen_index(kind).empty()) private_ones.push_back(own);
+    for (const auto& host : origin.hosts) allowed.push_back(egress_entry::parse(host));
+    return std::make_shared<egress_policy>(std::move(allowed), std::move(private_ones));
 }
 
 sandbox::run_request sandbox_packages::request(const sandbox_record& where, package_kind kind,
-                                               const std::vector<std::string>& names, const run_options& options) const
+                                               const std::vector<std::string>& names, const package_origin& origin,
+                                               const run_options& options) const
 {
     auto made = runs_.base(where);
     made.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(package_driver)};
-    const auto place = place_of(index(kind));
+    const auto place = place_of(origin.index);
     std::vector<std::string> command;
     if (kind == package_kind::pip) {
         command = {chosen_.python_interpreter,
@@ -137,13 +167,13 @@ sandbox::run_request sandbox_packages::request(const sandbox_record& where, pack
                    "--timeout",
                    "20",
                    "--index-url",
-                   index(kind)};
+                   origin.index};
         if (!chosen_.pypi_allow_source) command.insert(command.end(), {"--only-binary", ":all:"});
         if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
         command.emplace_back("--");
     } else {
         command = {npm_program,  "install",  "--no-audit", "--no-fund", "--no-update-notifier",
-                   "--registry", index(kind)};
+                   "--registry", origin.index};
         if (!chosen_.pypi_allow_source) command.emplace_back("--ignore-scripts");
         command.emplace_back("--");
     }
@@ -178,10 +208,11 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     if (!turn)
         throw sandbox_error("Busy",
                             "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    const auto from = co_await origin(kind);
     if (!std::exchange(listening_, true)) guard_.start();
     const auto ticket =
-        guard_.issue("install_packages", policy(kind), egress_limits{.bytes = chosen_.sandbox_disk_quota});
-    auto made = request(where, kind, names, options);
+        guard_.issue("install_packages", policy(kind, from), egress_limits{.bytes = chosen_.sandbox_disk_quota});
+    auto made = request(where, kind, names, from, options);
     made.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
@@ -206,7 +237,7 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
         const auto found = before.find(name);
         if (found == before.end() || found->second != version) outcome.installed.push_back(name + "==" + version);
     }
-    outcome.problem = package_problem(outcome.run, ticket->refusals(), index(kind));
+    outcome.problem = package_problem(outcome.run, ticket->refusals(), from.index);
     co_return outcome;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "managers/package_origin.hpp"
 #include "managers/sandbox_runner.hpp"
 #include "network/egress_guard.hpp"
 
@@ -11,8 +12,6 @@
 
 namespace cmcp {
 
-enum class package_kind { pip, npm };
-
 /// How an installation ended.
 struct package_outcome {
     run_outcome run;
@@ -21,7 +20,7 @@ struct package_outcome {
 };
 
 /// Installs packages in sandboxes, by the image's own pip or npm, run inside with nothing but the egress guard to
-/// reach, which lets it reach the configured index and its hosts alone. Throws sandbox_error. Io thread only.
+/// reach, which lets it reach the index and its hosts alone: those of the settings, or else those that pip and npm know. Throws sandbox_error. Io thread only.
 class sandbox_packages {
 public:
     sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
@@ -35,9 +34,10 @@ private:
     awaitable<package_outcome> run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                    std::vector<std::string> names, run_options options);
     sandbox::run_request request(const sandbox_record& where, package_kind kind, const std::vector<std::string>& names,
-                                 const run_options& options) const;
-    std::shared_ptr<const egress_policy> policy(package_kind kind) const;
-    const std::string& index(package_kind kind) const
+                                 const package_origin& origin, const run_options& options) const;
+    awaitable<package_origin> origin(package_kind kind);
+    std::shared_ptr<const egress_policy> policy(package_kind kind, const package_origin& origin) const;
+    const std::string& chosen_index(package_kind kind) const
     {
         return kind == package_kind::pip ? chosen_.pypi_index_url : chosen_.npm_registry_url;
     }
@@ -49,6 +49,7 @@ private:
     output_store& outputs_;
     run_admission& admission_;
     egress_guard guard_;
+    std::map<package_kind, package_origin> defaults_;   ///< as far as they were asked for
     bool listening_ = false;
 };
 

@@ -69,7 +69,7 @@ level = "INFO"
 log_file = "./logs/mcp_sandbox.log"
 use_structured_format = true
 [mirror]
-pypi_index_url = "https://pypi.tuna.tsinghua.edu.cn/simple"
+pypi_index_url = "https://index.example/simple"
 )");
     const auto chosen = c.load().values;
     CHECK(chosen.host == "0.0.0.0");
@@ -79,7 +79,7 @@ pypi_index_url = "https://pypi.tuna.tsinghua.edu.cn/simple"
     CHECK(chosen.sandbox_work_dir == "/app/results");
     CHECK(chosen.log_file == "./logs/mcp_sandbox.log");
     CHECK(chosen.log_format == "json");
-    CHECK(chosen.pypi_index_url == "https://pypi.tuna.tsinghua.edu.cn/simple");
+    CHECK(chosen.pypi_index_url == "https://index.example/simple");
 }
 
 TEST_CASE("every variable has a TOML key, alone or under a table")
