@@ -2,7 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 
-#include <boost/system/system_error.hpp>
+#include <exception>
 
 namespace cmcp {
 
@@ -38,8 +38,8 @@ package_origin read_origin(const std::string& text)
         const json::value parsed = json::parse(text);
         for (const auto& host : parsed.at("hosts").as_array()) made.hosts.emplace_back(host.as_string());
         made.index = std::string(parsed.at("index").as_string());
-    } catch (const boost::system::system_error&) {
-        return {};      // not what was asked for
+    } catch (const std::exception&) {  // Boost.JSON throws other types in other releases
+        return {};
     }
     return made;
 }
