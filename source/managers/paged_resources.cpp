@@ -2,6 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "managers/file_error.hpp"
+#include "managers/resource_uri.hpp"
 #include "managers/workspace_resources.hpp"
 
 #include <algorithm>
@@ -58,14 +59,8 @@ awaitable<json::array> paged_resources::list(const caller&) { co_return json::ar
 
 json::array paged_resources::templates() const
 {
-    json::object made;
-    made["uriTemplate"] = "workspace:///{+path}{?offset,limit}";
-    made["name"] = "part of a workspace file";
-    made["title"] = "Part of a file of the workspace";
-    made["description"] = "Bytes of a long file, for example the output_uri of a run; _meta has its size and the next offset.";
-    json::array all;
-    all.push_back(std::move(made));
-    return all;
+    return one_template("workspace:///{+path}{?offset,limit}", "part of a workspace file", "Part of a file of the workspace",
+                        "Bytes of a long file, for example the output_uri of a run; _meta has its size and the next offset.");
 }
 
 awaitable<std::optional<json::object>> paged_resources::part(caller who, file_read_request what)

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "managers/file_error.hpp"
+#include "managers/resource_uri.hpp"
 #include "managers/tree_scan.hpp"
 #include "managers/utf8_text.hpp"
 #include "managers/workspace_resources.hpp"
@@ -17,31 +18,6 @@ constexpr std::string_view scheme = "sandbox://";
 constexpr std::size_t most_listed = 500;
 constexpr std::uint64_t largest_read = 10 << 20;
 
-int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-std::optional<std::string> decoded(std::string_view text)
-{
-    std::string made;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            made += text[i];
-            continue;
-        }
-        if (i + 2 >= text.size()) return std::nullopt;
-        const int high = hex_value(text[i + 1]);
-        const int low = hex_value(text[i + 2]);
-        if (high < 0 || low < 0) return std::nullopt;
-        made += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return made;
-}
-
 }  // namespace
 
 std::optional<sandbox_resources::place> sandbox_resources::parse(std::string_view uri)
@@ -50,21 +26,15 @@ std::optional<sandbox_resources::place> sandbox_resources::parse(std::string_vie
     uri.remove_prefix(scheme.size());
     const auto slash = uri.find('/');
     if (slash == std::string_view::npos || slash + 1 == uri.size()) return std::nullopt;
-    auto path = decoded(uri.substr(slash + 1));
+    auto path = decoded_uri_part(uri.substr(slash + 1));
     if (!path) return std::nullopt;
     return place{std::string(uri.substr(0, slash)), std::move(*path)};
 }
 
 json::array sandbox_resources::templates() const
 {
-    json::object made;
-    made["uriTemplate"] = "sandbox://{sandbox_id}/{+path}";
-    made["name"] = "sandbox file";
-    made["title"] = "File of a sandbox";
-    made["description"] = "A file by the handle of its sandbox and its path relative to the working folder.";
-    json::array all;
-    all.push_back(std::move(made));
-    return all;
+    return one_template("sandbox://{sandbox_id}/{+path}", "sandbox file", "File of a sandbox",
+                        "A file by the handle of its sandbox and its path relative to the working folder.");
 }
 
 awaitable<json::array> sandbox_resources::list(const caller& who)

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "managers/file_error.hpp"
+#include "managers/resource_uri.hpp"
 #include "managers/utf8_text.hpp"
 
 #include <array>
@@ -27,13 +28,6 @@ bool stands_for_itself(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
            c == '_' || c == '~' || c == '/';
-}
-
-int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 bool is_readable(const file_policy& policy, const file_entry& entry)
@@ -83,32 +77,13 @@ std::string workspace_resources::uri_of(std::string_view path)
 std::optional<std::string> workspace_resources::path_of(std::string_view uri)
 {
     if (!uri.starts_with(scheme) || uri.size() == scheme.size()) return std::nullopt;
-    std::string path;
-    for (std::size_t i = scheme.size(); i < uri.size(); ++i) {
-        if (uri[i] != '%') {
-            path += uri[i];
-            continue;
-        }
-        if (i + 2 >= uri.size()) return std::nullopt;
-        const int high = hex_value(uri[i + 1]);
-        const int low = hex_value(uri[i + 2]);
-        if (high < 0 || low < 0) return std::nullopt;
-        path += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return path;
+    return decoded_uri_part(uri.substr(scheme.size()));
 }
 
 json::array workspace_resources::templates() const
 {
-    json::object made;
-    made["uriTemplate"] = std::string(scheme) + "{+path}";
-    made["name"] = "workspace file";
-    made["title"] = "File of the workspace";
-    made["description"] = "A file by its path relative to the workspace, as file_list gives it.";
-    json::array all;
-    all.push_back(std::move(made));
-    return all;
+    return one_template(std::string(scheme) + "{+path}", "workspace file", "File of the workspace",
+                        "A file by its path relative to the workspace, as file_list gives it.");
 }
 
 awaitable<json::array> workspace_resources::list(const caller& who)

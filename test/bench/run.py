@@ -12,7 +12,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.join(HERE, "..", "build", "release")
+BUILD = os.path.join(HERE, "..", "..", "build", "release")
 LOAD = os.path.join(BUILD, "container-mcp-load")
 
 

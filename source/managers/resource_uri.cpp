@@ -1,0 +1,30 @@
+#include "managers/resource_uri.hpp"
+
+#include <boost/url/decode_view.hpp>
+#include <boost/url/pct_string_view.hpp>
+
+#include <utility>
+
+namespace cmcp {
+
+std::optional<std::string> decoded_uri_part(std::string_view text)
+{
+    const auto valid = boost::urls::make_pct_string_view(text);
+    if (!valid) return std::nullopt;
+    const auto bytes = **valid;
+    return std::string(bytes.begin(), bytes.end());
+}
+
+json::array one_template(std::string_view uri, std::string_view name, std::string_view title, std::string_view description)
+{
+    json::object made;
+    made["uriTemplate"] = uri;
+    made["name"] = name;
+    made["title"] = title;
+    made["description"] = description;
+    json::array all;
+    all.push_back(std::move(made));
+    return all;
+}
+
+}  // namespace cmcp
