@@ -30,7 +30,7 @@ std::string unknown_package(const std::string& text, const std::string& index)
 
 }  // namespace
 
-std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals,
+std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,
                             const std::string& index)
 {
     if (!run.refused.empty()) return run.refused;
@@ -39,7 +39,8 @@ std::string package_problem(const run_outcome& run, const std::deque<egress_refu
     const std::string text = run.out + run.err;
     if (!refusals.empty())
         return "The installation was kept from " + refusals.back().host + ": " + refusals.back().sentence +
-               " PYPI_INDEX_URL and PYPI_HOSTS say what an installation may reach.";
+               (kind == package_kind::pip ? " PYPI_INDEX_URL and PYPI_HOSTS say" : " NPM_REGISTRY_URL says") +
+               " what an installation may reach.";
     if (auto unknown = unknown_package(text, index); !unknown.empty()) return unknown;
     if (text.find("No module named pip") != std::string::npos)
         return "pip is not installed on the server; install its package (python3-pip).";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "managers/package_origin.hpp"
 #include "managers/run_outcome.hpp"
 #include "network/egress_ticket.hpp"
 
@@ -10,7 +11,7 @@ namespace cmcp {
 
 /// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it
 /// worked.
-std::string package_problem(const run_outcome& run, const std::deque<egress_refusal>& refusals,
+std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,
                             const std::string& index);
 
 }  // namespace cmcp

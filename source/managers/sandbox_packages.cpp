@@ -137,6 +137,7 @@ std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind,
 {
     const auto own = egress_entry::parse(place_of(origin.index).entry);
     std::vector<egress_entry> allowed{own}, private_ones;
+    for (const auto& entry : chosen_.web_allowed_private) private_ones.push_back(egress_entry::parse(entry));
     if (!chosen_index(kind).empty()) private_ones.push_back(own);
     for (const auto& host : origin.hosts) allowed.push_back(egress_entry::parse(host));
     return std::make_shared<egress_policy>(std::move(allowed), std::move(private_ones));
@@ -237,7 +238,7 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
         const auto found = before.find(name);
         if (found == before.end() || found->second != version) outcome.installed.push_back(name + "==" + version);
     }
-    outcome.problem = package_problem(outcome.run, ticket->refusals(), from.index);
+    outcome.problem = package_problem(outcome.run, kind, ticket->refusals(), from.index);
     co_return outcome;
 }
 
