@@ -18,11 +18,6 @@ file_manager file_manager::from_settings(const settings& from, blocking_pool& po
     return file_manager(pool, places, file_policy::from_settings(from));
 }
 
-void file_manager::tell(const std::string& path) const
-{
-    if (changed_) changed_(file_path("path", path).display());
-}
-
 awaitable<file_content> file_manager::read(caller who, file_read_request what)
 {
     auto work = [who, what, places = places_, policy = policy_] {
@@ -33,13 +28,11 @@ awaitable<file_content> file_manager::read(caller who, file_read_request what)
 
 awaitable<> file_manager::write(caller who, file_write_request what)
 {
-    const std::string path = what.path;
     auto work = [who, what = std::move(what), places = places_, policy = policy_] {
         write_file(file_root(places->folder(who)), policy, what);
         return true;
     };
     co_await pool_->run(std::move(work));
-    tell(path);
 }
 
 awaitable<file_page> file_manager::list(caller who, file_list_request what)
@@ -56,7 +49,6 @@ awaitable<> file_manager::remove(caller who, std::string path)
         return true;
     };
     co_await pool_->run(std::move(work));
-    tell(path);
 }
 
 awaitable<> file_manager::move(caller who, file_move_request what)
@@ -66,8 +58,6 @@ awaitable<> file_manager::move(caller who, file_move_request what)
         return true;
     };
     co_await pool_->run(std::move(work));
-    tell(what.source);
-    tell(what.destination);
 }
 
 }  // namespace cmcp

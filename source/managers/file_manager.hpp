@@ -6,7 +6,7 @@
 #include "managers/workspaces.hpp"
 
 #include <cstdint>
-#include <functional>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -54,17 +54,13 @@ public:
 
     const file_policy& policy() const { return policy_; }
 
-    /// Called on the caller's executor with the path (relative to the workspace) of a file that was made, changed,
-    /// moved or deleted by a call above.
-    void on_change(std::function<void(const std::string& path)> listener) { changed_ = std::move(listener); }
+    /// Where the caller's files are; made where it does not exist.
+    std::filesystem::path folder(const caller& who) const { return places_->folder(who); }
 
 private:
-    void tell(const std::string& path) const;
-
     blocking_pool* pool_;
     const workspaces* places_;
     file_policy policy_;
-    std::function<void(const std::string& path)> changed_;
 };
 
 }  // namespace cmcp

@@ -163,7 +163,6 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     made.done.files = co_await pool_.run(std::move(compare));
     if (!made.done.run.output_path.empty())
         made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
-    runs_.sandboxes().tell_changed(where, made.done.files);
     made.done.where = std::move(where);
     co_return made;
 }

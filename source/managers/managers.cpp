@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "managers/bash_manager.hpp"
 #include "managers/file_manager.hpp"
+#include "managers/file_watch.hpp"
 #include "managers/job_manager.hpp"
 #include "managers/kernel_manager.hpp"
 #include "managers/output_store.hpp"
@@ -93,6 +94,7 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     all->pool = std::make_unique<blocking_pool>();
     all->places = std::make_unique<workspaces>(workspaces::from_settings(chosen));
     all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
+    all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(executor, admission_from(chosen));
     observe(*all);

@@ -11,6 +11,7 @@ namespace cmcp {
 class blocking_pool;
 class workspaces;
 class file_manager;
+class file_watch;
 class run_admission;
 class output_store;
 class bash_manager;
@@ -36,6 +37,7 @@ struct managers {
     std::unique_ptr<blocking_pool> pool;            ///< first, so that it goes last: threads still use the others
     std::unique_ptr<workspaces> places;             ///< one workspace a caller
     std::unique_ptr<file_manager> files;
+    std::unique_ptr<file_watch> watch;              ///< who subscribed to files is told of changes
     std::unique_ptr<output_store> outputs;          ///< long output of runs, as files of the workspace
     std::unique_ptr<run_admission> admission;       ///< how many runs at once
     std::unique_ptr<bash_manager> bash;

@@ -18,7 +18,8 @@ public:
     awaitable<json::array> list(const caller& who) override;            ///< nothing: the files themselves are listed
     json::array templates() const override;
     awaitable<std::optional<json::array>> read(const caller& who, std::string uri) override;
-    void on_update(std::function<void(std::string uri)>) override {}
+    /// A part is not observed; its file is, as workspace:///PATH.
+    std::shared_ptr<void> observe(const caller&, const std::string&, std::function<void()>) override { return nullptr; }
 
     /// Nothing when `uri` has no query; throws rpc_error (invalid_params) when the query is not understood.
     static std::optional<file_read_request> parse(std::string_view uri);

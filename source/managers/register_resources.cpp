@@ -10,8 +10,9 @@ namespace cmcp {
 void register_resources(server_core& core, managers& all)
 {
     core.add_resources(std::make_unique<paged_resources>(*all.files));
-    core.add_resources(std::make_unique<workspace_resources>(*all.files));
-    if (all.sandboxes) core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.pool));
+    core.add_resources(std::make_unique<workspace_resources>(*all.files, *all.watch));
+    if (!all.sandboxes) return;
+    core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.watch, *all.pool));
 }
 
 }  // namespace cmcp

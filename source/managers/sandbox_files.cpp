@@ -139,7 +139,6 @@ public:
             throw gateway_error(400, refused.what());
         }
         sandboxes_.measure_soon(where_.id);
-        sandboxes_.tell_changed(where_, {path_});
         json::object made;
         made["success"] = true;
         made["path"] = path_;
@@ -205,7 +204,6 @@ awaitable<std::uint64_t> sandbox_files::put(sandbox_record where, std::string pa
     };
     const auto size = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
-    sandboxes_.tell_changed(where, {inside});
     co_return size;
 }
 
@@ -232,7 +230,6 @@ awaitable<std::uint64_t> sandbox_files::copy_in(sandbox_record where, std::strin
     };
     const auto size = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
-    sandboxes_.tell_changed(where, {inside});
     co_return size;
 }
 

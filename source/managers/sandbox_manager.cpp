@@ -61,12 +61,6 @@ std::string sandbox_manager::link_to(const sandbox_record& where, const std::str
     return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + percent_encoded(inside);
 }
 
-void sandbox_manager::tell_changed(const sandbox_record& where, const std::vector<std::string>& files) const
-{
-    if (!files_changed_) return;
-    for (const auto& file : files) files_changed_(uri_of(where, file));
-}
-
 std::string sandbox_manager::check_image(const std::string& image) const
 {
     const std::string wanted = !image.empty() ? image : chosen_.sandbox_default_image;

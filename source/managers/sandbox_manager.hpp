@@ -64,10 +64,6 @@ public:
     /// Called when a sandbox stops being used or is deleted: kernels end with it.
     void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
 
-    /// Called with the resource URI of each file that a run or an upload made or changed.
-    void on_files_changed(std::function<void(std::string uri)> listener) { files_changed_ = std::move(listener); }
-    void tell_changed(const sandbox_record& where, const std::vector<std::string>& files) const;
-
     sandbox_store& store() { return store_; }
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
@@ -105,7 +101,6 @@ private:
     sandbox_activities activities_;
     std::string public_url_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
-    std::function<void(std::string)> files_changed_;
     std::shared_ptr<std::map<std::string, bool>> measuring_ =
         std::make_shared<std::map<std::string, bool>>();  // true: once more
     task_group tasks_;

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "managers/file_error.hpp"
+#include "managers/resource_observer.hpp"
 #include "managers/resource_uri.hpp"
 #include "managers/tree_scan.hpp"
 #include "managers/utf8_text.hpp"
@@ -93,9 +94,14 @@ awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who,
     co_return all;
 }
 
-void sandbox_resources::on_update(std::function<void(std::string uri)> listener)
-{
-    sandboxes_.on_files_changed(std::move(listener));
+std::shared_ptr<void> sandbox_resources::observe(const caller& who, const std::string& uri, std::function<void()> changed)
+try {
+    const auto found = parse(uri);
+    if (!found) return nullptr;
+    const auto where = sandboxes_.find(who, found->sandbox);
+    return observe_file(watch_, sandboxes_.places().workspace(where.id), found->path, std::move(changed));
+} catch (const sandbox_error&) {
+    return nullptr;     // somebody else's, or none
 }
 
 }  // namespace cmcp

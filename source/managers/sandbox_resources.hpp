@@ -1,5 +1,6 @@
 #pragma once
 
+#include "managers/file_watch.hpp"
 #include "managers/sandbox_files.hpp"
 #include "mcp/resource_provider.hpp"
 
@@ -12,15 +13,16 @@ namespace cmcp {
 /// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`.
 class sandbox_resources final : public resource_provider {
 public:
-    sandbox_resources(sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
-        : sandboxes_(sandboxes), files_(files), pool_(pool)
+    /// All outlive this.
+    sandbox_resources(sandbox_manager& sandboxes, sandbox_files& files, file_watch& watch, blocking_pool& pool)
+        : sandboxes_(sandboxes), files_(files), watch_(watch), pool_(pool)
     {
     }
 
     awaitable<json::array> list(const caller& who) override;
     json::array templates() const override;
     awaitable<std::optional<json::array>> read(const caller& who, std::string uri) override;
-    void on_update(std::function<void(std::string uri)> listener) override;
+    std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) override;
 
     struct place {
         std::string sandbox;
@@ -33,6 +35,7 @@ private:
 
     sandbox_manager& sandboxes_;
     sandbox_files& files_;
+    file_watch& watch_;
     blocking_pool& pool_;
 };
 

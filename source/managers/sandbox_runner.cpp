@@ -181,7 +181,6 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
     made.files = co_await pool_.run(std::move(compare));
     if (!made.run.output_path.empty()) made.run.output_uri = "sandbox://" + where.id + "/" + made.run.output_path;
-    sandboxes_.tell_changed(where, made.files);
     made.where = std::move(where);
     co_return made;
 }

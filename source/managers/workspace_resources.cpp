@@ -2,6 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "managers/file_error.hpp"
+#include "managers/resource_observer.hpp"
 #include "managers/resource_uri.hpp"
 #include "managers/utf8_text.hpp"
 
@@ -138,9 +139,10 @@ awaitable<std::optional<json::array>> workspace_resources::read(const caller& wh
     co_return all;
 }
 
-void workspace_resources::on_update(std::function<void(std::string uri)> listener)
+std::shared_ptr<void> workspace_resources::observe(const caller& who, const std::string& uri, std::function<void()> changed)
 {
-    files_.on_change([listener = std::move(listener)](const std::string& path) { listener(uri_of(path)); });
+    const auto path = path_of(uri);
+    return path ? observe_file(watch_, files_.folder(who), *path, std::move(changed)) : nullptr;
 }
 
 }  // namespace cmcp

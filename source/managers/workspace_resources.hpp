@@ -1,6 +1,7 @@
 #pragma once
 
 #include "managers/file_manager.hpp"
+#include "managers/file_watch.hpp"
 #include "mcp/resource_provider.hpp"
 
 #include <optional>
@@ -13,12 +14,12 @@ namespace cmcp {
 /// Only files that file_read would give, at most 1000 of them in the list.
 class workspace_resources final : public resource_provider {
 public:
-    explicit workspace_resources(file_manager& files) : files_(files) {}  ///< `files` must outlive this
+    workspace_resources(file_manager& files, file_watch& watch) : files_(files), watch_(watch) {}  ///< both outlive this
 
     awaitable<json::array> list(const caller& who) override;
     json::array templates() const override;
     awaitable<std::optional<json::array>> read(const caller& who, std::string uri) override;
-    void on_update(std::function<void(std::string uri)> listener) override;
+    std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) override;
 
     static std::string uri_of(std::string_view path);
     static std::optional<std::string> path_of(std::string_view uri);    ///< nothing when it is no such URI
@@ -27,6 +28,7 @@ private:
     awaitable<std::optional<json::object>> contents(caller who, std::string path, std::string encoding);
 
     file_manager& files_;
+    file_watch& watch_;
 };
 
 /// A guess from the name's extension; `fallback` when it is unknown.

@@ -27,6 +27,13 @@ prompt* catalogue::find_prompt(std::string_view name) const
     return nullptr;
 }
 
+std::shared_ptr<void> catalogue::observe(const caller& who, const std::string& uri, const std::function<void()>& changed) const
+{
+    for (const auto& provider : providers)
+        if (auto observer = provider->observe(who, uri, changed)) return observer;
+    return nullptr;
+}
+
 json::object capabilities_of(const catalogue& offered, revision protocol)
 {
     json::object capabilities;

@@ -5,7 +5,9 @@
 #include "mcp/server_core.hpp"
 #include "mcp/tool_registry.hpp"
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct catalogue {
     std::vector<std::unique_ptr<prompt>> prompts;
 
     prompt* find_prompt(std::string_view name) const;
+
+    /// As resource_provider::observe, of whichever provider has the resource.
+    std::shared_ptr<void> observe(const caller& who, const std::string& uri, const std::function<void()>& changed) const;
 };
 
 /// The `ServerCapabilities` of a revision: prompts, completions and resources only where there are any.

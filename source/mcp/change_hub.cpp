@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cmcp {
 
 namespace {
 
 constexpr std::string_view task_changed = "notifications/tasks";
+constexpr const char* resource_updated = "notifications/resources/updated";
 
 outgoing acknowledgement(const change_filter& filter, const json::value& subscription)
 {
@@ -44,6 +46,12 @@ struct change_hub::listener {
     listener& operator=(const listener&) = delete;
     ~listener() { hub.listeners_.erase(this); }
 
+    void add(const change& what)
+    {
+        pending.insert(what);
+        wake.cancel();
+    }
+
     change_hub& hub;
     const change_filter& filter;
     asio::steady_timer wake;
@@ -54,8 +62,7 @@ bool change_filter::lets_through(const change& what) const
 {
     if (what.method == "notifications/tools/list_changed") return tools;
     if (what.method == "notifications/prompts/list_changed") return prompts;
-    if (what.method == task_changed) return tasks.contains(what.uri);
-    return resources.contains(what.uri);
+    return what.method == task_changed && tasks.contains(what.uri);
 }
 
 namespace {
@@ -105,26 +112,28 @@ outgoing change_hub::notification(const change& what, const json::value& subscri
     return message;
 }
 
-bool change_hub::wants(const session& who, const change& what)
-{
-    if (!who.initialized || !who.general || what.method == task_changed) return false;
-    return what.uri.empty() || who.subscribed.contains(what.uri);
-}
-
 void change_hub::publish(const change& what)
 {
-    for (auto* waiting : listeners_) {
-        if (!waiting->filter.lets_through(what)) continue;
-        waiting->pending.insert(what);
-        waiting->wake.cancel();
-    }
-    for (const auto& watching : watchers_) {
-        const auto who = watching->who.lock();
-        if (!who || !wants(*who, what)) continue;
-        watching->pending.insert(what);
-        if (std::exchange(watching->telling, true)) continue;
-        tasks_.spawn("tell a session what changed", tell(watching));
-    }
+    for (auto* waiting : listeners_)
+        if (waiting->filter.lets_through(what)) waiting->add(what);
+    if (what.method == task_changed) return;    // sessions know no such tasks
+    for (const auto& [key, watching] : watchers_) add(watching, what);
+}
+
+void change_hub::resource_changed(const std::weak_ptr<session>& whom, const std::string& uri)
+{
+    const auto who = whom.lock();
+    const auto found = who ? watchers_.find(who.get()) : watchers_.end();
+    if (found != watchers_.end()) add(found->second, {resource_updated, uri});
+}
+
+void change_hub::add(const std::shared_ptr<watcher>& whom, const change& what)
+{
+    const auto who = whom->who.lock();
+    if (!who || !who->initialized || !who->general) return;
+    whom->pending.insert(what);
+    if (std::exchange(whom->telling, true)) return;
+    tasks_.spawn("tell a session what changed", tell(whom));
 }
 
 awaitable<> change_hub::tell(std::shared_ptr<watcher> whom)
@@ -143,20 +152,28 @@ awaitable<> change_hub::tell(std::shared_ptr<watcher> whom)
 void change_hub::watch(std::weak_ptr<session> who)
 {
     if (watchers_.size() >= cleanup_at_) forget_gone_sessions();
+    const auto strong = who.lock();
+    if (!strong) return;
     auto added = std::make_shared<watcher>();
     added->who = std::move(who);
-    watchers_.push_back(std::move(added));
+    watchers_[strong.get()] = std::move(added);     // of a session that is gone, the address may come again
 }
 
 void change_hub::forget_gone_sessions()
 {
-    std::erase_if(watchers_, [](const auto& watching) { return watching->who.expired(); });
+    std::erase_if(watchers_, [](const auto& watching) { return watching.second->who.expired(); });
     cleanup_at_ = std::max<std::size_t>(64, watchers_.size() * 2);
 }
 
-awaitable<> change_hub::listen(change_filter filter, json::value subscription, std::shared_ptr<message_sink> sink)
+awaitable<> change_hub::listen(change_filter filter, json::value subscription, observe_function observe,
+                               std::shared_ptr<message_sink> sink)
 {
     listener self(*this, filter);
+    std::vector<std::shared_ptr<void>> observers;
+    std::erase_if(filter.resources, [&](const std::string& uri) {
+        observers.push_back(observe(uri, [&self, uri] { self.add({resource_updated, uri}); }));
+        return !observers.back();
+    });
     auto first = acknowledgement(filter, subscription);
     bool connected = co_await sink->send(std::move(first));
     for (const auto& id : filter.tasks) self.pending.insert({std::string(task_changed), id});

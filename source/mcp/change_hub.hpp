@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
 namespace cmcp {
 
@@ -43,11 +43,20 @@ public:
 
     change_hub(asio::any_io_executor executor, task_details detail_of);
 
+    /// Starts to observe a resource, as catalogue::observe.
+    using observe_function =
+        std::function<std::shared_ptr<void>(const std::string& uri, const std::function<void()>& changed)>;
+
     void publish(const change& what);
     void watch(std::weak_ptr<session> who);
 
+    /// Tells a session of a resource that it observes.
+    void resource_changed(const std::weak_ptr<session>& whom, const std::string& uri);
+
     /// subscriptions/listen: acknowledges, tells how the tasks stand, then sends changes until close() or cancellation.
-    awaitable<> listen(change_filter filter, json::value subscription, std::shared_ptr<message_sink> sink);
+    /// Resources that `observe` does not know are left out of what is acknowledged.
+    awaitable<> listen(change_filter filter, json::value subscription, observe_function observe,
+                       std::shared_ptr<message_sink> sink);
 
     /// Ends all listeners gracefully; new ones end at once.
     void close();
@@ -56,15 +65,15 @@ private:
     struct watcher;
     struct listener;
 
+    void add(const std::shared_ptr<watcher>& whom, const change& what);
     awaitable<> tell(std::shared_ptr<watcher> whom);
-    static bool wants(const session& who, const change& what);
     void forget_gone_sessions();
 
     outgoing notification(const change& what, const json::value& subscription) const;
 
     asio::any_io_executor executor_;
     task_details detail_of_;
-    std::vector<std::shared_ptr<watcher>> watchers_;
+    std::unordered_map<const session*, std::shared_ptr<watcher>> watchers_;
     std::size_t cleanup_at_ = 64;
     std::set<listener*> listeners_;
     bool closed_ = false;

@@ -86,7 +86,7 @@ awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,
                                                    std::shared_ptr<message_sink> reply, std::string log_id,
                                                    std::shared_ptr<legacy_channel::question_ids> abandoned)
 {
-    if (const auto function = find_legacy_method(incoming->method)) co_return function(*who, incoming->params);
+    if (const auto function = find_legacy_method(incoming->method)) co_return function({who, incoming->params, offered_, changes_});
     legacy_channel io(who, std::move(reply), meta_of(incoming->params), std::move(abandoned));
     method_call call{who->who, incoming->params, io, std::move(log_id), {}, {}};
     const auto function = find_shared_method(incoming->method);

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/message.hpp"
 #include "mcp/catalogue.hpp"
+#include "mcp/change_hub.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/request_register.hpp"
 #include "mcp/session.hpp"
@@ -11,7 +12,10 @@ namespace cmcp {
 /// The older revisions: initialize, then requests within a session.
 class legacy_dispatcher {
 public:
-    legacy_dispatcher(catalogue& offered, request_register& requests) : offered_(offered), requests_(requests) {}
+    legacy_dispatcher(catalogue& offered, request_register& requests, change_hub& changes)
+        : offered_(offered), requests_(requests), changes_(changes)
+    {
+    }
 
     awaitable<> request(std::shared_ptr<session> who, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
     void notification(session& who, const jsonrpc::notification& incoming) const;
@@ -26,6 +30,7 @@ private:
 
     catalogue& offered_;
     request_register& requests_;
+    change_hub& changes_;
 };
 
 }  // namespace cmcp

@@ -1,6 +1,7 @@
 #include "mcp/legacy_methods.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
+#include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "mcp/severity.hpp"
 
@@ -13,29 +14,34 @@ namespace {
 constexpr std::size_t most_subscriptions = 1000;
 constexpr std::size_t longest_uri = 8192;
 
-json::object ping(session&, const json::object&) { return {}; }
+json::object ping(const legacy_call&) { return {}; }
 
-json::object set_level(session& who, const json::object& params)
+json::object set_level(const legacy_call& call)
 {
-    const auto* level = params.if_contains("level");
-    who.log_threshold = severity_from(level ? *level : json::value(), "level");
+    const auto* level = call.params.if_contains("level");
+    call.who->log_threshold = severity_from(level ? *level : json::value(), "level");
     return {};
 }
 
-json::object subscribe(session& who, const json::object& params)
+json::object subscribe(const legacy_call& call)
 {
-    auto uri = required_string(params, "uri");
+    auto uri = required_string(call.params, "uri");
     if (uri.size() > longest_uri) throw rpc_error(rpc_code::invalid_params, "Invalid params: `uri` is too long");
-    if (who.subscribed.size() >= most_subscriptions && !who.subscribed.contains(uri))
+    auto& subscribed = call.who->subscribed;
+    if (subscribed.contains(uri)) return {};
+    if (subscribed.size() >= most_subscriptions)
         throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions) +
                                                     " subscriptions: unsubscribe from some first");
-    who.subscribed.insert(std::move(uri));
+    const auto told = [&changes = call.changes, who = std::weak_ptr(call.who), uri] { changes.resource_changed(who, uri); };
+    auto observer = call.offered.observe(call.who->who, uri, told);
+    if (!observer) refuse_resource(uri, call.who->who.protocol);
+    subscribed.emplace(std::move(uri), std::move(observer));
     return {};
 }
 
-json::object unsubscribe(session& who, const json::object& params)
+json::object unsubscribe(const legacy_call& call)
 {
-    who.subscribed.erase(required_string(params, "uri"));
+    call.who->subscribed.erase(required_string(call.params, "uri"));
     return {};
 }
 

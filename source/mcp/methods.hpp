@@ -36,5 +36,6 @@ awaitable<json::object> complete_argument(catalogue& offered, method_call& call)
 tool_context context_of(method_call& call);
 
 [[noreturn]] void refuse_method(std::string_view name);
+[[noreturn]] void refuse_resource(const std::string& uri, revision protocol);
 
 }  // namespace cmcp

@@ -109,7 +109,10 @@ awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request
                                                   std::shared_ptr<message_sink> reply)
 {
     auto filter = filter_of(*incoming);
-    co_await changes_.listen(std::move(filter), incoming->id, std::move(reply));
+    change_hub::observe_function observe = [this, incoming](const std::string& uri, const std::function<void()>& changed) {
+        return offered_.observe(incoming->who, uri, changed);
+    };
+    co_await changes_.listen(std::move(filter), incoming->id, std::move(observe), std::move(reply));
     json::object meta;
     meta[reserved_name::subscription_id] = incoming->id;
     json::object result;

@@ -7,20 +7,20 @@ namespace cmcp {
 
 namespace {
 
-[[noreturn]] void refuse_resource(const std::string& uri, revision protocol)
-{
-    json::object data;
-    data["uri"] = uri;
-    const int code = is_modern(protocol) ? rpc_code::invalid_params : rpc_code::resource_not_found;
-    throw rpc_error(code, "Resource not found: " + uri.substr(0, 500), json::value(std::move(data)));
-}
-
 void append(json::array& all, json::array some)
 {
     for (auto& item : some) all.push_back(std::move(item));
 }
 
 }  // namespace
+
+void refuse_resource(const std::string& uri, revision protocol)
+{
+    json::object data;
+    data["uri"] = uri;
+    const int code = is_modern(protocol) ? rpc_code::invalid_params : rpc_code::resource_not_found;
+    throw rpc_error(code, "Resource not found: " + uri.substr(0, 500), json::value(std::move(data)));
+}
 
 awaitable<json::object> list_resources(catalogue& offered, method_call& call)
 {

@@ -5,6 +5,7 @@
 #include "mcp/caller.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,10 @@ public:
     /// The `contents` array of resources/read, or nothing when there is no such resource here.
     virtual awaitable<std::optional<json::array>> read(const caller& who, std::string uri) = 0;
 
-    /// Called with the URI of a resource that changed (notifications/resources/updated).
-    virtual void on_update(std::function<void(std::string uri)> listener) = 0;
+    /// Calls `changed` on the io thread whenever the resource has changed (notifications/resources/updated), for as long
+    /// as the handle lives; the handle may outlive the provider. Null: there is no such resource for this caller, nor
+    /// could there be one. Throws rpc_error where there is no room for another observer.
+    virtual std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) = 0;
 };
 
 }  // namespace cmcp

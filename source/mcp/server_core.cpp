@@ -16,7 +16,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         : requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(executor, limits.tasks, [this](const std::string& id) { changes.publish({"notifications/tasks", id}); }),
-          legacy(offered, requests),
+          legacy(offered, requests, changes),
           modern(offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
     }
@@ -51,8 +51,6 @@ tool_registry& server_core::tools() { return self_->offered.tools; }
 
 void server_core::add_resources(std::unique_ptr<resource_provider> provider)
 {
-    auto* changes = &self_->changes;
-    provider->on_update([changes](std::string uri) { changes->publish({"notifications/resources/updated", std::move(uri)}); });
     self_->offered.providers.push_back(std::move(provider));
 }
 

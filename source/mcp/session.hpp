@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -23,7 +22,7 @@ struct session {
     caller who;
     bool initialized = false;                               ///< initialize has been answered
     log_severity log_threshold = log_severity::info;
-    std::set<std::string, std::less<>> subscribed;          ///< resource URIs
+    std::map<std::string, std::shared_ptr<void>> subscribed;    ///< observers of resources, by their URIs
 
     /// Where messages go that belong to no request: the GET stream, the SSE stream, standard output.
     std::shared_ptr<message_sink> general;

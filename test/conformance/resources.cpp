@@ -79,10 +79,10 @@ public:
         co_return found;
     }
 
-    void on_update(std::function<void(std::string)> listener) override { listener_ = std::move(listener); }
-
-private:
-    std::function<void(std::string)> listener_;
+    std::shared_ptr<void> observe(const caller&, const std::string& uri, std::function<void()>) override
+    {
+        return uri.starts_with("test://") ? std::make_shared<std::string>(uri) : nullptr;     // none of them changes
+    }
 };
 
 }  // namespace

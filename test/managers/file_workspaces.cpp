@@ -1,5 +1,6 @@
 #include "test/managers/file_support.hpp"
 
+#include "managers/file_watch.hpp"
 #include "managers/remove_tree.hpp"
 #include "managers/workspace_resources.hpp"
 #include "managers/workspaces.hpp"
@@ -27,7 +28,8 @@ struct resource_stage {
     blocking_pool pool;
     workspaces places{scene.base, false};
     file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"})};
-    workspace_resources resources{files};
+    file_watch watch{io.get_executor()};
+    workspace_resources resources{files, watch};
 
     std::optional<json::array> read(std::string uri)
     {
@@ -139,16 +141,68 @@ TEST_CASE("workspace resources know nothing of other URIs and refuse to leave th
     }
 }
 
-TEST_CASE("workspace resources tell of files that were written, moved and deleted")
+TEST_CASE("who observes a file is told of every change, whoever makes it, and of no other file")
 {
     resource_stage stage;
-    std::vector<std::string> told;
-    stage.resources.on_update([&](const std::string& uri) { told.push_back(uri); });
-    run_coroutine(stage.io, stage.files.write(stage.who, file_write_request{"./sub/a.txt", "x", "utf-8"}));
-    run_coroutine(stage.io, stage.files.move(stage.who, file_move_request{"/sub/a.txt", "b.txt", false}));
-    run_coroutine(stage.io, stage.files.remove(stage.who, "b.txt"));
-    CHECK(told == std::vector<std::string>{"workspace:///sub/a.txt", "workspace:///sub/a.txt", "workspace:///b.txt",
-                                           "workspace:///b.txt"});
+    const auto folder = stage.places.folder(stage.who);
+    int told = 0, others = 0;
+    auto observer = stage.resources.observe(stage.who, "workspace:///a.txt", [&] { ++told; });
+    const auto other = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++others; });
+    REQUIRE(observer);
+    const auto changed = [&](auto change) {
+        const int before = told;
+        change();
+        stage.io.restart();
+        while (told == before && stage.io.run_one() > 0) {}
+        return told > before;
+    };
+    CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x"; }));
+    CHECK(changed([&] { run_coroutine(stage.io, stage.files.write(stage.who, file_write_request{"a.txt", "y", "utf-8"})); }));
+    CHECK(changed([&] { run_coroutine(stage.io, stage.files.move(stage.who, file_move_request{"a.txt", "b.txt", false})); }));
+    CHECK(changed([&] { fs::rename(folder / "b.txt", folder / "a.txt"); }));
+    CHECK(changed([&] { fs::remove(folder / "a.txt"); }));
+    CHECK(others == 0);
+
+    const int before = told;
+    observer.reset();
+    auto again = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++told; });
+    CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x", std::ofstream(folder / "other.txt") << "x"; }));
+    CHECK(told == before + 1);
+}
+
+TEST_CASE("nobody observes another caller's files, missing folders or paths that lead out")
+{
+    resource_stage stage;
+    int told = 0;
+    const auto mine = stage.resources.observe(named("ann"), "workspace:///a.txt", [&] { ++told; });
+    const auto his = stage.resources.observe(named("bob"), "workspace:///a.txt", [&] { told += 100; });
+    REQUIRE(mine);
+    REQUIRE(his);
+    run_coroutine(stage.io, stage.files.write(named("ann"), file_write_request{"a.txt", "x", "utf-8"}));
+    stage.io.restart();
+    while (told == 0 && stage.io.run_one() > 0) {}
+    CHECK(told < 100);
+    CHECK_FALSE(stage.resources.observe(stage.who, "workspace:///missing/a.txt", [] {}));
+    CHECK_FALSE(stage.resources.observe(stage.who, "file:///etc/passwd", [] {}));
+    CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///../a.txt", [] {}), rpc_error);
+    CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///..", [] {}), rpc_error);
+}
+
+TEST_CASE("an observer may end itself or the watch while it is told")
+{
+    resource_stage stage;
+    auto watch = std::make_unique<file_watch>(stage.io.get_executor());
+    const file_root root(stage.places.folder(stage.who));
+    bool told = false;
+    std::shared_ptr<void> first = watch->observe(root.descriptor(), "a.txt", [&] {
+        told = true;
+        first.reset();
+        watch.reset();
+    });
+    const auto second = watch->observe(root.descriptor(), "a.txt", [] {});
+    std::ofstream(stage.places.folder(stage.who) / "a.txt") << "x";
+    while (stage.io.run_one() > 0) {}
+    CHECK(told);
 }
 
 TEST_CASE("file calls of different callers see different files")

@@ -1,0 +1,109 @@
+#include "jsonrpc/rpc_error.hpp"
+#include "test/mcp/harness.hpp"
+#include "test/support/catch.hpp"
+
+#include <list>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+/// Memos are observable; those that someone observes are listed in `observed`.
+class memos final : public resource_provider {
+public:
+    struct observer {
+        std::string uri;
+        std::function<void()> changed;
+    };
+    using observers = std::list<observer>;
+
+    explicit memos(std::shared_ptr<observers> all) : all_(std::move(all)) {}
+
+    awaitable<json::array> list(const caller&) override { co_return json::array(); }
+    json::array templates() const override { return {}; }
+    awaitable<std::optional<json::array>> read(const caller&, std::string) override { co_return std::nullopt; }
+    std::shared_ptr<void> observe(const caller&, const std::string& uri, std::function<void()> changed) override
+    {
+        if (!uri.starts_with("memo://")) return nullptr;
+        const auto place = all_->insert(all_->end(), observer{uri, std::move(changed)});
+        return std::shared_ptr<void>(all_.get(), [all = all_, place](void*) { all->erase(place); });
+    }
+
+private:
+    std::shared_ptr<observers> all_;
+};
+
+struct memo_server {
+    memo_server() { server.core.add_resources(std::make_unique<memos>(all)); }
+    void change(std::string_view uri)
+    {
+        for (const auto& each : *all)
+            if (each.uri == uri) each.changed();
+    }
+    std::shared_ptr<memos::observers> all = std::make_shared<memos::observers>();
+    harness server;
+};
+
+json::object uri_params(std::string_view uri)
+{
+    json::object params;
+    params["uri"] = uri;
+    return params;
+}
+
+}  // namespace
+
+TEST_CASE("a session is told of the resources it subscribed to, until it unsubscribes")
+{
+    memo_server memo;
+    auto& server = memo.server;
+    server.initialize();
+    server.client->general = server.sink;
+    server.core.watch(server.client);
+    result_of(server.request("resources/subscribe", uri_params("memo://a")));
+    result_of(server.request("resources/subscribe", uri_params("memo://a")));
+    CHECK(memo.all->size() == 1);
+    memo.change("memo://a");
+    const auto told = server.next();
+    CHECK(told.at("method") == "notifications/resources/updated");
+    CHECK(told.at("params").at("uri") == "memo://a");
+    result_of(server.request("resources/unsubscribe", uri_params("memo://a")));
+    CHECK(memo.all->empty());
+}
+
+TEST_CASE("nothing is observed for a session that is gone")
+{
+    memo_server memo;
+    memo.server.initialize();
+    result_of(memo.server.request("resources/subscribe", uri_params("memo://a")));
+    CHECK(memo.all->size() == 1);
+    memo.server.client.reset();
+    CHECK(memo.all->empty());
+}
+
+TEST_CASE("what is no resource cannot be subscribed to")
+{
+    memo_server memo;
+    memo.server.initialize();
+    const auto refused = memo.server.request("resources/subscribe", uri_params("other://a"));
+    CHECK(error_code(refused) == rpc_code::resource_not_found);
+    CHECK(error_text(refused).find("other://a") != std::string::npos);
+}
+
+TEST_CASE("a listener is told of the resources that there are")
+{
+    memo_server memo;
+    auto& server = memo.server;
+    server.start_modern("subscriptions/listen",
+                        parse(R"({"notifications":{"resourceSubscriptions":["memo://a","other://a"]}})"));
+    const auto first = server.next();
+    const auto& accepted = first.at("params").at("notifications").at("resourceSubscriptions").as_array();
+    CHECK(accepted == json::array{"memo://a"});
+    memo.change("memo://a");
+    CHECK(server.next().at("params").at("uri") == "memo://a");
+    server.core.refuse_new_requests();
+    CHECK(result_of(server.next()).at("resultType") == "complete");
+    CHECK(server.idle());
+    CHECK(memo.all->empty());
+}
