@@ -77,12 +77,11 @@ def absolute(base, reference):
 
 
 def title_of(soup):
-    named = soup.find('meta', attrs={'property': 'og:title'})
-    texts = [soup.title and soup.title.get_text(), named and named.get('content'), soup.h1 and soup.h1.get_text()]
-    for text in texts:
-        if text and text.strip():
-            return squeezed(text).strip()[:1000]
-    return ''
+    def texts():
+        yield soup.title and soup.title.get_text()
+        yield next((meta.get('content') for meta in soup.find_all('meta') if meta.get('property') == 'og:title'), None)
+        yield soup.h1 and soup.h1.get_text()
+    return next((squeezed(text).strip()[:1000] for text in texts() if text and text.strip()), '')
 
 
 def main_part(soup):
@@ -133,7 +132,7 @@ def read_page(asked, text):
     else:
         soup = bs4.BeautifulSoup(text, 'lxml')
     base = asked['base']
-    named = soup.find('base', href=True)
+    named = next((tag for tag in soup.find_all('base') if 'href' in tag.attrs), None)     # by name alone is quick
     base = absolute(base, named['href']) or base if named else base
     found = {'title': title_of(soup)}
     left_out = []

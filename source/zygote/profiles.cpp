@@ -15,6 +15,9 @@ constexpr const char* standard_library =
     "textwrap threading time timeit tokenize traceback types typing unicodedata unittest urllib.parse urllib.request uuid "
     "warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo";
 
+// What web_scrape reads pages with: loading it takes longer than most pages do.
+constexpr const char* page_readers = "bs4 lxml.etree soupsieve";
+
 constexpr const char* data_libraries =
     "numpy numpy.random numpy.linalg numpy.fft pandas matplotlib matplotlib.pyplot matplotlib.backends.backend_agg";
 
@@ -30,7 +33,7 @@ std::vector<std::string> words(const std::string& text)
 
 std::vector<std::string> modules_of(const std::string& profile)
 {
-    std::string text = standard_library;
+    std::string text = std::string(standard_library) + " " + page_readers;
     if (profile == "data") text += std::string(" ") + data_libraries;
     return words(text);
 }
