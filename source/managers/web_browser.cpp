@@ -181,6 +181,12 @@ awaitable<browse_result> web_browser::visit_in_time(visit& now)
     co_return std::move(result);
 }
 
+// Also what is left of a page whose packed content is damaged.
+bool web_browser::shows_nothing(const visit& now)
+{
+    return now.has_content && now.result.error.empty() && now.result.content.empty() && now.asked.selector.empty() && now.asked.format != "html";
+}
+
 void web_browser::conclude(visit& now)
 {
     browse_result& result = now.result;
@@ -192,7 +198,8 @@ void web_browser::conclude(visit& now)
         result.content.clear();
     }
     if (result.error.empty() && result.status >= 400) result.error = http_sentence(result.url, result.status);
-    for (auto& sentence : refusal_notes(*now.ticket, refused)) result.notes.push_back("A request of the page was refused: " + sentence);
+    for (auto& sentence : refusal_notes(*now.ticket, result.error)) result.notes.push_back(std::move(sentence));
+    if (shows_nothing(now)) result.notes.push_back("The page shows no text: a screenshot or format html may tell more.");
     if (result.matches == std::size_t{0})
         result.notes.push_back("No element matches selector \"" + now.asked.selector + "\": call again without selector to see the page, or with wait_for.");
     if (result.truncated)
@@ -205,7 +212,7 @@ void web_browser::conclude(visit& now)
 void web_browser::conclude_late(visit& now)
 {
     browse_result& result = now.result;
-    const std::string after = "Timeout after " + seconds_text(now.limit) + " while " + now.phase;
+    const std::string after = "Timed out after " + seconds_text(now.limit) + " while " + now.phase;
     const bool readable = now.phase == loading || now.phase == reading;
     if (readable && now.has_content)
         result.notes.push_back(after + ": the content is what was there by then.");

@@ -72,6 +72,7 @@ private:
     awaitable<> read(visit& now);
     awaitable<> read_late(visit& now);
     void conclude(visit& now);
+    static bool shows_nothing(const visit& now);
     void conclude_late(visit& now);
 
     asio::any_io_executor executor_;

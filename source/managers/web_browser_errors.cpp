@@ -47,6 +47,13 @@ const egress_refusal* latest_about(const egress_ticket& ticket, const std::strin
     return found == all.rend() ? nullptr : &*found;
 }
 
+// Rules of the others name what the policy says.
+bool failed(const egress_refusal& each)
+{
+    constexpr std::string_view failures[] = {"unresolved", "unreachable", "timeout", "bad response"};
+    return std::find(std::begin(failures), std::end(failures), each.rule) != std::end(failures);
+}
+
 }  // namespace
 
 std::string navigation_sentence(std::string_view error, const std::string& url, const std::string& host, const egress_ticket& ticket)
@@ -91,8 +98,11 @@ std::string http_sentence(const std::string& url, int status)
 std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& told)
 {
     std::vector<std::string> notes;
-    for (const auto& each : ticket.refusals())
-        if (each.sentence != told && std::find(notes.begin(), notes.end(), each.sentence) == notes.end()) notes.push_back(each.sentence);
+    for (const auto& each : ticket.refusals()) {
+        if (each.sentence == told) continue;
+        std::string note = (failed(each) ? "A request of the page failed: " : "A request of the page was refused: ") + each.sentence;
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+    }
     return notes;
 }
 

@@ -46,6 +46,15 @@ unsigned status_of(egress_error::kind kind)
     return 502;
 }
 
+std::string sentence_about(const std::string& name, error_code failure)
+{
+    if (failure == http::error::end_of_stream) return name + " closed the connection without an answer.";
+    if (failure == http::error::partial_message) return name + " closed the connection before its answer was whole.";
+    if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
+        return name + " sent a header of more than 64 KiB; it was cut off.";
+    return name + " sent no valid HTTP answer: " + failure.message() + ".";
+}
+
 struct authority {
     host who;
     std::uint16_t port = 0;
@@ -98,7 +107,7 @@ bool proxy_connection::moved(std::size_t bytes)
     idle_.moved();
     if (ticket_->count(bytes)) return true;
     const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
-    ticket_->add_refusal({upstream_name_, 0, "bytes", "Cut: more than the limit of " + limit + " was transferred."});
+    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", "Cut: more than the limit of " + limit + " was transferred."});
     close();
     return false;
 }
@@ -185,6 +194,7 @@ awaitable<bool> proxy_connection::reach(host who, std::uint16_t port)
         upstream_.reset();
         from_upstream_.clear();
         upstream_name_ = who.name;
+        upstream_port_ = port;
         auto made = co_await egress_connect(ticket_, std::move(who), port);
         upstream_.emplace(std::move(made));
     } catch (const egress_error& failure) {
@@ -280,8 +290,11 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
         response->body_limit(boost::none);
         response->skip(was_head);
         auto [failure, got] = co_await http::async_read_header(upstream_->socket, from_upstream_, *response, as_tuple);
-        if (failure && client_.is_open())
-            co_await answer(502, "bad response", upstream_name_ + " sent no valid answer: " + failure.message() + ".");
+        if (failure && client_.is_open()) {
+            std::string sentence = sentence_about(upstream_name_, failure);
+            ticket_->add_refusal({upstream_name_, upstream_port_, "bad response", sentence});
+            co_await answer(502, "bad response", std::move(sentence));
+        }
         if (failure) co_return false;
         idle_.moved();
     } while (response->get().result_int() / 100 == 1);

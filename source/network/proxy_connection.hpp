@@ -54,6 +54,7 @@ private:
     boost::beast::flat_buffer from_upstream_;
     std::optional<egress_socket> upstream_;
     std::string upstream_name_;
+    std::uint16_t upstream_port_ = 0;
     std::shared_ptr<egress_ticket> ticket_;
     bool admitted_ = false;
     std::uint64_t ended_number_ = 0;

@@ -82,6 +82,8 @@ void read_authority(web_url& into, std::string_view authority)
     if (authority.find('\\') != std::string_view::npos)
         throw bad_url("url: is malformed: a backslash stands in the host; write / instead.");
     const auto bracket = authority.rfind(']');
+    if (authority.starts_with('[') && bracket == std::string_view::npos)
+        throw bad_url("url: is malformed: the bracket before the IPv6 address is not closed; write http://[::1]/ so.");
     const auto colon = authority.rfind(':');
     const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
     into.port = read_port(has_port ? authority.substr(colon + 1) : std::string_view(), into.secure);

@@ -193,14 +193,31 @@ TEST_CASE("bytes, connections and silence have limits")
     CHECK(ticket->refusals().back().rule == "bytes");
 }
 
-TEST_CASE("an upstream that sends no HTTP is answered with 502")
+TEST_CASE("an upstream without a valid answer is answered with 502, and the ticket keeps what it did")
 {
     guard_stage s;
-    s.web.on("/", send("SSH-2.0-OpenSSH_9.2\r\n\r\n"));
-    auto ticket = s.guard.issue("test");
-    auto client = s.client();
-    client.write(s.get(s.web.url("/"), *ticket));
-    CHECK(has(client.read_answer(), "502 Bad Gateway"));
+    s.web.on("/ssh", send("SSH-2.0-OpenSSH_9.2\r\n\r\n"));
+    s.web.on("/nothing", {{step::kind::close, {}, {}}});
+    s.web.on("/half", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-A: ", {}}, {step::kind::close, {}, {}}});
+    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}}, {step::kind::endless, std::string(1000, 'x'), {}}});
+    const std::pair<const char*, const char*> cases[] = {{"/ssh", "sent no valid HTTP answer"},
+                                                         {"/nothing", "closed the connection without an answer"},
+                                                         {"/half", "closed the connection before its answer was whole"},
+                                                         {"/header", "sent a header of more than 64 KiB"}};
+    for (const auto& [path, sentence] : cases) {
+        auto ticket = s.guard.issue("test");
+        auto client = s.client();
+        client.write(s.get(s.web.url(path), *ticket));
+        const auto reply = client.read_answer();
+        INFO(path << ": " << reply);
+        CHECK(has(reply, "502 Bad Gateway"));
+        CHECK(has(reply, sentence));
+        REQUIRE(ticket->refusals().size() == 1);
+        CHECK(ticket->refusals()[0].rule == "bad response");
+        CHECK(ticket->refusals()[0].host == "127.0.0.1");
+        CHECK(ticket->refusals()[0].port == s.web.port());
+        CHECK(has(ticket->refusals()[0].sentence, sentence));
+    }
 }
 
 TEST_CASE("a stopped guard has no port and no connections")

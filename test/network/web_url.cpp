@@ -54,7 +54,7 @@ TEST_CASE("what cannot be fetched is refused with a sentence that says why")
     CHECK(has(complaint("http://example.com:99999/"), "is no port"));
     CHECK(has(complaint("http://example.com:8o/"), "is no port"));
     CHECK(has(complaint("http://exam\tple.com/"), "control characters"));
-    CHECK(has(complaint("http://[::1/"), "malformed"));
+    CHECK(has(complaint("http://[::1/"), "the bracket before the IPv6 address is not closed"));
     CHECK(has(complaint("http://example.com/" + std::string(20'000, 'a')), "16 KiB"));
 }
 
