@@ -92,7 +92,8 @@ class Names:
         records = [f"--host-record={name.replace('_', '.')},{','.join(addresses)}" for name, addresses in hosts.items()]
         self.process = subprocess.Popen(["dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--port=53", "--listen-address=127.0.0.1",
                                          "--bind-interfaces", "--user=root", "--group=root", "--conf-file=/dev/null", "--pid-file=", "--local-ttl=0",
-                                         "--log-queries", f"--log-facility={self.folder}/names.log", "--local=/test/", *records])
+                                         "--log-queries", f"--log-facility={self.folder}/names.log", "--local=/test/", "--local=/localhost/",
+                                         "--domain-needed", *records])
         until("the name server listens", self.listens)
 
     def listens(self):

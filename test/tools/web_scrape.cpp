@@ -161,6 +161,18 @@ TEST_CASE("text and JSON come as they are, XML as text, other types not at all")
     CHECK(s.last.is_error);
 }
 
+TEST_CASE("a page is read alike by a clone of the interpreter that is kept loaded")
+{
+    web_stage cold;
+    const auto by_a_new_one = [&](json::object more) { return text(cold.page(article, std::move(more)), "content"); };
+    for (const way started : ways()) {
+        web_stage s(with_loopback(), started);
+        for (const char* format : {"text", "markdown", "html"}) CHECK(text(s.page(article, {{"format", format}}), "content") == by_a_new_one({{"format", format}}));
+        CHECK(s.page(article, {{"selector", "ul > li"}}).at("matches") == 2);
+        CHECK(s.page("<meta name=x><meta property='og:title' content='Told'><h1>Head</h1><base><base href='/dir/'><a href=x>l</a>").at("title") == "Told");
+    }
+}
+
 TEST_CASE("charsets are read, unknown ones are named")
 {
     web_stage s;
