@@ -35,12 +35,21 @@ fs::path find_launcher(const settings& chosen)
     throw config_error(std::string(launcher_name) + " is not in " + here.string() + ": build it, or set SANDBOX_LAUNCHER to where it is");
 }
 
+std::string find_firejail()
+{
+    for (const char* place : {"/usr/bin/firejail", "/usr/local/bin/firejail"})
+        if (executable(place)) return place;
+    throw config_error("SANDBOX_BACKEND=firejail, but there is no /usr/bin/firejail: install the package firejail, or set SANDBOX_BACKEND=native");
+}
+
 // Beside the launcher it is built; without libpython it is not, and that is no error.
 void choose_zygote(sandbox::native_backend::options& into, const settings& chosen)
 {
     auto& report = into.zygote_layer;
     const fs::path path = fs::path(into.launcher_path).parent_path() / zygote_name;
-    if (chosen.python_zygote == "off") {
+    if (chosen.sandbox_backend == "firejail") {
+        report.detail = "Firejail starts every run anew: Python runs start cold";
+    } else if (chosen.python_zygote == "off") {
         report.detail = "PYTHON_ZYGOTE=off: Python runs start cold, in the same sandbox";
     } else if (!executable(path)) {
         report.is = sandbox::layer::state::off;
@@ -81,6 +90,7 @@ started_sandbox start_sandbox(const settings& chosen)
     started_sandbox started;
     started.chosen.launcher_path = find_launcher(chosen).string();
     started.chosen.launcher.workspaces = plain(chosen.sandbox_root);
+    if (chosen.sandbox_backend == "firejail") started.chosen.launcher.firejail = find_firejail();
     choose_zygote(started.chosen, chosen);
     try {
         started.launcher = sandbox::start_launcher(started.chosen.launcher_path, started.chosen.launcher);

@@ -72,7 +72,7 @@ std::vector<setting> limit_rows()
 std::vector<setting> sandbox_rows()
 {
     return {
-        row("SANDBOX_BACKEND", choice(&s::sandbox_backend, {"native"}), "how programs are confined"),
+        row("SANDBOX_BACKEND", choice(&s::sandbox_backend, {"native", "firejail"}), "how programs are confined"),
         row("SANDBOX_REQUIRE", list(&s::sandbox_require), "layers without which the server does not start"),
         row("SERVER_CONFINE", flag(&s::confine_server), "the server gives up starting programs and reaching other files once it runs"),
         row("SANDBOX_LAUNCHER", path(&s::launcher_path, false), "the launcher program; empty: beside container-mcp"),

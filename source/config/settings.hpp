@@ -52,7 +52,7 @@ struct settings {
     std::chrono::milliseconds drain_timeout{10'000};        // MCP_DRAIN_TIMEOUT (s)
 
     // sandbox
-    std::string sandbox_backend = "native";                 // SANDBOX_BACKEND native
+    std::string sandbox_backend = "native";                 // SANDBOX_BACKEND native, firejail
     std::vector<std::string> sandbox_require{"namespaces", "seccomp", "no_network", "limits"};  // SANDBOX_REQUIRE
     std::size_t max_runs = 0;                               // SANDBOX_MAX_RUNS at once; 0: 4 × cores
     std::size_t max_runs_per_caller = 0;                    // SANDBOX_MAX_RUNS_PER_CALLER; 0: all but one

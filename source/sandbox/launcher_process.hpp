@@ -12,6 +12,7 @@ namespace cmcp::sandbox {
 /// What the launcher is told when it starts.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
+    std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none does
     bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
 };
 

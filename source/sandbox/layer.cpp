@@ -12,7 +12,9 @@ using names = std::vector<std::string_view>;
 std::vector<names> members(std::string_view group)
 {
     if (group == "namespaces")
-        return {{"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"}};
+        return {{"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"},
+                // Started by root, Firejail makes no user namespace; a user of its own and no capabilities say the same.
+                {"firejail", "own_uid", "capabilities", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"}};
     if (group == "no_network") return {{"network_namespace"}};
     if (group == "limits") return {{"rlimits", "cgroup"}, {"rlimits", "watchdog"}};
     return {{group}};

@@ -3,6 +3,7 @@
 #include "sandbox/launcher_link.hpp"
 #include "sandbox/probe.hpp"
 #include "sandbox/run_streams.hpp"
+#include "sandbox/sealed_memory.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -322,7 +323,7 @@ awaitable<layers> native_backend::probe_kernel()
     co_return *probed_;
 }
 
-std::string_view native_backend::name() const { return "native"; }
+std::string_view native_backend::name() const { return link_->chosen().launcher.firejail.empty() ? "native" : "firejail"; }
 
 int native_backend::launcher_pid() const { return link_->pid(); }
 

@@ -10,7 +10,8 @@
 
 namespace cmcp::sandbox {
 
-/// The backend that needs nothing but the kernel: every run is started by the launcher process in namespaces of its own.
+/// The backend whose runs are started by the launcher process, in namespaces of their own. It needs nothing but the kernel;
+/// where the launcher is told so, Firejail makes namespaces and mounts in its stead (name() is then "firejail").
 /// All members must be called on the io thread.
 class native_backend final : public backend {
 public:

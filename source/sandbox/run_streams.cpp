@@ -3,7 +3,6 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -74,20 +73,6 @@ awaitable<> collect(run_stream& from, std::string& into, std::size_t limit)
         if (bytes.empty()) co_return;
         into.append(bytes, 0, limit - into.size());
     }
-}
-
-unique_fd sealed_memory(const char* name, std::string_view content)
-{
-    unique_fd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!file) fail("memfd_create");
-    for (std::size_t done = 0; done < content.size();) {
-        const ssize_t length = ::write(file.get(), content.data() + done, content.size() - done);
-        if (length < 0) fail("write to a memory file");
-        done += static_cast<std::size_t>(length);
-    }
-    constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-    if (::fcntl(file.get(), F_ADD_SEALS, seals) != 0 || ::lseek(file.get(), 0, SEEK_SET) != 0) fail("seal a memory file");
-    return file;
 }
 
 }  // namespace cmcp::sandbox

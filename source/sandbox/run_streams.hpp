@@ -37,7 +37,4 @@ awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::ui
 /// Collects at most `limit` bytes into `into`; the rest is thrown away.
 awaitable<> collect(run_stream& from, std::string& into, std::size_t limit);
 
-/// A sealed memory file with `content`, positioned at its start. Throws std::system_error.
-unique_fd sealed_memory(const char* name, std::string_view content);
-
 }  // namespace cmcp::sandbox

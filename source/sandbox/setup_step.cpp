@@ -22,6 +22,16 @@ constexpr advice table[] = {
     {"open workspace", ENOENT, "The workspace folder does not exist: create it or correct SANDBOX_ROOT."},
     {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
     {"workspace owner", 0, "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},
+    {"Firejail: no ", 0,
+     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set SANDBOX_BACKEND=native."},
+    {"Firejail: Warning: an existing sandbox", 0,
+     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set SANDBOX_BACKEND=native."},
+    {"Firejail: find", 0, "Install Debian's package firejail, or set SANDBOX_BACKEND=native."},
+    {"Firejail: gain", 0,
+     "Firejail works through set-uid root, which is not possible here: install Debian's package firejail, start the server without "
+     "NoNewPrivileges, or set SANDBOX_BACKEND=native."},
+    {"Firejail: show the folder", 0, "Firejail reads some characters as patterns: choose a SANDBOX_ROOT of plain letters, digits and ./_-+@,=~"},
+    {"Firejail", 0, "Run `container-mcp doctor` to see which layers work on this machine, or set SANDBOX_BACKEND=native."},
     {"clone", EPERM,
      "Namespaces are not permitted here: allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
      "kernel.apparmor_restrict_unprivileged_userns=0) or run the container with a profile that permits them."},

@@ -97,9 +97,9 @@ std::uint64_t bytes_used(const unique_fd& file_system)
 
 }  // namespace
 
-usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets)
+usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets, int helper)
     : processes_(std::move(processes)), temporary_(std::move(temporary)), shared_(std::move(shared)),
-      sockets_(std::move(sockets))
+      sockets_(std::move(sockets)), helper_(std::to_string(helper))
 {
 }
 
@@ -141,7 +141,8 @@ usage usage_meter::measure(std::uint64_t limit)
 {
     usage now;
     if (!processes_) return now;
-    const auto names = process_names(processes_.get());
+    auto names = process_names(processes_.get());
+    std::erase(names, helper_);
     const std::uint64_t files = files_in_memory() + in_sockets();
     now.memory = files;
     for (const auto& name : names) {

@@ -24,7 +24,8 @@ public:
 
     /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm (O_PATH);
     /// `sockets`: from open_socket_statistics() in its network namespace, or none.
-    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets);
+    /// `helper`: number of a process there that belongs to the sandbox as the first one does; 0: none.
+    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets, int helper = 0);
 
     /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
     /// the exact proportional figures are read.
@@ -50,6 +51,7 @@ private:
     unique_fd temporary_;
     unique_fd shared_;
     unique_fd sockets_;
+    std::string helper_;
     std::uint64_t in_sockets_ = 0;   ///< as last counted
     std::chrono::steady_clock::time_point count_again_{};
 };

@@ -119,11 +119,11 @@ TEST_CASE("the working folder is the workspace unless the request names another"
 {
     stage s;
     s.run(s.bash("pwd; mkdir -p sub"));
-    CHECK(s.output.out == "/workspace\n");
+    CHECK(s.output.out == s.inside + "\n");
     auto wanted = s.bash("pwd");
-    wanted.working_dir = "/workspace/sub";
+    wanted.working_dir = s.inside + "/sub";
     s.run(std::move(wanted));
-    CHECK(s.output.out == "/workspace/sub\n");
+    CHECK(s.output.out == s.inside + "/sub\n");
 }
 
 TEST_CASE("the workspace is mounted where the request says")

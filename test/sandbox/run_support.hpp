@@ -4,8 +4,10 @@
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace cmcp::sandbox::test {
 
@@ -36,10 +38,18 @@ public:
     std::string path;
 };
 
+/// The tests of runs are run a second time with CMCP_TEST_BACKEND=firejail.
+inline bool under_firejail()
+{
+    const char* chosen = std::getenv("CMCP_TEST_BACKEND");
+    return chosen != nullptr && std::string_view(chosen) == "firejail";
+}
+
 inline native_backend::options launcher_under_test()
 {
     native_backend::options chosen;
     chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    if (under_firejail()) chosen.launcher.firejail = "/usr/bin/firejail";
     return chosen;
 }
 
@@ -47,6 +57,7 @@ inline native_backend::options launcher_under_test()
 struct stage {
     asio::io_context io;
     temporary_workspace workspace;
+    std::string inside{under_firejail() ? workspace.path : "/workspace"};   ///< the workspace, seen from a run
     native_backend backend{io.get_executor(), launcher_under_test()};
     capture output;
 

@@ -44,11 +44,25 @@ void add_etc_files(tree_builder& tree, const std::string& home, bool all_program
 {
     add_accounts(tree, home);
     add_names(tree);
-    for (const char* path : copied)
-        if (readable_by_all(path) && fs::is_regular_file(path)) tree.copy(path, path);
+    for (const auto& path : files_of_etc()) tree.copy(path, path);
     if (!all_programs) return;
+    for (const auto& path : folders_of_etc()) tree.bind(path, path, read_only);
+}
+
+std::vector<std::string> files_of_etc()
+{
+    std::vector<std::string> found;
+    for (const char* path : copied)
+        if (readable_by_all(path) && fs::is_regular_file(path)) found.emplace_back(path);
+    return found;
+}
+
+std::vector<std::string> folders_of_etc()
+{
+    std::vector<std::string> found;
     for (const char* path : shown)
-        if (readable_by_all(path) && fs::is_directory(path)) tree.bind(path, path, read_only);
+        if (readable_by_all(path) && fs::is_directory(path)) found.emplace_back(path);
+    return found;
 }
 
 }  // namespace cmcp::sandbox

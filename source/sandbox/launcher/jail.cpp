@@ -1,16 +1,14 @@
 #include "jail.hpp"
 
+#include "closing.hpp"
 #include "fault.hpp"
 #include "payload.hpp"
-#include "sandbox/apparmor.hpp"
-#include "sandbox/capabilities.hpp"
 #include "sandbox/limits.hpp"
 #include "sandbox/mounts.hpp"
 #include "sandbox/outside_socket.hpp"
 #include "sandbox/packet_socket.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/socket_memory.hpp"
-#include "sandbox/wire.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -18,7 +16,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,8 +49,6 @@ void close_foreign_descriptors(const jail_plan& plan)
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
-
-void die_with_launcher() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
 
 void wait_for_go(int control)
 {
@@ -140,45 +135,12 @@ void name_host()
     if (::sethostname("sandbox", 7) != 0 && errno != EPERM && errno != ENOSYS) throw step_failed("set the host name");
 }
 
-void enter_working_folder(const run_request& request)
-{
-    const auto& folder = request.working_dir.empty() ? request.workspace_inside : request.working_dir;
-    check(::chdir(folder.c_str()), "working folder " + folder);
-}
-
 void report_ready(const jail_plan& plan, const own_mounts& mounts)
 {
     std::vector<int> all;
     if (mounts.processes) all = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
     if (mounts.processes && mounts.sockets) all.push_back(mounts.sockets.get());
     send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::ready)), all);
-}
-
-// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
-void install_filters(const jail_plan& plan)
-{
-    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
-    const int fd = listener.get();
-    if (listener) send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::listen)), {&fd, 1});
-    for (const bpf_program* filter : plan.filters)
-        if (!(listener && filter == plan.filters.front()) && !install_filter(*filter)) throw step_failed("system call filter");
-}
-
-void enter_apparmor(const jail_plan& plan)
-{
-    if (plan.apparmor.empty() || left_out("apparmor")) return;
-    if (const int error = enter_apparmor_at_exec(plan.apparmor); error != 0) throw step_failed("AppArmor", error);
-}
-
-void give_up_privileges(const jail_plan& plan)
-{
-    enter_apparmor(plan);
-    if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
-    // Landlock and seccomp set it too.
-    if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
-    die_with_launcher();
-    if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
-    if (!left_out("seccomp")) install_filters(plan);
 }
 
 void enter_jail(jail_plan& plan)
@@ -204,50 +166,6 @@ void enter_jail(jail_plan& plan)
     give_up_privileges(plan);
 }
 
-[[noreturn]] void report_failure(int control, const std::string& step, int error)
-{
-    wire_writer message;
-    message.number(static_cast<char>(child_says::failed));
-    message.number<std::int32_t>(error);
-    message.text(step);
-    send_packet(control, message.take());
-    ::_exit(1);
-}
-
-// What the payload left behind ends with it. Nothing of the run is left then but this process. Only the first process of a
-// namespace may say so: elsewhere "all" would be the machine.
-void end_all_others()
-{
-    if (::getpid() != 1) return;
-    ::kill(-1, SIGKILL);
-    while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {}
-}
-
-// While the payload, ended but not yet collected, still takes its place: whether one more process would be one too many.
-bool at_process_limit()
-{
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(0);
-    if (child < 0) return errno == EAGAIN;
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-    return false;
-}
-
-bool failed(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
-
-void report_end(int control, int status, bool out_of_processes)
-{
-    rusage used{};
-    ::getrusage(RUSAGE_CHILDREN, &used);
-    wire_writer message;
-    message.number(static_cast<char>(child_says::ended));
-    message.number<std::int32_t>(status);
-    for (const timeval& time : {used.ru_utime, used.ru_stime}) message.number<std::int64_t>(time.tv_sec * 1'000'000 + time.tv_usec);
-    message.number<std::uint64_t>(static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
-    message.number(out_of_processes);
-    send_packet(control, message.take());
-}
-
 // Process 1: collects the orphans; its own end is the end of every process of the run.
 [[noreturn]] void reap_until_end(int control, pid_t payload)
 {
@@ -259,10 +177,10 @@ void report_end(int control, int status, bool out_of_processes)
             if (errno != EINTR) ::_exit(1);
             continue;
         }
-        const bool out_of_processes = end.si_pid == payload && failed(end) && at_process_limit();
+        const bool out_of_processes = end.si_pid == payload && ended_badly(end) && at_process_limit();
         int status = 0;
         if (::wait4(end.si_pid, &status, 0, nullptr) != payload) continue;
-        end_all_others();
+        if (::getpid() == 1) end_all_others();   // what the payload left behind ends with it; elsewhere "all" would be the machine
         report_end(control, status, out_of_processes);
         ::_exit(0);
     }

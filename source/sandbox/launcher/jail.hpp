@@ -35,6 +35,7 @@ enum class child_says : char {
     listen = 'l',    ///< with the listener of refused calls
     failed = 'f',    ///< errno and name of the step; nothing was executed
     ended = 'e',     ///< wait status of the payload, its processor time in user mode and kernel (us), peak memory (bytes)
+    inside = 'i',    ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     waiting = 'w',   ///< a zygote's child: confined, waits for its code
 };
 

@@ -137,17 +137,27 @@ launcher::launcher(unique_fd server, launcher_settings chosen)
     facts["cgroup"] = cgroups_.reason();
     facts["watchdog"] = true;
     facts["workspace_quota"] = true;
-    facts["apparmor"] = no_apparmor_;
+    if (chosen_.firejail.empty()) facts["apparmor"] = no_apparmor_;
     facts["privileged"] = ids_.privileged();
     facts["own_range"] = ids_.own_range();
     try {
-        enter_own_namespaces(ids_);
-        views_ = std::make_unique<view_store>();
+        enter_place(facts);
     } catch (const step_failed& failure) {
         obstacle_ = explain_setup_failure(failure.what(), failure.error);
     }
     facts["obstacle"] = obstacle_;
     send(encode_hello(json::serialize(facts)));
+}
+
+void launcher::enter_place(json::object& facts)
+{
+    if (chosen_.firejail.empty()) {
+        enter_own_namespaces(ids_);
+        views_ = std::make_unique<view_store>();
+        return;
+    }
+    firejail_ = std::make_unique<firejail>(chosen_.firejail, ids_.privileged());
+    facts["firejail"] = firejail_->version();
 }
 
 void launcher::watch(int fd, std::uint64_t tag)
@@ -260,6 +270,7 @@ void launcher::take_message(packet message)
 void launcher::prepare(zygote_options wanted)
 try {
     if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
+    if (firejail_) return tell(R"({"state": "off", "detail": "Firejail starts every run anew"})");
     if (no_apparmor_.empty()) return tell(R"({"state": "off", "detail": "runs enter a profile of AppArmor, which takes a start of the interpreter"})");
     check_zygote(wanted.path);
     wanted.path = views_->protected_program(wanted.path);

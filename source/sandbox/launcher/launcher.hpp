@@ -1,5 +1,6 @@
 #pragma once
 
+#include "jsonrpc/json.hpp"
 #include "prepared_runs.hpp"
 #include "run.hpp"
 
@@ -11,6 +12,7 @@ namespace cmcp::sandbox {
 
 struct launcher_settings {
     bool use_cgroups = true;
+    std::string firejail;       ///< path of the program that confines runs; empty: the launcher does it itself
     std::string workspaces;     ///< the folder below which every workspace must be; empty: anywhere
 };
 
@@ -42,9 +44,11 @@ private:
     void watch_refusals(std::uint64_t key, const run& of);
     void look_at_runs();
     bool busy() const;
+    void enter_place(json::object& facts);
+    bool with_apparmor() const { return no_apparmor_.empty() && firejail_ == nullptr; }
 
     void watch(int fd, std::uint64_t tag) override;
-    workshop shop() override { return {ids_, *views_, workspaces_, cgroups_, filters_, with_time_namespace_, no_apparmor_.empty()}; }
+    workshop shop() override { return {ids_, views_.get(), workspaces_, cgroups_, filters_, with_time_namespace_, with_apparmor(), firejail_.get()}; }
     void keep(std::uint64_t key, std::unique_ptr<run> made) override { runs_.emplace(key, std::move(made)); }
     void watch_run(std::uint64_t key) override;
     run* find(std::uint64_t key) override;
@@ -63,6 +67,7 @@ private:
     identities ids_;
     std::string obstacle_;                  ///< why no run can be started; empty: all is well
     call_filters filters_;
+    std::unique_ptr<firejail> firejail_;    ///< or
     std::unique_ptr<view_store> views_;
     workspace_ledger workspaces_;
     bool with_time_namespace_;

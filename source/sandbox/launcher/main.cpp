@@ -1,3 +1,4 @@
+#include "inside.hpp"
 #include "launcher.hpp"
 #include "sandbox/program_starter.hpp"
 
@@ -42,10 +43,11 @@ void protect_this_process()
 
 cmcp::sandbox::launcher_settings read_arguments(const std::vector<std::string>& arguments)
 {
-    const std::string workspaces = "--workspaces=";
+    const std::string workspaces = "--workspaces=", firejail = "--firejail=";
     cmcp::sandbox::launcher_settings chosen;
     for (const auto& each : arguments) {
         if (each == "--no-cgroups") chosen.use_cgroups = false;
+        if (each.starts_with(firejail)) chosen.firejail = each.substr(firejail.size());
         if (each.starts_with(workspaces)) chosen.workspaces = each.substr(workspaces.size());
     }
     return chosen;
@@ -62,7 +64,9 @@ int main(int argc, char** argv)
     protect_this_process();
     settle_descriptors();
     try {
-        if (argc > 1 && std::string(argv[1]) == "--starter")
+        if (argc > 1 && std::string(argv[1]) == cmcp::sandbox::inside_argument)
+            cmcp::sandbox::live_inside(cmcp::unique_fd(server_socket));
+        else if (argc > 1 && std::string(argv[1]) == "--starter")
             cmcp::sandbox::serve_program_starter(server_socket);
         else
             cmcp::sandbox::launcher(cmcp::unique_fd(server_socket), read_arguments({argv + 1, argv + argc})).serve();

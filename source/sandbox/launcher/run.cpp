@@ -1,6 +1,8 @@
 #include "run.hpp"
 
+#include "closing.hpp"
 #include "fault.hpp"
+#include "inside.hpp"
 #include "jail.hpp"
 #include "sandbox/apparmor.hpp"
 #include "sandbox/limits.hpp"
@@ -13,6 +15,8 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
+#include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -82,7 +86,8 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     prepare(shop, plan);
     cgroup_ = shop.cgroups.make(id_, limits_);
     begin_clock();
-    launch(shop, plan);
+    if (shop.jailer != nullptr) launch_firejail(shop, plan);
+    else launch(shop, plan);
     guard.kept = true;
 }
 
@@ -106,13 +111,26 @@ void run::prepare(workshop& shop, jail_plan& plan)
     if (shop.with_apparmor) plan.apparmor = apparmor_profile_for(plan.request.argv.at(0));
     plan.outside = ids_.outside(number_);
     plan.maps_itself = !ids_.privileged();
-    const view& seen = shop.views.find(plan.request);
-    plan.rules = seen.rules;
-    plan.writable_may_execute = seen.writable_may_execute;
-    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+    prepare_view(shop, plan);
     open_workspace(plan);
     prepare_workspace(shop, plan);
     if (ids_.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
+}
+
+void run::prepare_view(workshop& shop, jail_plan& plan)
+{
+    if (shop.jailer != nullptr) {
+        shop.jailer->move_workspace(plan.request);
+        firejail_view seen = shop.jailer->view(plan.request);
+        profile_ = std::move(seen.profile);
+        plan.rules = std::move(seen.rules);
+        plan.writable_may_execute = plan.request.programs.all;
+        return;
+    }
+    const view& seen = shop.views->find(plan.request);
+    plan.rules = seen.rules;
+    plan.writable_may_execute = seen.writable_may_execute;
+    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
 }
 
 std::vector<int> run::clone_descriptors() const
@@ -188,7 +206,7 @@ void run::open_workspace(jail_plan& plan)
 
 void run::prepare_workspace(workshop& shop, jail_plan& plan)
 {
-    if (plan.request.workspace.empty()) return;
+    if (plan.request.workspace.empty() || (shop.jailer != nullptr && !ids_.privileged())) return;
     plan.workspace = copy_mount_tree(AT_FDCWD, plan.request.workspace, "open workspace " + plan.request.workspace);
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
     set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true, "protect the workspace");
@@ -218,6 +236,42 @@ void run::launch(workshop& shop, jail_plan& plan)
     }
 }
 
+void run::launch_firejail(workshop& shop, jail_plan& plan)
+{
+    auto [ours, theirs] = packet_socket_pair();
+    plan.control = std::move(theirs);
+    messages_.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));
+    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
+    send_inside_plan(ours.get(), plan, shop.jailer->namespaces_outside());
+    child_ = clone_into_namespaces(ids_.privileged() ? CLONE_NEWNS : 0, cgroup_.folder());
+    if (child_.pid == 0) {
+        try {
+            shop.jailer->become(plan, profile_, messages_.get());
+        } catch (const step_failed& failure) {
+            report_failure(plan.control.get(), failure.what(), failure.error);
+        }
+    }
+    control_ = std::move(ours);
+}
+
+// Firejail's own end comes before that of the namespaces; and what it had not let go yet only has the control socket.
+void run::wait_for_firejail()
+{
+    pollfd over{first_ ? first_.get() : control_.get(), POLLIN, 0};
+    constexpr int patience_ms = 10'000;
+    while (!first_ && hear() && ::poll(&over, 1, patience_ms) > 0) over.fd = first_ ? first_.get() : control_.get();
+    if (first_) ::poll(&over, 1, patience_ms);
+    if (failed_ || found_.status || found_.killed_for || first_) return;
+    failed_ = true;
+    failure_ = explain_setup_failure(firejail_complaint(messages_.get()), 0);
+}
+
+void run::hear_inside(wire_reader& message, std::vector<unique_fd>& descriptors)
+{
+    helper_ = message.number<std::int32_t>();
+    if (descriptors.size() == 1) first_ = std::move(descriptors[0]);
+}
+
 run::~run()
 {
     if (plan_) ids_.release(number_);   // never cloned
@@ -242,10 +296,11 @@ bool run::hear()
         }
         waits_ |= says == child_says::waiting;
         auto& fds = heard->descriptors;
+        if (says == child_says::inside) hear_inside(message, fds);
         if (says == child_says::listen && fds.size() == 1) listen(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
         fds.resize(4);
-        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]));
+        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]), helper_);
     }
 }
 
@@ -346,10 +401,12 @@ ended_message run::finish()
     rusage used{};
     const auto pidfd = child_.pidfd.get();
     while (::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED, &used) != 0 && errno == EINTR) {}
+    if (messages_) wait_for_firejail();
     hear();
     child_.pidfd.reset();
     ids_.release(number_);
     if (workspace_) workspaces_.note_end(workspace_key_, workspace_.get(), workspace_bounds(limits_));
+    if (messages_) return report();   // the rest is Firejail's own use
     cpu_ = total_time(used);
     peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
     return report();

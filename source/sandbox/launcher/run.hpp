@@ -1,6 +1,7 @@
 #pragma once
 
 #include "call_filters.hpp"
+#include "firejail.hpp"
 #include "identities.hpp"
 #include "sandbox/cgroup.hpp"
 #include "sandbox/launcher_protocol.hpp"
@@ -23,12 +24,13 @@ using steady_time = std::chrono::steady_clock::time_point;
 /// What all runs share.
 struct workshop {
     identities& ids;
-    view_store& views;
+    view_store* views;     ///< none under Firejail
     workspace_ledger& workspaces;
     const cgroup_parent& cgroups;
     const call_filters& filters;
     bool with_time_namespace;
     bool with_apparmor;
+    firejail* jailer;      ///< none: the launcher makes namespaces and mounts itself
 };
 
 /// One run in flight, seen from the launcher.
@@ -84,7 +86,11 @@ private:
     void begin_clock();
     void give_pipes(std::initializer_list<int> pipes, id_pair outside) const;
     void prepare_workspace(workshop& shop, struct jail_plan& plan);
+    void prepare_view(workshop& shop, struct jail_plan& plan);
     void launch(workshop& shop, struct jail_plan& plan);
+    void launch_firejail(workshop& shop, struct jail_plan& plan);
+    void wait_for_firejail();
+    void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
     void measure(steady_time now);
     void listen(unique_fd listener);
     void hear_end(class wire_reader& message);
@@ -100,6 +106,10 @@ private:
     run_cgroup cgroup_;
     cloned child_;
     unique_fd control_;
+    unique_fd messages_;               ///< what Firejail prints; none: a run without it
+    unique_fd first_;                  ///< under Firejail: pidfd of the first process of its PID namespace
+    std::string profile_;
+    int helper_ = 0;                   ///< under Firejail: the number of live_inside() in there
     usage_meter meter_;
     refusal_listener refusals_;
     int refusals_budget_ = 0;          ///< how many more are answered before the next look

@@ -37,12 +37,10 @@ zygote_setup decode_setup(std::string_view bytes)
 }
 
 // The path of the workspace outside stays outside: nothing in the child needs it.
-std::string encode_plan(const jail_plan& plan)
+void write_plan(wire_writer& out, const jail_plan& plan)
 {
     run_request request = plan.request;
     request.workspace.clear();
-    wire_writer out;
-    out.number(static_cast<bool>(plan.workspace));
     out.texts(plan.rules.read_execute);
     out.texts(plan.rules.read_only);
     out.texts(plan.rules.read_write);
@@ -52,6 +50,28 @@ std::string encode_plan(const jail_plan& plan)
     out.number(plan.outside.group);
     out.number(plan.maps_itself);
     out.text(encode_start(0, plan.probe, request));
+}
+
+void read_plan(wire_reader& in, jail_plan& plan)
+{
+    in.texts(plan.rules.read_execute);
+    in.texts(plan.rules.read_only);
+    in.texts(plan.rules.read_write);
+    in.texts(plan.rules.read_remove);
+    plan.writable_may_execute = in.number<bool>();
+    plan.outside.user = in.number<uid_t>();
+    plan.outside.group = in.number<gid_t>();
+    plan.maps_itself = in.number<bool>();
+    start_message wanted = decode_start(in.text());
+    plan.request = std::move(wanted.request);
+    plan.probe = wanted.probe;
+}
+
+std::string encode_plan(const jail_plan& plan)
+{
+    wire_writer out;
+    out.number(static_cast<bool>(plan.workspace));
+    write_plan(out, plan);
     return out.take();
 }
 
@@ -66,17 +86,7 @@ void decode_plan(packet message, jail_plan& plan)
 {
     wire_reader in(message.bytes);
     const bool with_workspace = in.number<bool>();
-    in.texts(plan.rules.read_execute);
-    in.texts(plan.rules.read_only);
-    in.texts(plan.rules.read_write);
-    in.texts(plan.rules.read_remove);
-    plan.writable_may_execute = in.number<bool>();
-    plan.outside.user = in.number<uid_t>();
-    plan.outside.group = in.number<gid_t>();
-    plan.maps_itself = in.number<bool>();
-    start_message wanted = decode_start(in.text());
-    plan.request = std::move(wanted.request);
-    plan.probe = wanted.probe;
+    read_plan(in, plan);
     plan.root = take_next(message.descriptors, true);
     plan.workspace = take_next(message.descriptors, with_workspace);
 }

@@ -32,6 +32,10 @@ enum class zygote_says : char {
 /// To the zygote: clone. Descriptors: the child's control socket, [the cgroup folder].
 inline constexpr std::string_view clone_order = "c";
 
+/// The plan without its filters and descriptors.
+void write_plan(class wire_writer& out, const jail_plan& plan);
+void read_plan(class wire_reader& in, jail_plan& plan);
+
 /// The plan without its filters and its run's own descriptors. Descriptors: root, [workspace].
 std::string encode_plan(const jail_plan& plan);
 std::vector<int> plan_descriptors(const jail_plan& plan);

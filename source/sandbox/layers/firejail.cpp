@@ -5,8 +5,11 @@ namespace {
 
 layer judge(const found_facts& found)
 {
-    const std::string state = text(found.launcher, "firejail").value_or("");
-    return state.empty() ? not_asked("the native backend does not use it") : on(state);
+    const auto version = text(found.launcher, "firejail");
+    if (!version) return not_asked("the native backend does not use it");
+    // What it makes is told by the layers; here only whether it is the one that made it.
+    const bool own = own_namespace(found, "pid").is == layer::state::on && own_namespace(found, "mnt").is == layer::state::on;
+    return own ? on(*version + " makes the namespaces and mounts of a run") : off(*version + " runs programs unconfined here");
 }
 
 }  // namespace
