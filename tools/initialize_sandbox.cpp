@@ -46,6 +46,7 @@ private:
         made.structured["status"] = "success";
         made.structured["container_id"] = where->id;
         made.structured["image"] = where->image;
+        if (all_.sandboxes->in_image(where->image)) co_return made;     // what an image runs, it tells when it runs it
         json::array& names = made.structured["languages"].emplace_array();
         for (const auto& each : all_languages())
             if (!installed_program(each).empty()) names.emplace_back(each.name);

@@ -124,7 +124,7 @@ json::object system_info::limits() const
 
 awaitable<tool_result> system_info::call(tool_context& context, json::object)
 {
-    auto found = co_await all_.backend.probe();
+    auto found = co_await all_.native.probe();
     co_await find_versions(context.who);
     tool_result made;
     json::object& about = made.structured;
@@ -132,7 +132,7 @@ awaitable<tool_result> system_info::call(tool_context& context, json::object)
     about["version"] = CMCP_VERSION;
     about["protocol_revisions"] = json::array(revision_names.begin(), revision_names.end());
     about["limits"] = limits();
-    about["backend"] = all_.backend.name();
+    about["backend"] = all_.native.name();
     about["layers"] = describe(found);
     about["bash_version"] = bash_version_;
     about["python_version"] = python_version_;

@@ -2,6 +2,8 @@
 #include "command/run_loop.hpp"
 #include "command/sandbox_start.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "engine/engine_backend.hpp"
+#include "managers/engine_settings.hpp"
 #include "managers/web_browser.hpp"
 #include "network/browser_process.hpp"
 
@@ -41,6 +43,17 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const 
     co_return found;
 }
 
+awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& chosen)
+{
+    if (chosen.sandbox_engine == "none") co_return sandbox::layer{"engine", sandbox::layer::state::not_asked, "SANDBOX_ENGINE is none"};
+    engine::engine_backend backend(executor, engine_options_from(chosen));
+    auto probing = backend.probe();
+    auto found = co_await std::move(probing);
+    auto stopping = backend.stop();
+    co_await std::move(stopping);
+    co_return found.front();
+}
+
 awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& chosen, findings& into)
 {
     sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.chosen));
@@ -49,6 +62,9 @@ awaitable<> examine(asio::any_io_executor executor, started_sandbox started, con
     into.layers = co_await backend.probe();
     auto browser = co_await examine_browser(executor, chosen);
     into.layers.push_back(std::move(browser));
+    auto engine = examine_engine(executor, chosen);
+    auto container = co_await std::move(engine);
+    into.layers.push_back(std::move(container));
 }
 
 void print_json(const findings& found, const std::vector<std::string>& required, const std::vector<std::string>& missing)

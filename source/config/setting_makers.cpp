@@ -77,6 +77,18 @@ conversion absolute(std::string settings::*member)
             [=](const settings& from) { return from.*member; }};
 }
 
+conversion engine(std::string settings::*member)
+{
+    return {[=](settings& into, std::string_view value) {
+                const std::string name = values::trimmed(value);
+                const bool known = name == "none" || name == "podman" || name == "docker";
+                if ((!known && !name.starts_with('/')) || has_control(name))
+                    throw bad_value("none, podman, docker, or the absolute path of an engine's Unix socket");
+                into.*member = name;
+            },
+            [=](const settings& from) { return from.*member; }};
+}
+
 conversion choice(std::string settings::*member, std::vector<std::string> allowed)
 {
     return {[=](settings& into, std::string_view value) { into.*member = values::parse_choice(value, allowed); },

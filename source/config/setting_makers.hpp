@@ -19,6 +19,7 @@ using conversion = std::pair<parse_function, print_function>;
 conversion text(std::string settings::*member, std::size_t longest = 4096);
 conversion host(std::string settings::*member);
 conversion absolute(std::string settings::*member);
+conversion engine(std::string settings::*member);
 conversion choice(std::string settings::*member, std::vector<std::string> allowed);
 conversion log_level();
 conversion log_format();

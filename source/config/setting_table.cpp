@@ -117,6 +117,8 @@ std::vector<setting> lasting_rows()
     return {
         row("SANDBOX_DEFAULT_IMAGE", text(&s::sandbox_default_image), "image of a sandbox made without one; empty: native", "docker.default_image"),
         row("SANDBOX_IMAGES", list(&s::sandbox_images), "images that may be asked for; * for any"),
+        row("SANDBOX_ENGINE", engine(&s::sandbox_engine), "where sandboxes with an image run: none, podman, docker, or the path of the engine's socket; none: an image gives the programs of this machine"),
+        row("SANDBOX_ENGINE_RUNTIME", text(&s::sandbox_engine_runtime, 64), "runtime that the engine uses, for example runsc; empty: its own"),
         row("SANDBOX_OPEN_MOUNT_DIRECTORY", flag(&s::sandbox_open_mount), "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory"),
         row("SANDBOX_WORK_DIR", absolute(&s::sandbox_work_dir), "working folder inside a sandbox", "docker.container_work_dir"),
         row("SANDBOX_NODE", text(&s::sandbox_node, 32), "this machine's name in handles; empty: its host name"),

@@ -109,6 +109,8 @@ struct settings {
     // sandboxes that last
     std::string sandbox_default_image;                      // SANDBOX_DEFAULT_IMAGE; empty: native
     std::vector<std::string> sandbox_images{"native", "alpine:latest", "python-sandbox:latest", "python:3.12-alpine", "node:20-slim"};  // SANDBOX_IMAGES
+    std::string sandbox_engine = "none";                    // SANDBOX_ENGINE none|podman|docker|path of the engine's socket
+    std::string sandbox_engine_runtime;                     // SANDBOX_ENGINE_RUNTIME, for example runsc; empty: the engine's own
     bool sandbox_open_mount = false;                        // SANDBOX_OPEN_MOUNT_DIRECTORY
     std::string sandbox_work_dir = "/app/results";          // SANDBOX_WORK_DIR: working folder inside a lasting sandbox
     std::string sandbox_node;                               // SANDBOX_NODE: part of every handle; empty: the machine's name

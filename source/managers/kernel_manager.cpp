@@ -87,7 +87,7 @@ awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record wh
 {
     auto request = runs_.base(where);
     request.argv = {
-        chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(kernel_driver),
+        runs_.interpreter(where), "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(kernel_driver),
         chosen_.sandbox_work_dir};
     for (auto& variable : runs_.python_environment()) request.environment.push_back(std::move(variable));
     request.limits.memory = chosen_.kernel_memory_limit;

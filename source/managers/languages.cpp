@@ -100,10 +100,22 @@ std::string language_names(bool only_installed)
     return names;
 }
 
+namespace {
+
+std::string search(const language& of)
+{
+    const std::string names(of.programs);
+    return "P= && for name in " + names + "; do P=$(command -v $name) && break; done; [ -n \"$P\" ] || { echo 'Nothing that runs " +
+           std::string(of.name) + " is in the image of this sandbox (" + names + ").' >&2; exit 127; }; ";
+}
+
+}  // namespace
+
 std::string language_script(const language& of, const std::string& program)
 {
     // The folder is under /tmp: the code is nothing that the workspace keeps.
-    return "D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) + " && P=" + program +
+    const std::string chosen = program.empty() ? search(of) : "P=" + program + " && ";
+    return chosen + "D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) + 
            " && cat <&3 > $F && exec 3<&- && { " + std::string(of.command) + "; }";
 }
 

@@ -27,7 +27,8 @@ std::string installed_program(const language& of);
 
 std::string language_names(bool only_installed);        ///< "python, bash, …"
 
-/// Shell text that reads the code from descriptor 3 and runs it.
+/// Shell text that reads the code from descriptor 3 and runs it. `program` empty: the first that the sandbox itself has is
+/// looked for there; exit 127 and a sentence when there is none.
 std::string language_script(const language& of, const std::string& program);
 
 }  // namespace cmcp

@@ -1,7 +1,10 @@
 #include "managers/managers.hpp"
 
 #include "async/blocking_pool.hpp"
+#include "engine/engine_backend.hpp"
+#include "engine/image_router.hpp"
 #include "managers/bash_manager.hpp"
+#include "managers/engine_settings.hpp"
 #include "managers/file_manager.hpp"
 #include "managers/file_watch.hpp"
 #include "managers/job_manager.hpp"
@@ -49,14 +52,21 @@ awaitable<> end_kernel(kernel_manager& kernels, std::string id)
     co_await kernels.end(std::move(id));
 }
 
+void add_engine(managers& all, const settings& chosen, const asio::any_io_executor& executor)
+{
+    all.engine = std::make_unique<engine::engine_backend>(executor, engine_options_from(chosen));
+    all.router = std::make_unique<engine::image_router>(all.native, *all.engine);
+}
+
 void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs)
 {
     all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool);
+    if (all.engine) all.sandboxes->use_engine(*all.engine);
     all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
     all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
     all.jobs = std::make_unique<job_manager>(chosen, executor, *all.sandboxes, *all.pool);
-    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend, *all.sandbox_runs, *all.outputs, *all.admission, *all.pool);
-    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend, *all.sandbox_runs, *all.outputs, *all.admission);
+    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs, *all.admission, *all.pool);
+    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs, *all.admission);
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 
@@ -82,9 +92,10 @@ awaitable<> managers::stop()
     if (jobs) co_await jobs->stop();
     if (kernels) co_await kernels->stop();
     if (sandboxes) co_await sandboxes->stop();
+    if (engine) co_await engine->stop();
 }
 
-managers::managers(sandbox::backend& chosen) : backend(chosen) {}
+managers::managers(sandbox::backend& chosen) : native(chosen) {}
 managers::~managers() { metrics::all().remove(this); }
 
 std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
@@ -98,7 +109,8 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(executor, admission_from(chosen));
     observe(*all);
-    const runner runs(backend, *all->places, *all->outputs, *all->admission, *all->pool);
+    if (chosen.enable_sandbox && chosen.sandbox_engine != "none") add_engine(*all, chosen, executor);
+    const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(chosen, runs);
     all->python = std::make_unique<python_manager>(chosen, runs);
     if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs);

@@ -8,6 +8,10 @@
 
 namespace cmcp {
 
+namespace engine {
+class engine_backend;
+}
+
 class blocking_pool;
 class workspaces;
 class file_manager;
@@ -33,7 +37,10 @@ struct managers {
     managers& operator=(const managers&) = delete;
     ~managers();
 
-    sandbox::backend& backend;                      ///< outlives this
+    sandbox::backend& native;                       ///< outlives this
+    std::unique_ptr<engine::engine_backend> engine; ///< runs of sandboxes with an image; null unless SANDBOX_ENGINE
+    std::unique_ptr<sandbox::backend> router;       ///< null where there is no engine
+    sandbox::backend& backend() { return router ? *router : native; }
     std::unique_ptr<blocking_pool> pool;            ///< first, so that it goes last: threads still use the others
     std::unique_ptr<workspaces> places;             ///< one workspace a caller
     std::unique_ptr<file_manager> files;
@@ -57,7 +64,7 @@ struct managers {
     awaitable<> stop();         ///< ends jobs and all that runs by itself; before the destruction
 };
 
-/// `chosen` and `backend` must outlive what is returned.
+/// `chosen` and `backend`, the native one, must outlive what is returned.
 std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
                                         asio::any_io_executor executor);
 

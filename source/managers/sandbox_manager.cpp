@@ -1,6 +1,8 @@
 #include "managers/sandbox_manager.hpp"
 
 #include "async/uncancelled.hpp"
+#include "engine/engine_backend.hpp"
+#include "engine/engine_error.hpp"
 #include "log/log.hpp"
 #include "managers/sandbox_names.hpp"
 #include "managers/sha256.hpp"
@@ -35,7 +37,8 @@ sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor e
       activities_(executor), public_url_(chosen.public_url), tasks_(executor)
 {
     std::filesystem::create_directories(places_.jobs());
-    if (store_.alone()) reconcile();
+    alone_at_start_ = store_.alone();
+    if (alone_at_start_) reconcile();
     store_.share();
 }
 
@@ -74,6 +77,26 @@ std::string sandbox_manager::check_image(const std::string& image) const
     for (const auto& name : allowed) names += (names.empty() ? "" : ", ") + name;
     throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) +
                                                "\" is not allowed; SANDBOX_IMAGES allows " + names + ".");
+}
+
+bool sandbox_manager::in_image(const std::string& image) const
+{
+    return engine_ != nullptr && !image.empty() && image != native_image;
+}
+
+awaitable<> sandbox_manager::check_engine(std::string image)
+{
+    std::string problem;
+    int status = 0;
+    try {
+        auto checking = engine_->check_image(std::move(image));
+        co_await std::move(checking);
+        co_return;
+    } catch (const engine::engine_error& failed) {
+        problem = failed.what();
+        status = failed.status;
+    }
+    throw sandbox_error(status == 404 ? "ImageNotFound" : "NotAvailable", problem);
 }
 
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
@@ -123,6 +146,7 @@ awaitable<sandbox_record> sandbox_manager::make(sandbox_record made)
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
 {
     auto made = describe(who, wanted);
+    if (in_image(made.image)) co_await check_engine(made.image);
     auto work = make(std::move(made));
     made = co_await uncancelled(std::move(work));
     log::info("sandbox_created", {{"sandbox", made.id}, {"image", made.image}});

@@ -18,6 +18,10 @@
 
 namespace cmcp {
 
+namespace engine {
+class engine_backend;
+}
+
 struct new_sandbox {
     std::string name{};                 ///< empty: one is made up
     std::string image{};                ///< empty: SANDBOX_DEFAULT_IMAGE
@@ -75,11 +79,17 @@ public:
                         const std::string& path) const;  ///< path relative to the workspace
     static std::string uri_of(const sandbox_record& where, const std::string& path);    ///< for resources/read
 
+    /// Sandboxes with an image run there from now on; it must outlive this. Before start().
+    void use_engine(engine::engine_backend& engine) { engine_ = &engine; }
+    bool in_image(const std::string& image) const;  ///< a container of the engine, not this machine's programs
+
     static double now();                ///< seconds since 1970
 
 private:
     sandbox_record owned(const caller& who, const std::string& id_or_name);
     std::string check_image(const std::string& image) const;
+    awaitable<> check_engine(std::string image);
+    awaitable<> remove_container_leftovers();
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record made);
     awaitable<sandbox_record> copy_into(sandbox_record made, std::string from);
@@ -100,6 +110,8 @@ private:
     sandbox_store store_;
     sandbox_activities activities_;
     std::string public_url_;
+    engine::engine_backend* engine_ = nullptr;
+    bool alone_at_start_ = false;       // no other process used the store then
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     std::shared_ptr<std::map<std::string, bool>> measuring_ =
         std::make_shared<std::map<std::string, bool>>();  // true: once more

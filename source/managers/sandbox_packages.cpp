@@ -148,11 +148,12 @@ sandbox::run_request sandbox_packages::request(const sandbox_record& where, pack
                                                const run_options& options) const
 {
     auto made = runs_.base(where);
-    made.argv = {chosen_.python_interpreter, "-B", "-X", "utf8", "-c", std::string(package_driver)};
+    const std::string python = runs_.interpreter(where);
+    made.argv = {python, "-B", "-X", "utf8", "-c", std::string(package_driver)};
     const auto place = place_of(origin.index);
     std::vector<std::string> command;
     if (kind == package_kind::pip) {
-        command = {chosen_.python_interpreter,
+        command = {python,
                    "-m",
                    "pip",
                    "install",
@@ -173,7 +174,7 @@ sandbox::run_request sandbox_packages::request(const sandbox_record& where, pack
         if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
         command.emplace_back("--");
     } else {
-        command = {npm_program,  "install",  "--no-audit", "--no-fund", "--no-update-notifier",
+        command = {runs_.in_image(where) ? "npm" : npm_program,  "install",  "--no-audit", "--no-fund", "--no-update-notifier",
                    "--registry", origin.index};
         if (!chosen_.pypi_allow_source) command.emplace_back("--ignore-scripts");
         command.emplace_back("--");

@@ -21,6 +21,10 @@ constexpr std::size_t most_files = 100;                     // named in a result
 // Reads the command from descriptor 3 without opening anything again, and leaves the command no descriptor behind.
 constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \"$REPLY\"";
 
+// An image has a bash or another shell, which reads the command in its own way.
+constexpr const char* image_shell = "command -v bash > /dev/null && exec bash --norc --noprofile -c \"$0\" bash; exec sh -c \"$0\" sh";
+constexpr const char* read_anywhere = "REPLY=$(cat <&3); exec 3<&-; eval \"$REPLY\"";
+
 void check_source(std::string_view field, const std::string& source)
 {
     if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
@@ -64,6 +68,13 @@ std::chrono::milliseconds sandbox_runner::command_time(const run_options& option
     return chosen_timeout(options.timeout, chosen_.bash_timeout_default, chosen_.bash_timeout_max);
 }
 
+bool sandbox_runner::in_image(const sandbox_record& where) const { return sandboxes_.in_image(where.image); }
+
+std::string sandbox_runner::interpreter(const sandbox_record& where) const
+{
+    return in_image(where) ? "python3" : chosen_.python_interpreter;
+}
+
 sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
 {
     sandbox::run_request made;
@@ -71,12 +82,18 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
     made.workspace = sandboxes_.places().workspace(where.id).string();
     made.workspace_inside = home;
     made.programs.all = true;
+    made.sandbox = where.id;
     made.limits = common_limits(chosen_);
     // What the owner's other sandboxes leave; 0 would mean any.
     const std::uint64_t elsewhere =
         sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
     made.limits.workspace_size =
         std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
+    if (in_image(where)) {
+        made.image = where.image;       // its own PATH is added to there
+        made.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
+        return made;
+    }
     made.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
                         {"NODE_PATH", home + "/node_modules"}};
     return made;
@@ -95,7 +112,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     // Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
-    request.argv = {chosen_.python_interpreter,
+    request.argv = {interpreter(where),
                     "-B",
                     "-X",
                     "utf8",
@@ -117,8 +134,11 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     auto request = base(where);
     const bool as_script = text.size() > longest_argument;
     if (as_script) request.script = std::move(text);
-    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text),
-                    "bash"};
+    if (in_image(where))
+        request.argv = {"/bin/sh", "-c", image_shell, as_script ? read_anywhere : std::move(text)};
+    else
+        request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text),
+                        "bash"};
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.limits.wall = command_time(options);
     auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
@@ -133,8 +153,8 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     if (known == nullptr)
         throw sandbox_error("InvalidArgument", "Unsupported language: " + language.substr(0, 60) +
                                                    ". Known here: " + language_names(true) + ".");
-    const std::string program = installed_program(*known);
-    if (program.empty())
+    const std::string program = in_image(where) ? std::string() : installed_program(*known);
+    if (program.empty() && !in_image(where))
         throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" +
                                                    std::string(known->programs) +
                                                    "). Known here: " + language_names(true) + ".");
@@ -143,7 +163,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.script = std::move(source);
     if (known->command.empty()) {
-        request.argv = {chosen_.python_interpreter,
+        request.argv = {interpreter(where),
                         "-B",
                         "-X",
                         "utf8",

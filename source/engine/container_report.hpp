@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp::engine {
+
+/// What the shell of a container wrote down at the end of a run. Code inside could have written it as well: it tells the
+/// caller about its own run and decides nothing else.
+struct container_report {
+    std::optional<int> code;            ///< nothing: the shell did not live to write it
+    std::string lacks;                  ///< the layer for whose lack nothing was started; empty: it was
+    bool out_of_memory = false;
+    bool out_of_processes = false;
+    std::uint64_t peak_memory = 0;      ///< bytes; 0: unknown
+    std::chrono::microseconds cpu{0};
+};
+
+container_report read_report(std::string_view text);
+
+}  // namespace cmcp::engine

@@ -1,0 +1,235 @@
+#include "engine/engine_backend.hpp"
+
+#include "async/with_deadline.hpp"
+#include "engine/container_spec.hpp"
+#include "engine/engine_error.hpp"
+#include "engine/engine_run.hpp"
+#include "log/log.hpp"
+
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace cmcp::engine {
+namespace {
+
+constexpr auto time_to_list = std::chrono::seconds(10);
+constexpr auto time_to_probe = std::chrono::seconds(40);
+constexpr auto between_attempts = std::chrono::seconds(2);
+constexpr auto time_to_clean_up = std::chrono::seconds(20);
+
+class kept_output final : public sandbox::output_receiver {
+public:
+    awaitable<> receive(sandbox::stream, std::string_view bytes) override
+    {
+        text.append(bytes.substr(0, 4096 - std::min<std::size_t>(4096, text.size())));
+        co_return;
+    }
+    std::string text;
+};
+
+}  // namespace
+
+/// A run while it is under way. `arrived` is cancelled when it is over.
+struct engine_backend::flight {
+    flight(const asio::any_io_executor& executor, std::shared_ptr<engine_run> one)
+        : run(std::move(one)), arrived(executor, asio::steady_timer::time_point::max())
+    {
+    }
+    std::shared_ptr<engine_run> run;
+    asio::steady_timer arrived;
+    bool over = false;
+    sandbox::run_result result;
+    std::exception_ptr failure;
+};
+
+engine_backend::engine_backend(asio::any_io_executor executor, engine_options chosen)
+    : executor_(executor), chosen_(std::move(chosen)), client_(executor, chosen_.where), stop_(executor), tasks_(executor)
+{
+}
+
+engine_backend::~engine_backend() = default;
+
+awaitable<engine_facts> engine_backend::facts()
+{
+    if (facts_) co_return *facts_;
+    auto asking = client_.facts();
+    facts_ = co_await std::move(asking);
+    co_return *facts_;
+}
+
+awaitable<image_facts> engine_backend::image(std::string name)
+{
+    auto asking = client_.image(name);
+    const auto found = co_await std::move(asking);
+    if (!found)
+        throw engine_error(404, "The container engine at " + chosen_.where.socket + " has no image \"" + name +
+                                    "\". Images are not fetched by themselves: have the operator run `podman pull " + name +
+                                    "` (or `docker pull`), or ask for another image.");
+    co_return *found;
+}
+
+awaitable<> engine_backend::check_image(std::string name)
+{
+    auto asking = facts();
+    co_await std::move(asking);
+    auto looking = image(std::move(name));
+    co_await std::move(looking);
+}
+
+awaitable<sandbox::run_result> engine_backend::perform(std::shared_ptr<engine_run> one)
+{
+    auto asking = facts();
+    const auto engine = co_await std::move(asking);
+    auto looking = image(one->request().image);
+    auto found = co_await std::move(looking);
+    const bool limits = chosen_.required.find("limits") != std::string::npos;
+    if (limits && !(engine.memory_limit && engine.process_limit))
+        throw engine_error(0, "The container engine cannot limit memory and processes here (no cgroup controllers), and "
+                              "SANDBOX_REQUIRE names limits; nothing was run.");
+    auto user = choose_user(engine, ::geteuid(), ::getegid());
+    auto performing = one->perform(std::move(user), std::move(found));
+    auto result = co_await std::move(performing);
+    co_return result;
+}
+
+awaitable<> engine_backend::fly(std::shared_ptr<flight> one)
+{
+    try {
+        auto performing = perform(one->run);
+        one->result = co_await std::move(performing);
+    } catch (const engine_error& refused) {
+        one->result.error = refused.what();
+    } catch (const boost::system::system_error&) {
+        one->failure = std::current_exception();
+    } catch (const std::system_error& failed) {
+        one->result.error = std::string("The run could not be prepared for the container engine: ") + failed.what() + ".";
+    } catch (...) {
+        one->failure = std::current_exception();
+    }
+    tasks_.spawn("remove container", clean_up(one->run));
+    one->over = true;
+    one->arrived.cancel();
+}
+
+awaitable<> engine_backend::clean_up(std::shared_ptr<engine_run> one)
+{
+    for (bool told = false;; told = true) {
+        try {
+            auto cleaning = one->clean_up();
+            co_await std::move(cleaning);
+            co_return;
+        } catch (const engine_error& failed) {
+            if (!told) log::warning("container_left", {{"reason", failed.what()}});
+        }
+        // An engine that is away comes back with the containers that it had.
+        if (!stopping_) co_await stop_.wait(news::clock::now() + between_attempts);
+        if (stopping_) co_return;
+    }
+}
+
+awaitable<sandbox::run_result> engine_backend::run(sandbox::run_request request, sandbox::output_receiver& output)
+{
+    sandbox::run_result refused;
+    refused.error = "The run names no image.";
+    if (request.image.empty()) co_return refused;
+    // Cancellation is looked at by hand: the container must have ended before the exception leaves.
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto run = std::make_shared<engine_run>(executor_, client_, chosen_, pool_, std::move(request), output);
+    const auto one = std::make_shared<flight>(executor_, std::move(run));
+    tasks_.spawn("engine run", fly(one));
+    bool cancelled = false;
+    while (!one->over) {
+        co_await one->arrived.async_wait(as_tuple);
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (cancelled || one->over || state.cancelled() == asio::cancellation_type::none) continue;
+        cancelled = true;
+        one->run->end(sandbox::cause::cancelled);
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    }
+    if (cancelled) throw boost::system::system_error(asio::error::operation_aborted);
+    co_await asio::this_coro::throw_if_cancelled(true);
+    if (one->failure) std::rethrow_exception(one->failure);
+    co_return std::move(one->result);
+}
+
+awaitable<> engine_backend::remove_all(std::vector<std::string> ids)
+{
+    for (const auto& id : ids) {
+        auto removing = client_.remove(id);
+        co_await std::move(removing);
+    }
+    if (!ids.empty()) log::info("container_leftovers_removed", {{"count", ids.size()}});
+}
+
+awaitable<> engine_backend::remove_leftovers()
+{
+    auto listing = client_.list(own_labels(chosen_));
+    auto left = co_await with_deadline(std::move(listing), time_to_list);
+    tasks_.spawn("remove left containers", remove_all(std::move(left)));
+    auto work = [root = chosen_.root] {
+        exchange_folder::clear(root + "/engine");
+        return true;
+    };
+    co_await pool_.run(std::move(work));
+}
+
+awaitable<> engine_backend::stop()
+{
+    stopping_ = true;
+    stop_.tell();
+    const bool idle = co_await tasks_.wait_idle(time_to_clean_up);
+    if (!idle) log::warning("containers_left_at_the_end");
+}
+
+awaitable<sandbox::layer> engine_backend::try_engine()
+{
+    using state = sandbox::layer::state;
+    auto asking = facts();
+    const auto engine = co_await std::move(asking);
+    sandbox::layer found{"engine", state::on, engine.name + " " + engine.version + " at " + chosen_.where.socket + ", runtime " +
+                                                  (chosen_.runtime.empty() ? engine.runtime : chosen_.runtime) + ", cgroups v" +
+                                                  engine.cgroup_version + (engine.rootless ? ", rootless" : "")};
+    for (const auto& name : chosen_.images) {
+        auto looking = client_.image(name);
+        const auto there = co_await std::move(looking);
+        if (!there) continue;
+        kept_output output;
+        sandbox::run_request request;
+        request.image = name;
+        request.argv = {"/bin/sh", "-c", "echo up"};
+        request.workspace_inside = "/tmp";
+        request.limits.wall = std::chrono::seconds(30);
+        auto running = run(std::move(request), output);
+        const auto end = co_await std::move(running);
+        const bool up = output.text == "up\n";
+        found.is = up ? state::on : state::off;
+        found.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and limits" : "; " + end.error + output.text;
+        co_return found;
+    }
+    found.is = state::degraded;
+    found.detail += "; it has none of the images of SANDBOX_IMAGES, so no run could be tried";
+    co_return found;
+}
+
+awaitable<sandbox::layers> engine_backend::probe()
+{
+    sandbox::layer found{"engine", sandbox::layer::state::off, {}};
+    try {
+        auto trying = try_engine();
+        found = co_await with_deadline(std::move(trying), time_to_probe);
+    } catch (const deadline_exceeded&) {
+        found.detail = "The container engine at " + chosen_.where.socket + " takes too long to answer. " + chosen_.where.advice;
+    } catch (const engine_error& failed) {
+        found.detail = failed.what();
+    }
+    co_return sandbox::layers{std::move(found)};
+}
+
+}  // namespace cmcp::engine

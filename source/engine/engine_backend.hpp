@@ -1,0 +1,64 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/news.hpp"
+#include "async/task_group.hpp"
+#include "engine/engine_client.hpp"
+#include "engine/engine_options.hpp"
+#include "sandbox/backend.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp::engine {
+
+class engine_run;
+
+/// Runs programs in containers of Podman or Docker, by the Engine API on its Unix socket. The workspace is the sandbox's own
+/// folder, mounted into each container: so the file tools, uploads, links, snapshots and quotas work on it as they do with
+/// the native backend, and no bytes are copied in and out. Requests without an image are refused. Io thread only.
+class engine_backend final : public sandbox::backend {
+public:
+    engine_backend(asio::any_io_executor executor, engine_options chosen);
+    engine_backend(const engine_backend&) = delete;
+    engine_backend& operator=(const engine_backend&) = delete;
+    ~engine_backend() override;
+
+    awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override;
+
+    /// One layer, `engine`: by asking the engine and, where one of its images is there, by a run.
+    awaitable<sandbox::layers> probe() override;
+    std::string_view name() const override { return "engine"; }
+
+    /// Throws engine_error, with a sentence that says what to do, when the engine is not there or has no such image.
+    awaitable<> check_image(std::string image);
+
+    /// Removes the containers (in the background) and folders that a server of this node and root has left; for when no
+    /// other server uses that root. Throws engine_error, deadline_exceeded.
+    awaitable<> remove_leftovers();
+
+    awaitable<> stop();     ///< waits for containers that are being removed
+
+private:
+    struct flight;
+
+    awaitable<> fly(std::shared_ptr<flight> one);
+    awaitable<sandbox::run_result> perform(std::shared_ptr<engine_run> one);
+    awaitable<> clean_up(std::shared_ptr<engine_run> one);
+    awaitable<> remove_all(std::vector<std::string> ids);
+    awaitable<engine_facts> facts();
+    awaitable<image_facts> image(std::string name);
+    awaitable<sandbox::layer> try_engine();
+
+    asio::any_io_executor executor_;
+    engine_options chosen_;
+    engine_client client_;
+    std::optional<engine_facts> facts_;
+    blocking_pool pool_;
+    bool stopping_ = false;
+    news stop_;
+    task_group tasks_;
+};
+
+}  // namespace cmcp::engine

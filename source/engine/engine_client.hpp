@@ -1,0 +1,74 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "engine/engine_address.hpp"
+#include "engine/engine_connection.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp::engine {
+
+/// What is asked of the engine itself.
+struct engine_facts {
+    std::string name;               ///< "Podman Engine" or what the engine calls itself
+    std::string version;
+    std::string runtime;            ///< its default
+    std::string cgroup_version;
+    bool podman = false;
+    bool rootless = false;
+    bool memory_limit = false;      ///< it can limit memory
+    bool process_limit = false;
+};
+
+/// What an image brings along.
+struct image_facts {
+    std::vector<std::string> volumes;   ///< folders that would be writable
+};
+
+/// How a container stands.
+struct container_state {
+    bool running = false;
+    bool out_of_memory = false;
+    int exit_code = -1;
+    std::string error;
+};
+
+/// The Engine API (version 1.41: Docker 20.10, Podman 3 and later) as far as it is needed here. Every call is a connection
+/// of its own. Throws engine_error with a sentence, operation_aborted when cancelled.
+class engine_client {
+public:
+    engine_client(asio::any_io_executor executor, engine_address where) : executor_(std::move(executor)), where_(std::move(where)) {}
+
+    awaitable<engine_facts> facts();
+    awaitable<std::optional<image_facts>> image(std::string name);      ///< nothing: the engine does not have it
+
+    awaitable<std::string> create(json::object container);              ///< its id
+    awaitable<std::unique_ptr<engine_connection>> attach(std::string id);   ///< its output from the start on
+    awaitable<> start(std::string id);
+    awaitable<int> wait(std::string id);                                ///< until it has ended; its exit code
+    awaitable<container_state> inspect(std::string id);
+    awaitable<> kill(std::string id);                                   ///< one that does not run: nothing happens
+    awaitable<> remove(std::string id);                                 ///< running or not; one that is gone: nothing happens
+
+    /// The most memory that it had so far, bytes; 0: the engine does not tell.
+    awaitable<std::uint64_t> peak_memory(std::string id);
+
+    /// Ids of the containers that have all these labels ("name=value").
+    awaitable<std::vector<std::string>> list(std::vector<std::string> labels);
+
+    const engine_address& where() const { return where_; }
+
+private:
+    awaitable<engine_answer> exchange(std::string method, std::string target, std::string body);
+    awaitable<engine_answer> ask(std::string method, std::string target, std::string body = {}, bool forever = false);
+    awaitable<std::unique_ptr<engine_connection>> hijack(std::string target);
+
+    asio::any_io_executor executor_;
+    engine_address where_;
+};
+
+}  // namespace cmcp::engine

@@ -1,0 +1,110 @@
+#include "engine/exchange_folder.hpp"
+
+#include "posix/random_id.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace cmcp::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t for_all_to_read = 0444;
+constexpr mode_t for_all_to_write = 0666;       // by whom, the container says: nobody else gets through to the folder
+
+void check(int result, const std::string& what)
+{
+    if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+}
+
+void make_folder(const fs::path& place, mode_t mode)
+{
+    check(::mkdir(place.c_str(), mode), place.string());
+    check(::chmod(place.c_str(), mode), place.string());    // whatever the umask is
+}
+
+unique_fd make_file(const fs::path& place, mode_t mode)
+{
+    unique_fd made(::open(place.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    check(made.get(), place.string());
+    check(::fchmod(made.get(), mode), place.string());
+    return made;
+}
+
+std::string beginning(const unique_fd& file, std::size_t limit)
+{
+    std::string text(limit, '\0');
+    std::size_t done = 0;
+    while (done < limit) {
+        const ssize_t got = ::pread(file.get(), text.data() + done, limit - done, static_cast<off_t>(done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    text.resize(done);
+    return text;
+}
+
+}  // namespace
+
+exchange_folder::exchange_folder(const fs::path& root) : place_(root / random_id())
+{
+    if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) check(-1, root.string());
+    make_folder(place_, 0700);
+    make_folder(shown(), 0755);
+    result_ = make_file(result_file(), for_all_to_write);
+    report_ = make_file(report_file(), for_all_to_write);
+}
+
+exchange_folder::~exchange_folder()
+{
+    std::error_code ignored;
+    fs::remove_all(place_, ignored);
+}
+
+void exchange_folder::put(const char* name, const std::string& content)
+{
+    const unique_fd file = make_file(shown() / name, for_all_to_read);
+    for (std::size_t done = 0; done < content.size();) {
+        const ssize_t sent = ::write(file.get(), content.data() + done, content.size() - done);
+        if (sent < 0 && errno == EINTR) continue;
+        check(static_cast<int>(sent), name);
+        done += static_cast<std::size_t>(sent);
+    }
+}
+
+unique_fd exchange_folder::listen()
+{
+    unique_fd made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    check(made.get(), "socket");
+    // By way of the descriptor, as the folder's own path may be too long for a socket's name.
+    const unique_fd folder(::open(shown().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    check(folder.get(), shown().string());
+    const std::string name = "/proc/self/fd/" + std::to_string(folder.get()) + "/link";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
+    check(::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
+    check(::chmod((shown() / "link").c_str(), for_all_to_write), "chmod");
+    check(::listen(made.get(), 1), "listen");
+    return made;
+}
+
+std::string exchange_folder::result(std::size_t limit) const { return beginning(result_, limit); }
+
+std::string exchange_folder::report(std::size_t limit) const { return beginning(report_, limit); }
+
+void exchange_folder::clear(const fs::path& root)
+{
+    std::error_code ignored;
+    fs::remove_all(root, ignored);
+}
+
+}  // namespace cmcp::engine

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace cmcp::engine {
+
+/// Where paths of an exchange folder are inside of a container.
+namespace inside {
+inline constexpr const char* folder = "/run/container-mcp";
+inline constexpr const char* result = "/run/container-mcp.result";
+inline constexpr const char* report = "/run/container-mcp.report";
+}  // namespace inside
+
+/// What a run and the server hand each other beside the output, in a folder of its own: containers get no descriptors. The
+/// script, the input and a socket lie in a folder that is shown read-only; the result and the report are two files that
+/// are shown one by one, so that nothing else can be made there. All calls may block. Goes with the object.
+class exchange_folder {
+public:
+    /// Makes `root`/<random>. Throws std::system_error.
+    explicit exchange_folder(const std::filesystem::path& root);
+    exchange_folder(const exchange_folder&) = delete;
+    exchange_folder& operator=(const exchange_folder&) = delete;
+    ~exchange_folder();
+
+    void put(const char* name, const std::string& content);     ///< a file that can be read inside
+    unique_fd listen();                                         ///< a socket named "link", one connection at a time
+
+    /// What was written to the file until now, at most `limit` bytes.
+    std::string result(std::size_t limit) const;
+    std::string report(std::size_t limit) const;
+
+    std::filesystem::path shown() const { return place_ / "in"; }
+    std::filesystem::path result_file() const { return place_ / "result"; }
+    std::filesystem::path report_file() const { return place_ / "report"; }
+
+    /// Removes what a server that is gone has left below `root`.
+    static void clear(const std::filesystem::path& root);
+
+private:
+    std::filesystem::path place_;
+    unique_fd result_;
+    unique_fd report_;
+};
+
+}  // namespace cmcp::engine
