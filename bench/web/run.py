@@ -8,7 +8,6 @@ import json
 import math
 import multiprocessing
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -19,7 +18,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "test/system"))
 import pages
-from harness import Exchange, Server, descendants, pids, slurp, until
+from machine import describe
+from harness import Exchange, Server, descendants, slurp, until
 
 CHROMIUMS = ["/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser", "/opt/google/chrome/chrome"]    # not the shell script before it
 CHROMIUM = next((path for path in CHROMIUMS if os.access(path, os.X_OK)), None)
@@ -268,26 +268,6 @@ def measure_memory(most):
     server.stop()
 
 
-# ---------------------------------------------------------------- the machine
-def version(*command):
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=30)
-        return (done.stdout.strip().splitlines() or ["-"])[0]
-    return "-"
-
-
-def machine():
-    processor = re.search(r"^model name\s*:\s*(.*)", slurp("/proc/cpuinfo"), re.M)
-    memory = int(re.search(r"MemTotal:\s+(\d+)", slurp("/proc/meminfo")).group(1)) / (1 << 20)
-    system = re.search(r'^PRETTY_NAME="(.*)"', slurp("/etc/os-release"), re.M)
-    playwright = json.loads(slurp(HERE / "node_modules/playwright-core/package.json") or '{"version": "-"}')["version"]
-    soup = version(PYTHON, "-c", "import bs4, lxml.etree as e; print('BeautifulSoup', bs4.__version__, 'lxml', '.'.join(map(str, e.LXML_VERSION[:3])))")
-    print(f"machine: {os.cpu_count()} x {processor.group(1) if processor else platform.machine()}, {memory:.0f} GiB, Linux {platform.release()}, "
-          f"{system.group(1) if system else '?'}, load {os.getloadavg()[0]:.1f}\n"
-          f"programs: {version(CHROMIUM, '--version') if CHROMIUM else 'no Chromium'}; playwright-core {playwright}, node {version('node', '--version')}; "
-          f"{version(PYTHON, '--version')}, {soup}; {' '.join(version('curl', '--version').split()[:2])}", flush=True)
-
-
 def main():
     global PORT, SITE, ARTICLE, SCRIPTED
     parser = argparse.ArgumentParser(description=__doc__)
@@ -298,7 +278,7 @@ def main():
     web, PORT = pages.serve()
     SITE = f"http://127.0.0.1:{PORT}"
     ARTICLE, SCRIPTED = SITE + "/article", SITE + "/scripted"
-    machine()
+    print(describe(CHROMIUM, PYTHON), flush=True)
     if "scrape" in wanted:
         measure_scrapes(5 if chosen.quick else 30)
     if "together" in wanted:

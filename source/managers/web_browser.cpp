@@ -6,6 +6,7 @@
 #include "managers/web_browser_setup.hpp"
 #include "managers/web_progress.hpp"
 #include "network/browser_process.hpp"
+#include "network/duration_text.hpp"
 #include "network/page_scripts.hpp"
 
 #include <algorithm>
@@ -42,6 +43,8 @@ constexpr std::size_t most_waiting = 64;
 constexpr std::uint64_t most_bytes = 128ull << 20;
 constexpr const char* loading = "waiting for the page to load";
 constexpr const char* reading = "reading the page";
+constexpr const char* no_text =
+    "The page shows no text: a screenshot or format html may tell more; if it is a PDF, web_scrape reads it.";
 
 const char* name_of(page_action::kind what)
 {
@@ -95,14 +98,6 @@ awaitable<> check_selectors(browser_page& page, const browse_request& asked)
     for (const auto& action : asked.actions) all.push_back(action.selector);
     std::erase(all, std::string());
     for (const auto& selector : all) co_await wait_for_element(page, selector, std::chrono::milliseconds(0));
-}
-
-std::string seconds_text(std::chrono::milliseconds time)
-{
-    std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return text + " s";
 }
 
 }  // namespace
@@ -184,7 +179,8 @@ awaitable<browse_result> web_browser::visit_in_time(visit& now)
 // Also what is left of a page whose packed content is damaged.
 bool web_browser::shows_nothing(const visit& now)
 {
-    return now.has_content && now.result.error.empty() && now.result.content.empty() && now.asked.selector.empty() && now.asked.format != "html";
+    const bool asked_for_text = now.asked.selector.empty() && now.asked.format != "html";
+    return asked_for_text && now.has_content && now.result.error.empty() && now.result.content.empty();
 }
 
 void web_browser::conclude(visit& now)
@@ -199,7 +195,7 @@ void web_browser::conclude(visit& now)
     }
     if (result.error.empty() && result.status >= 400) result.error = http_sentence(result.url, result.status);
     for (auto& sentence : refusal_notes(*now.ticket, result.error)) result.notes.push_back(std::move(sentence));
-    if (shows_nothing(now)) result.notes.push_back("The page shows no text: a screenshot or format html may tell more.");
+    if (shows_nothing(now)) result.notes.push_back(no_text);
     if (result.matches == std::size_t{0})
         result.notes.push_back("No element matches selector \"" + now.asked.selector + "\": call again without selector to see the page, or with wait_for.");
     if (result.truncated)

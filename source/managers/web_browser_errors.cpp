@@ -100,7 +100,8 @@ std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::s
     std::vector<std::string> notes;
     for (const auto& each : ticket.refusals()) {
         if (each.sentence == told) continue;
-        std::string note = (failed(each) ? "A request of the page failed: " : "A request of the page was refused: ") + each.sentence;
+        const std::string what = failed(each) ? "failed: " : "was refused: ";
+        std::string note = "A request of the page " + what + each.sentence;
         if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
     }
     return notes;

@@ -186,7 +186,8 @@ awaitable<> browser_page::settle(std::chrono::milliseconds longest)
     // Chromium looks whether the network is idle when a task ends: a beat of empty ones lets it look in time.
     constexpr const char* has_script =
         "function() { const found = document.querySelector('script,iframe,frame,[onload],meta[http-equiv]') !== null;"
-        "if (found) { const beat = setInterval(() => {}, 40); setTimeout(() => clearInterval(beat), 5000) } return found }";
+        "if (found) { const beat = setInterval(() => {}, 40); setTimeout(() => clearInterval(beat), 5000) }"
+        "return found }";
     const json::value busy = co_await evaluate(has_script, json::array());
     if (busy.is_bool() && !busy.get_bool() && !loading_) co_return;
     auto quiet = wait_until_quiet();

@@ -24,7 +24,8 @@ struct egress_limits {
 struct egress_refusal {
     std::string host;
     std::uint16_t port = 0;
-    std::string rule;  ///< as in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes", "bad response"
+    /// As in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes", "bad response".
+    std::string rule;
     std::string sentence;
 };
 

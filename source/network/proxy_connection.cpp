@@ -107,7 +107,8 @@ bool proxy_connection::moved(std::size_t bytes)
     idle_.moved();
     if (ticket_->count(bytes)) return true;
     const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
-    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", "Cut: more than the limit of " + limit + " was transferred."});
+    std::string sentence = "Cut: more than the limit of " + limit + " was transferred.";
+    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", std::move(sentence)});
     close();
     return false;
 }

@@ -67,6 +67,25 @@ TEST_CASE("addresses that the browser must not open are refused before it sees t
     CHECK(s.web.connections == 0);
 }
 
+TEST_CASE("what a server does wrong is named, for a page and for what it loads")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    const step close{step::kind::close, {}, {}};
+    s.web.on("/nothing", {close});
+    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}},
+                         {step::kind::endless, std::string(1000, 'x'), {}}});
+    CHECK(has(s.browse("/nothing").error, "closed the connection without an answer"));
+    CHECK(has(s.browse("/header").error, "sent a header of more than 64 KiB"));
+    s.page("/", "<title>Image</title><img src=/nothing>text");
+    const auto found = s.browse("/");
+    INFO(found.error);
+    CHECK(found.content == "text");
+    CHECK(has(found.notes, "A request of the page failed: 127.0.0.1 closed the connection without an answer"));
+    s.page("/empty", "<title>Nothing</title>");
+    CHECK(has(s.browse("/empty").notes, "shows no text"));
+}
+
 TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller is told")
 {
     if (!browser_is_installed()) return;

@@ -199,7 +199,8 @@ TEST_CASE("an upstream without a valid answer is answered with 502, and the tick
     s.web.on("/ssh", send("SSH-2.0-OpenSSH_9.2\r\n\r\n"));
     s.web.on("/nothing", {{step::kind::close, {}, {}}});
     s.web.on("/half", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-A: ", {}}, {step::kind::close, {}, {}}});
-    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}}, {step::kind::endless, std::string(1000, 'x'), {}}});
+    s.web.on("/header", {{step::kind::send, "HTTP/1.1 200 OK\r\nX-Header: ", {}},
+                         {step::kind::endless, std::string(1000, 'x'), {}}});
     const std::pair<const char*, const char*> cases[] = {{"/ssh", "sent no valid HTTP answer"},
                                                          {"/nothing", "closed the connection without an answer"},
                                                          {"/half", "closed the connection before its answer was whole"},

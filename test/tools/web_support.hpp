@@ -16,7 +16,10 @@ inline settings with_loopback()
 
 /// The web tools over the real sandbox, and a web server for them.
 struct web_stage : system_stage {
-    explicit web_stage(settings given = with_loopback(), way started = way::cold) : system_stage(std::move(given), started) {}
+    explicit web_stage(settings given = with_loopback(), way started = way::cold)
+        : system_stage(std::move(given), started)
+    {
+    }
 
     json::object scrape(const std::string& url, json::object more = {})
     {
