@@ -48,7 +48,7 @@ std::string with_plain_line_ends(std::string_view text)
 
 void check_log(std::string_view script)
 {
-    auto budget = std::make_shared<event_log_budget>();
+    auto budget = std::make_shared<memory_budget>();
     event_log log(2000, budget);
     std::uint64_t sequence = 0;
     for (auto c : script) {

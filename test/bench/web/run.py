@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "test/system"))
+sys.path.insert(0, str(HERE.parents[1] / "system"))
 import pages
 from machine import describe
 from harness import Exchange, Server, descendants, slurp, until
