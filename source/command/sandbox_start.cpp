@@ -77,8 +77,11 @@ std::string joined(const std::vector<std::string>& words)
 std::string what_is_off(const sandbox::layers& found)
 {
     std::vector<std::string> off;
+    std::string reason;     // where no run can be started at all, every layer has the same
     for (const auto& layer : found) {
-        if (layer.is == sandbox::layer::state::off) off.push_back(layer.name + ": " + layer.detail);
+        if (layer.is != sandbox::layer::state::off) continue;
+        off.push_back(layer.detail == reason ? layer.name : layer.name + ": " + layer.detail);
+        reason = layer.detail;
     }
     return joined(off);
 }

@@ -31,6 +31,17 @@ TEST_CASE("the group namespaces is there only with every one of its members")
     }
 }
 
+TEST_CASE("under Firejail a user of its own without capabilities stands in for a user namespace")
+{
+    names found{"firejail", "own_uid", "capabilities", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"};
+    CHECK(missing(with(found), {"namespaces"}).empty());
+    for (std::size_t i = 0; i != found.size(); ++i) {
+        names fewer = found;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        CHECK(missing(with(fewer), {"namespaces"}) == names{"namespaces"});
+    }
+}
+
 TEST_CASE("limits need rlimits and either a cgroup or a watchdog, and degraded counts")
 {
     CHECK(missing(with({"rlimits", "cgroup"}), {"limits"}).empty());

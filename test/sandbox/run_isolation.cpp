@@ -7,32 +7,38 @@
 
 namespace cmcp::sandbox::test {
 
-TEST_CASE("only the small root is visible")
+TEST_CASE("only the small root is visible", "[run]")
 {
     stage s;
+    if (under_firejail()) {
+        s.run(s.bash("find /home /root /var /srv /mnt /work /sys /boot /opt ! -type d -readable 2>/dev/null"));
+        CHECK(s.output.out == "");   // the names of folders cannot be hidden; in /run are files of Firejail
+        return;
+    }
     s.run(s.bash("ls -A / | tr '\\n' ' '"));
     for (const auto& entry : {"home", "root", "var", "srv", "mnt", "work", "run", "sys", "boot", "opt"})
         CHECK((" " + s.output.out).find(" " + std::string(entry) + " ") == std::string::npos);
     CHECK(s.output.out.find("workspace") != std::string::npos);
 }
 
-TEST_CASE("accounts and keys of the host are not visible")
+TEST_CASE("accounts and keys of the host are not visible", "[run]")
 {
     stage s;
     s.run(s.bash("cut -d: -f1 /etc/passwd | tr '\\n' ' '; ls /etc/shadow /etc/ssh 2>&1 | grep -c 'No such file'; id -un"));
-    CHECK(s.output.out == "sandbox nobody 2\nsandbox\n");
+    // Firejail cannot show accounts that are not the machine's, so it shows none.
+    CHECK(s.output.out == (under_firejail() ? "2\n" + user_inside() + "\n" : "sandbox nobody 2\nsandbox\n"));
 }
 
-TEST_CASE("files of the host outside the workspace are not visible")
+TEST_CASE("files of the host outside the workspace are not visible", "[run]")
 {
     stage s;
     std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
-    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | wc -l"));
+    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | grep -v cmcp-test | wc -l"));
     std::filesystem::remove("/tmp/cmcp-secret-of-the-host");
     CHECK(s.output.out == "0\n");
 }
 
-TEST_CASE("the system is read-only in a run")
+TEST_CASE("the system is read-only in a run", "[run]")
 {
     stage s;
     s.run(s.bash("grep ' /usr ' /proc/self/mounts | cut -d' ' -f4; for p in /usr /etc / /dev /proc; do touch $p/x 2>/dev/null && "
@@ -41,24 +47,26 @@ TEST_CASE("the system is read-only in a run")
     CHECK(s.output.out.find("written") == std::string::npos);
 }
 
-TEST_CASE("a run has no capabilities and an ordinary user")
+TEST_CASE("a run has no capabilities and an ordinary user", "[run]")
 {
     stage s;
     s.run(s.bash("id -u; id -g; grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status"));
     CHECK(s.output.out ==
-          "1000\n1000\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+          user_inside() + "\n" + user_inside() + "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
           "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 }
 
-TEST_CASE("a run sees only its own processes")
+TEST_CASE("a run sees only its own processes", "[run]")
 {
     stage s;
     s.run(s.python("import os\nprint([p for p in os.listdir('/proc') if p.isdigit() and p not in ('1', str(os.getpid()))])\n"
-                   "print(os.getpid())"));
-    CHECK(s.output.out == "[]\n2\n");
+                   "print(os.getpid() < 10)"));
+    // With Firejail the process that takes the last steps is there too; it is not the first one.
+    CHECK(s.output.out.find(',') == std::string::npos);
+    CHECK(s.output.out.starts_with(under_firejail() ? "['" : "[]\nTrue"));
 }
 
-TEST_CASE("a server on the host's loopback cannot be reached")
+TEST_CASE("a server on the host's loopback cannot be reached", "[run]")
 {
     const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -73,7 +81,7 @@ TEST_CASE("a server on the host's loopback cannot be reached")
     CHECK(s.output.out.starts_with("refused\n"));
 }
 
-TEST_CASE("a run has a loopback of its own")
+TEST_CASE("a run has a loopback of its own", "[run]")
 {
     stage s;
     s.run(s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\nc = socket.create_connection(l.getsockname())\n"
@@ -81,7 +89,7 @@ TEST_CASE("a run has a loopback of its own")
     CHECK(s.output.out == "connected\n");
 }
 
-TEST_CASE("process 1 cannot be signalled and shows nothing")
+TEST_CASE("process 1 cannot be signalled and shows nothing", "[run]")
 {
     stage s;
     const auto result = s.run(s.bash("kill -TERM 1; kill -KILL 1; kill -STOP 1; cat /proc/1/environ; echo alive"));
@@ -89,7 +97,7 @@ TEST_CASE("process 1 cannot be signalled and shows nothing")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("a run that kills everything it can still ends as it says")
+TEST_CASE("a run that kills everything it can still ends as it says", "[run]")
 {
     stage s;
     const auto result = s.run(s.bash("sleep 50 & kill -9 -1; exit 5"));
@@ -97,7 +105,7 @@ TEST_CASE("a run that kills everything it can still ends as it says")
     CHECK(result.why == cause::exited);
 }
 
-TEST_CASE("namespaces cannot be made inside a run")
+TEST_CASE("namespaces cannot be made inside a run", "[run]")
 {
     stage s;
     const auto result = s.run(s.bash("unshare -U true 2>/dev/null || echo refused"));
@@ -105,7 +113,7 @@ TEST_CASE("namespaces cannot be made inside a run")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("with an allow-list only listed programs exist")
+TEST_CASE("with an allow-list only listed programs exist", "[run]")
 {
     stage s;
     auto wanted = s.bash("ls /usr/bin | tr '\\n' ' '; /usr/bin/id; id; exit 0");
@@ -120,7 +128,7 @@ TEST_CASE("with an allow-list only listed programs exist")
     CHECK(s.output.err.find("id: command not found") != std::string::npos);
 }
 
-TEST_CASE("with an allow-list nothing writable can be executed")
+TEST_CASE("with an allow-list nothing writable can be executed", "[run]")
 {
     stage s;
     auto wanted = s.bash("for d in . /tmp /dev/shm; do cp /usr/bin/cp $d/copy; $d/copy --version && echo ran; done; exit 0");
@@ -131,10 +139,10 @@ TEST_CASE("with an allow-list nothing writable can be executed")
     CHECK(s.output.err.find("ermission denied") != std::string::npos);
 }
 
-TEST_CASE("Python runs under an allow-list that does not name it, as the interpreter of the run")
+TEST_CASE("Python runs under an allow-list that does not name it, as the interpreter of the run", "[run]")
 {
     stage s;
-    auto wanted = s.python("import json, ssl, sqlite3, os; print(os.listdir('/workspace'))");
+    auto wanted = s.python("import json, ssl, sqlite3, os; print(os.listdir('.'))");
     wanted.programs.all = false;
     const auto result = s.run(std::move(wanted));
     INFO(s.output.err);
@@ -142,7 +150,7 @@ TEST_CASE("Python runs under an allow-list that does not name it, as the interpr
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("the probe finds the layers on")
+TEST_CASE("the probe finds the layers on", "[run]")
 {
     stage s;
     const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe());

@@ -69,7 +69,7 @@ std::size_t open_descriptors()
 
 }  // namespace
 
-TEST_CASE("cancelling a run ends its whole tree before the coroutine returns")
+TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "[run]")
 {
     stage s;
     first_output output(s.io);
@@ -85,7 +85,7 @@ TEST_CASE("cancelling a run ends its whole tree before the coroutine returns")
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a process left in the background is gone when the run returns")
+TEST_CASE("a process left in the background is gone when the run returns", "[run]")
 {
     stage s;
     const std::string mark = marker("2");
@@ -96,7 +96,7 @@ TEST_CASE("a process left in the background is gone when the run returns")
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a run that closes its output goes on to its end")
+TEST_CASE("a run that closes its output goes on to its end", "[run]")
 {
     stage s;
     const auto result = s.run(s.bash("exec >&- 2>&-; echo x > file; exit 3"));
@@ -104,7 +104,7 @@ TEST_CASE("a run that closes its output goes on to its end")
     CHECK(fs::exists(s.workspace.path + "/file"));
 }
 
-TEST_CASE("a program that does not exist is a failed set-up with a sentence")
+TEST_CASE("a program that does not exist is a failed set-up with a sentence", "[run]")
 {
     stage s;
     capture output;
@@ -114,7 +114,7 @@ TEST_CASE("a program that does not exist is a failed set-up with a sentence")
     CHECK(result.error.find("does not exist inside the sandbox") != std::string::npos);
 }
 
-TEST_CASE("a missing workspace or working folder is a failed set-up with a sentence")
+TEST_CASE("a missing workspace or working folder is a failed set-up with a sentence", "[run]")
 {
     stage s;
     capture output;
@@ -130,7 +130,7 @@ TEST_CASE("a missing workspace or working folder is a failed set-up with a sente
     CHECK(result.error.find("working folder /absent") != std::string::npos);
 }
 
-TEST_CASE("when the launcher dies its runs fail with a sentence and the next run works")
+TEST_CASE("when the launcher dies its runs fail with a sentence and the next run works", "[run]")
 {
     stage s;
     first_output output(s.io);
@@ -148,7 +148,7 @@ TEST_CASE("when the launcher dies its runs fail with a sentence and the next run
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a launcher that died while idle is replaced")
+TEST_CASE("a launcher that died while idle is replaced", "[run]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -181,7 +181,7 @@ TEST_CASE("a backend ends its launcher and what it runs")
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("an idle backend is no work for the io_context")
+TEST_CASE("an idle backend is no work for the io_context", "[run]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -190,7 +190,7 @@ TEST_CASE("an idle backend is no work for the io_context")
     CHECK(s.io.stopped());
 }
 
-TEST_CASE("many runs at once get their own output and leave nothing open")
+TEST_CASE("many runs at once get their own output and leave nothing open", "[run]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -211,7 +211,7 @@ TEST_CASE("many runs at once get their own output and leave nothing open")
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("the launcher keeps nothing of the runs that have ended")
+TEST_CASE("the launcher keeps nothing of the runs that have ended", "[run]")
 {
     stage s;
     s.run(s.bash("true"));   // the launcher has closed itself to others by then

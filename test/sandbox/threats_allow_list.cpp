@@ -35,7 +35,7 @@ struct listed : stage {
 
 }  // namespace
 
-TEST_CASE("under an allow-list the listed programs work, in pipes and with their libraries")
+TEST_CASE("under an allow-list the listed programs work, in pipes and with their libraries", "[run]")
 {
     listed s({"ls", "cat", "sort", "awk", "sed", "grep", "tar", "git", "env", "xargs", "find"});
     CHECK(s.bash_prints("printf 'b\\na\\n' | sort | awk '{print $1}' | sed s/a/x/ | grep x") == "x\n");
@@ -43,7 +43,7 @@ TEST_CASE("under an allow-list the listed programs work, in pipes and with their
     CHECK(s.output.out.find("a.tar") != std::string::npos);
 }
 
-TEST_CASE("under an allow-list Git finds itself where it looks for its helpers")
+TEST_CASE("under an allow-list Git finds itself where it looks for its helpers", "[run]")
 {
     listed s({"git", "cat", "sh"});
     const std::string out = s.bash_prints("git config --global user.name a; git config --global user.email b; git init -q r; cd r; "
@@ -52,7 +52,7 @@ TEST_CASE("under an allow-list Git finds itself where it looks for its helpers")
     CHECK(out == "x\n");
 }
 
-TEST_CASE("under an allow-list an unlisted program fails whatever way it is named")
+TEST_CASE("under an allow-list an unlisted program fails whatever way it is named", "[run]")
 {
     listed s({"ls", "cat", "env", "find", "xargs", "awk", "sed", "tar", "git"});
     for (const char* code : {"id",
@@ -84,14 +84,14 @@ TEST_CASE("under an allow-list an unlisted program fails whatever way it is name
     }
 }
 
-TEST_CASE("under an allow-list a copied program cannot be started from any writable place")
+TEST_CASE("under an allow-list a copied program cannot be started from any writable place", "[run]")
 {
     listed s({"cp", "cat", "ls", "chmod"});
     for (const char* code :
          {"./copied", "cp copied /tmp/x; chmod +x /tmp/x; /tmp/x",
           "cp copied /dev/shm/x; chmod +x /dev/shm/x; /dev/shm/x", "cat copied > y; chmod +x y; ./y", "exec ./copied",
           "/proc/self/cwd/copied", "exec 9<copied; /proc/self/fd/9", "/lib64/ld-linux-x86-64.so.2 ./copied",
-          "/lib64/ld-linux-x86-64.so.2 /workspace/copied", "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 ./copied",
+          "/lib64/ld-linux-x86-64.so.2 $PWD/copied", "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 ./copied",
           "cp copied /tmp/x; /lib64/ld-linux-x86-64.so.2 /tmp/x",
           "exec 9<copied; /lib64/ld-linux-x86-64.so.2 /proc/self/fd/9",
           "/usr/lib/x86_64-linux-gnu/libc.so.6 ./copied"}) {
@@ -101,19 +101,19 @@ TEST_CASE("under an allow-list a copied program cannot be started from any writa
     }
 }
 
-TEST_CASE("under an allow-list no code is loaded from a writable place")
+TEST_CASE("under an allow-list no code is loaded from a writable place", "[run]")
 {
     listed s({"cp", "ls", "python3"});
     const std::string library = "libz.so.1";
     fs::copy_file("/usr/lib/x86_64-linux-gnu/" + library, s.workspace.path + "/mine.so");
-    s.bash_prints("LD_PRELOAD=/workspace/mine.so ls -d .");
+    s.bash_prints("LD_PRELOAD=$PWD/mine.so ls -d .");
     CHECK(s.output.err.find("mine.so") != std::string::npos);
-    CHECK(s.bash_prints("enable -f /workspace/mine.so x && echo loaded") == "");
-    CHECK(s.python_prints("import ctypes\ntry:\n ctypes.CDLL('/workspace/mine.so'); print('loaded')\n"
+    CHECK(s.bash_prints("enable -f $PWD/mine.so x && echo loaded") == "");
+    CHECK(s.python_prints("import ctypes, os\ntry:\n ctypes.CDLL(os.getcwd() + '/mine.so'); print('loaded')\n"
                           "except OSError: print('held')") == "held\n");
 }
 
-TEST_CASE("under an allow-list a program in anonymous memory cannot be started")
+TEST_CASE("under an allow-list a program in anonymous memory cannot be started", "[run]")
 {
     listed s({"python3", "ls"});
     const std::string attempt =
@@ -125,14 +125,14 @@ TEST_CASE("under an allow-list a program in anonymous memory cannot be started")
     CHECK(s.python_prints(attempt) == "held\n");
 }
 
-TEST_CASE("under an allow-list /proc/self/exe is only the program that runs already")
+TEST_CASE("under an allow-list /proc/self/exe is only the program that runs already", "[run]")
 {
     listed s({"ls"});
     const std::string out = s.bash_prints("exec -a id /proc/self/exe -c 'echo still bash $BASH_VERSION'");
     CHECK(out.starts_with("still bash"));
 }
 
-TEST_CASE("an allow-list shows no other program of the host")
+TEST_CASE("an allow-list shows no other program of the host", "[run]")
 {
     listed s({"ls", "find"});
     const std::string out = s.bash_prints("find / -type f -perm /111 -path '*bin/*' 2>/dev/null");

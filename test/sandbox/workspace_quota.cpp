@@ -63,7 +63,7 @@ TEST_CASE("a count ends at its bounds")
     CHECK(count(w.path, {~0ull, 10}).files == 11);
 }
 
-TEST_CASE("a run that fills the workspace with many files is ended with a sentence")
+TEST_CASE("a run that fills the workspace with many files is ended with a sentence", "[run]")
 {
     stage s;
     const auto result = s.run(bounded(s.bash(fill), 64 * mib));
@@ -73,7 +73,7 @@ TEST_CASE("a run that fills the workspace with many files is ended with a senten
     CHECK(count(s.workspace.path).bytes < 400 * mib);
 }
 
-TEST_CASE("a run that makes too many files is ended with a sentence")
+TEST_CASE("a run that makes too many files is ended with a sentence", "[run]")
 {
     stage s;
     const auto result = s.run(bounded(s.python("import itertools\nfor i in itertools.count(): open(f'f{i}', 'w').close()"), 0, 1000));
@@ -81,7 +81,7 @@ TEST_CASE("a run that makes too many files is ended with a sentence")
     CHECK(result.detail.find("limit of 1000 (SANDBOX_WORKSPACE_MAX_FILES)") != std::string::npos);
 }
 
-TEST_CASE("a run that writes to deleted files is ended too")
+TEST_CASE("a run that writes to deleted files is ended too", "[run]")
 {
     stage s;
     const auto result = s.run(bounded(
@@ -92,7 +92,7 @@ TEST_CASE("a run that writes to deleted files is ended too")
     CHECK(s.output.out.empty());
 }
 
-TEST_CASE("a run in a full workspace can delete but not write, and afterwards all is well")
+TEST_CASE("a run in a full workspace can delete but not write, and afterwards all is well", "[run]")
 {
     stage s;
     s.run(bounded(s.bash(fill), 32 * mib));
@@ -109,7 +109,7 @@ TEST_CASE("a run in a full workspace can delete but not write, and afterwards al
 }
 
 // How soon depends on when the count gets processor time; that it comes does not.
-TEST_CASE("short runs that each write a little are stopped, too, when the workspace is full")
+TEST_CASE("short runs that each write a little are stopped, too, when the workspace is full", "[run]")
 {
     stage s;
     bool refused = false;
@@ -121,7 +121,7 @@ TEST_CASE("short runs that each write a little are stopped, too, when the worksp
     CHECK(count(s.workspace.path).bytes > 15 * mib);
 }
 
-TEST_CASE("a run in a workspace with room is left alone whatever it rewrites")
+TEST_CASE("a run in a workspace with room is left alone whatever it rewrites", "[run]")
 {
     stage s;
     const auto result = s.run(bounded(s.bash("for i in $(seq 30); do head -c 8M /dev/zero > same; done; echo done"), 64 * mib));
@@ -129,7 +129,7 @@ TEST_CASE("a run in a workspace with room is left alone whatever it rewrites")
     CHECK(s.output.out == "done\n");
 }
 
-TEST_CASE("a deep tree does not hide what lies in it")
+TEST_CASE("a deep tree does not hide what lies in it", "[run]")
 {
     stage s;
     const auto result = s.run(bounded(

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string folder_prefix = "/tmp/container-mcp-firejail-";
 constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 std::vector<char*> pointers(std::vector<std::string>& texts)
@@ -132,6 +134,26 @@ void mount_workspace(const jail_plan& plan)
     if (plan.workspace) attach_mount(plan.workspace.get(), AT_FDCWD, plan.request.workspace_inside, "mount the workspace");
 }
 
+// The lock goes with the launcher, however that ends.
+unique_fd lock_folder(const std::string& folder, int how)
+{
+    unique_fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status{};
+    const bool own = opened && ::fstat(opened.get(), &status) == 0 && status.st_uid == ::geteuid();
+    return own && ::flock(opened.get(), how) == 0 ? std::move(opened) : unique_fd();
+}
+
+// Of launchers that were killed.
+void remove_abandoned_folders()
+{
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/tmp", ignored)) {
+        const std::string path = entry.path().string();
+        if (!path.starts_with(folder_prefix)) continue;
+        if (const unique_fd nobodys = lock_folder(path, LOCK_EX | LOCK_NB)) fs::remove_all(path, ignored);
+    }
+}
+
 }  // namespace
 
 firejail::firejail(std::string path, bool as_root) : path_(std::move(path)), as_root_(as_root)
@@ -143,10 +165,18 @@ firejail::firejail(std::string path, bool as_root) : path_(std::move(path)), as_
     program_.reset(check(::open(self.c_str(), O_RDONLY | O_CLOEXEC), "Firejail: open the launcher"));
     loaded_ = resolve_view({false, {}}, {self});
     namespaces_outside_ = json::serialize(namespace_facts());
-    std::string folder = "/tmp/container-mcp-firejail-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) throw step_failed("Firejail: keep profiles in /tmp");
-    folder_ = folder;
+    remove_abandoned_folders();
+    make_folder();
     std::ofstream(folder_ + "/hosts") << "127.0.0.1 localhost sandbox\n::1 localhost\n";
+}
+
+void firejail::make_folder()
+{
+    do {
+        folder_ = folder_prefix + std::to_string(::getpid()) + "-XXXXXX";
+        if (::mkdtemp(folder_.data()) == nullptr) throw step_failed("Firejail: keep profiles in /tmp");
+        in_use_ = lock_folder(folder_, LOCK_EX);
+    } while (!fs::exists(folder_));   // another launcher took it for abandoned before it was locked
 }
 
 firejail::~firejail()

@@ -41,6 +41,7 @@ public:
     const std::string& namespaces_outside() const { return namespaces_outside_; }
 
 private:
+    void make_folder();
     const view_files& programs_of(const run_request& request);
     std::string write_profile(const std::string& text);
 
@@ -48,6 +49,7 @@ private:
     bool as_root_;
     std::string version_;
     std::string folder_;
+    unique_fd in_use_;                               ///< the folder, locked
     std::string namespaces_outside_;
     unique_fd program_;                              ///< the launcher's own, to be executed inside
     view_files loaded_;                              ///< what it loads

@@ -16,9 +16,10 @@ namespace fs = std::filesystem;
 // Firejail empties a folder in which something is to be seen: also where that does not exist.
 constexpr std::string_view nothing = "/.container-mcp-nothing";
 constexpr std::string_view always = "net none\nseccomp\nprotocol unix,inet,inet6,netlink\nipc-namespace\nnonewprivs\nnogroups\n"
-                                    "hostname sandbox\nprivate-dev\nread-only /\nblacklist /sys\n";
+                                    "hostname sandbox\nprivate-dev\nblacklist /dev/ptmx\nblacklist /dev/pts\nblacklist /sys\n";
+// Nothing of the root folder is its own; and a read-only mount over it would keep the kernel from making the user namespace.
 constexpr std::string_view of_a_user = "noroot\ncaps.drop all\nread-only ${HOME}\n";
-constexpr std::string_view of_root = "caps.keep setuid,setgid,setpcap\n";   // given up inside, before anything is executed
+constexpr std::string_view of_root = "read-only /\ncaps.keep setuid,setgid,setpcap\n";   // given up inside, before anything is executed
 
 bool is_one_of(const std::string& path, std::initializer_list<std::string_view> names)
 {
@@ -43,10 +44,20 @@ void hide_entries(std::string& text, const std::string& folder, bool all_program
     }
 }
 
+// What a /proc of processes only would not have.
+void hide_kernel_settings(std::string& text)
+{
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const std::string name = entry.path().filename().string();
+        const bool process = name.find_first_not_of("0123456789") == std::string::npos;
+        if (!process && !entry.is_symlink()) text += "blacklist " + entry.path().string() + '\n';
+    }
+}
+
 void show_etc(std::string& text, const firejail_shape& shape)
 {
     for (const auto& path : files_of_etc()) show(text, path);
-    for (const char* path : {"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts"}) show(text, path);
+    for (const char* path : {"/etc/nsswitch.conf", "/etc/hosts"}) show(text, path);   // not the accounts of the machine
     text += "hosts-file " + shape.hosts + '\n';
     if (!shape.all_programs) return;
     for (const auto& path : folders_of_etc()) show(text, path);
@@ -82,6 +93,7 @@ std::string firejail_profile(const firejail_shape& shape)
     std::string text(always);
     text += shape.as_root ? of_root : of_a_user;
     hide_entries(text, "/", shape.all_programs);
+    hide_kernel_settings(text);
     if (!shape.all_programs) hide_entries(text, "/usr", false);
     show_etc(text, shape);
     if (!shape.all_programs) show_programs(text, shape);

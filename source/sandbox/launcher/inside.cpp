@@ -27,6 +27,18 @@
 namespace cmcp::sandbox {
 namespace {
 
+// Where this program finds its socket, the payload expects descriptors of its own.
+int settle(unique_fd found)
+{
+    constexpr int out_of_the_way = 10;
+    const int control = ::fcntl(found.get(), F_DUPFD_CLOEXEC, out_of_the_way);
+    if (control < 0) ::_exit(1);
+    const unique_fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int place : {inside_control, inside_program}) ::dup3(empty.get(), place, O_CLOEXEC);
+    static_cast<void>(found.release());   // /dev/null is there now
+    return control;
+}
+
 packet wait_for_plan(int control)
 {
     for (;;) {
@@ -182,19 +194,18 @@ void send_inside_plan(int control, const jail_plan& plan, const std::string& nam
     if (!send_packet(control, "p", descriptors)) throw step_failed("hand over the plan", EAGAIN);
 }
 
-void live_inside(unique_fd control)
+void live_inside(unique_fd found)
 {
-    const int number = control.get();
+    const int control = settle(std::move(found));
+    inside_plan given;
+    given.plan.control.reset(control);
     try {
-        inside_plan given;
-        packet message = wait_for_plan(number);
-        given.plan.control = std::move(control);
-        decode_inside_plan(std::move(message), given);
+        decode_inside_plan(wait_for_plan(control), given);
         run_inside(given);
     } catch (const step_failed& failure) {
-        report_failure(number, failure.what(), failure.error);
+        report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
-        report_failure(number, failure.what(), 0);
+        report_failure(control, failure.what(), 0);
     }
 }
 

@@ -18,6 +18,6 @@ inline constexpr int inside_program = 4;
 void send_inside_plan(int control, const jail_plan& plan, const std::string& namespaces_outside);
 
 /// The program's whole life inside. Runs nothing where Firejail did not confine it. When the launcher goes, everything ends.
-[[noreturn]] void live_inside(unique_fd control);
+[[noreturn]] void live_inside(unique_fd found);
 
 }  // namespace cmcp::sandbox

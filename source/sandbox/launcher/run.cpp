@@ -200,7 +200,8 @@ void run::open_workspace(jail_plan& plan)
     began_full_ = workspaces_.last_finding(workspace_key_) != workspace_ledger::finding::fits;
     if (!began_full_) return;
     if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
-    std::erase(plan.rules.read_write, plan.request.workspace_inside);
+    const std::string place = plan.request.workspace_inside + "/";   // under Firejail it may be in /tmp
+    std::erase_if(plan.rules.read_write, [&](const std::string& path) { return place.starts_with(path + "/"); });
     plan.rules.read_remove.push_back(plan.request.workspace_inside);
 }
 

@@ -27,7 +27,7 @@ void look(json::object& facts)
     json::object proc{{"there", there}};
     proc["own"] = there && std::string(self) == std::to_string(::getpid());
     proc["processes"] = processes_shown();
-    proc["system_settings"] = ::access("/proc/sys", F_OK) == 0 || ::access("/proc/sysrq-trigger", F_OK) == 0;
+    proc["system_settings"] = ::access("/proc/sys", R_OK) == 0 || ::access("/proc/sysrq-trigger", W_OK) == 0;
     facts["proc"] = std::move(proc);
 }
 
