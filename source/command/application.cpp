@@ -78,21 +78,11 @@ awaitable<> application::prepare()
 {
     layers_ = co_await backend_.probe();
     refuse_missing_layers(layers_, chosen_);
-    co_await find_engine();
     log_layers(layers_, backend_.name());
     register_tools(core_.tools(), *managers_, chosen_);
     register_resources(core_, *managers_);
     if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
-}
-
-awaitable<> application::find_engine()
-{
-    if (!managers_->engine) co_return;
-    const auto found = co_await managers_->engine->probe();
-    layers_.insert(layers_.begin(), found.begin(), found.end());
-    for (const auto& layer : found)
-        if (layer.is != sandbox::layer::state::on) log::warning("container_engine", {{"reason", layer.detail}});
 }
 
 awaitable<> application::stop() { co_await managers_->stop(); }
@@ -108,6 +98,7 @@ sandbox::layers application::layers() const
 {
     sandbox::layers all = layers_;
     if (!all.empty()) all.back() = backend_.zygote_now();
+    if (managers_->engine) all.insert(all.begin(), managers_->engine->now());
     return all;
 }
 

@@ -28,8 +28,6 @@ public:
     void set_public_url(std::string url);   ///< for links to files
 
 private:
-    awaitable<> find_engine();
-
     const settings& chosen_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;

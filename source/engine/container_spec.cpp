@@ -127,6 +127,7 @@ json::object container_spec(const sandbox::run_request& request, const engine_op
     json::object labels;
     labels[label::node] = chosen.node;
     labels[label::root] = chosen.root;
+    labels[label::server] = chosen.server;
     labels[label::sandbox] = request.sandbox;
     made["Labels"] = std::move(labels);
     made["HostConfig"] = host_settings(request, chosen, user, image, exchange);

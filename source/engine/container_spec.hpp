@@ -15,10 +15,12 @@ namespace cmcp::engine {
 namespace label {
 inline constexpr const char* node = "container-mcp.node";
 inline constexpr const char* root = "container-mcp.root";
+inline constexpr const char* server = "container-mcp.server";
 inline constexpr const char* sandbox = "container-mcp.sandbox";
 }  // namespace label
 
-/// Labels ("name=value") that all containers of this server have, and no others.
+/// Labels ("name=value") that all containers of this node and root have, and no others; those of one process have its
+/// label::server besides.
 std::vector<std::string> own_labels(const engine_options& chosen);
 
 /// The body of POST /containers/create for a run: the image's root read-only, no network, no capability, no new

@@ -19,8 +19,8 @@
 namespace cmcp::engine {
 namespace {
 
-constexpr auto time_to_list = std::chrono::seconds(10);
-constexpr auto time_to_probe = std::chrono::seconds(40);
+constexpr auto time_to_probe = std::chrono::seconds(60);
+constexpr auto between_looks = std::chrono::seconds(10);
 constexpr auto between_attempts = std::chrono::seconds(2);
 constexpr auto time_to_clean_up = std::chrono::seconds(20);
 
@@ -77,8 +77,6 @@ awaitable<image_facts> engine_backend::image(std::string name)
 
 awaitable<> engine_backend::check_image(std::string name)
 {
-    auto asking = facts();
-    co_await std::move(asking);
     auto looking = image(std::move(name));
     co_await std::move(looking);
 }
@@ -159,26 +157,46 @@ awaitable<sandbox::run_result> engine_backend::run(sandbox::run_request request,
     co_return std::move(one->result);
 }
 
-awaitable<> engine_backend::remove_all(std::vector<std::string> ids)
-{
-    for (const auto& id : ids) {
-        auto removing = client_.remove(id);
-        co_await std::move(removing);
-    }
-    if (!ids.empty()) log::info("container_leftovers_removed", {{"count", ids.size()}});
-}
-
 awaitable<> engine_backend::remove_leftovers()
 {
     auto listing = client_.list(own_labels(chosen_));
-    auto left = co_await with_deadline(std::move(listing), time_to_list);
-    tasks_.spawn("remove left containers", remove_all(std::move(left)));
-    auto work = [root = chosen_.root] {
-        exchange_folder::clear(root + "/engine");
+    const auto found = co_await std::move(listing);
+    std::size_t count = 0;
+    for (const auto& each : found) {
+        const auto server = each.labels.find(label::server);
+        if (server != each.labels.end() && server->second == chosen_.server) continue;
+        auto removing = client_.remove(each.id);
+        co_await std::move(removing);
+        ++count;
+    }
+    auto work = [folder = chosen_.root + "/engine", own = chosen_.server] {
+        exchange_folder::clear(folder, own);
         return true;
     };
     co_await pool_.run(std::move(work));
+    if (count != 0) log::info("container_leftovers_removed", {{"count", count}});
 }
+
+awaitable<> engine_backend::look_around(bool alone)
+{
+    auto probing = probe();
+    const auto found = co_await std::move(probing);
+    now_ = found.front();
+    if (now_.is == sandbox::layer::state::on) log::info("container_engine", {{"found", now_.detail}});
+    else log::warning("container_engine", {{"reason", now_.detail}});
+    while (alone && !stopping_) {
+        try {
+            auto removing = remove_leftovers();
+            co_await std::move(removing);
+            co_return;
+        } catch (const engine_error&) {
+            // Said above already.
+        }
+        co_await stop_.wait(news::clock::now() + between_looks);
+    }
+}
+
+void engine_backend::start(bool alone) { tasks_.spawn("look for the container engine", look_around(alone)); }
 
 awaitable<> engine_backend::stop()
 {

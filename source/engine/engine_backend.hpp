@@ -34,8 +34,14 @@ public:
     /// Throws engine_error, with a sentence that says what to do, when the engine is not there or has no such image.
     awaitable<> check_image(std::string image);
 
-    /// Removes the containers (in the background) and folders that a server of this node and root has left; for when no
-    /// other server uses that root. Throws engine_error, deadline_exceeded.
+    /// Probes the engine in the background; `alone`: removes what servers of this node and root that are gone have left, as
+    /// soon as the engine answers. To be called once.
+    void start(bool alone);
+
+    /// What start() has found; until then that it is being looked for.
+    const sandbox::layer& now() const { return now_; }
+
+    /// Removes the containers and folders of this node and root that are not this process's own. Throws engine_error.
     awaitable<> remove_leftovers();
 
     awaitable<> stop();     ///< waits for containers that are being removed
@@ -46,7 +52,7 @@ private:
     awaitable<> fly(std::shared_ptr<flight> one);
     awaitable<sandbox::run_result> perform(std::shared_ptr<engine_run> one);
     awaitable<> clean_up(std::shared_ptr<engine_run> one);
-    awaitable<> remove_all(std::vector<std::string> ids);
+    awaitable<> look_around(bool alone);
     awaitable<engine_facts> facts();
     awaitable<image_facts> image(std::string name);
     awaitable<sandbox::layer> try_engine();
@@ -56,6 +62,7 @@ private:
     engine_client client_;
     std::optional<engine_facts> facts_;
     blocking_pool pool_;
+    sandbox::layer now_{"engine", sandbox::layer::state::degraded, "still being looked for"};
     bool stopping_ = false;
     news stop_;
     task_group tasks_;

@@ -100,24 +100,21 @@ awaitable<engine_answer> engine_client::ask(std::string method, std::string targ
     not_there(where_, reason);
 }
 
+// One request: Podman asks the package manager for its parts at each, which takes seconds on a busy machine.
 awaitable<engine_facts> engine_client::facts()
 {
-    const auto about = co_await ask("GET", "/version");
-    expect(about, {200}, "tell its version");
     const auto info = co_await ask("GET", "/info");
     expect(info, {200}, "tell about itself");
-    const auto version_text = parse(about.body);
     const auto machine = parse(info.body);
     engine_facts made;
-    if (const auto* parts = version_text.if_contains("Components"); parts != nullptr && parts->is_array() && !parts->get_array().empty())
-        if (const auto& first = parts->get_array().front(); first.is_object()) made.name = text_at(first.get_object(), "Name");
-    made.version = text_at(version_text, "Version");
-    if (made.version.empty()) made.version = text_at(machine, "ServerVersion");
-    made.podman = made.name.find("Podman") != std::string::npos;
+    made.podman = machine.contains("BuildahVersion");
+    made.name = made.podman ? "Podman" : "Docker";
+    made.version = text_at(machine, "ServerVersion");
     made.runtime = text_at(machine, "DefaultRuntime");
     made.cgroup_version = text_at(machine, "CgroupVersion");
     made.memory_limit = flag_at(machine, "MemoryLimit");
     made.process_limit = flag_at(machine, "PidsLimit");
+    made.rootless = flag_at(machine, "Rootless");
     if (const auto* options = machine.if_contains("SecurityOptions"); options != nullptr && options->is_array())
         for (const auto& each : options->get_array())
             if (each.is_string() && each.get_string().find("rootless") != json::string::npos) made.rootless = true;
@@ -228,7 +225,7 @@ awaitable<> engine_client::remove(std::string id)
     expect(answer, {200, 204, 404, 409}, "remove a container");     // 409: somebody does so already
 }
 
-awaitable<std::vector<std::string>> engine_client::list(std::vector<std::string> labels)
+awaitable<std::vector<listed_container>> engine_client::list(std::vector<std::string> labels)
 {
     json::object filters;
     filters["label"] = json::value_from(labels);
@@ -236,10 +233,16 @@ awaitable<std::vector<std::string>> engine_client::list(std::vector<std::string>
     expect(answer, {200}, "list its containers");
     json::error_code failure;
     const auto told = json::parse(answer.body, failure);
-    std::vector<std::string> found;
+    std::vector<listed_container> found;
     if (failure || !told.is_array()) co_return found;
-    for (const auto& each : told.get_array())
-        if (each.is_object()) found.push_back(text_at(each.get_object(), "Id"));
+    for (const auto& each : told.get_array()) {
+        if (!each.is_object()) continue;
+        listed_container one;
+        one.id = text_at(each.get_object(), "Id");
+        for (const auto& label : object_at(each.get_object(), "Labels"))
+            if (label.value().is_string()) one.labels[label.key()] = std::string(label.value().get_string());
+        found.push_back(std::move(one));
+    }
     co_return found;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/engine_connection.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ namespace cmcp::engine {
 
 /// What is asked of the engine itself.
 struct engine_facts {
-    std::string name;               ///< "Podman Engine" or what the engine calls itself
+    std::string name;               ///< Podman or Docker
     std::string version;
     std::string runtime;            ///< its default
     std::string cgroup_version;
@@ -27,6 +28,11 @@ struct engine_facts {
 /// What an image brings along.
 struct image_facts {
     std::vector<std::string> volumes;   ///< folders that would be writable
+};
+
+struct listed_container {
+    std::string id;
+    std::map<std::string, std::string> labels;
 };
 
 /// How a container stands.
@@ -57,8 +63,8 @@ public:
     /// The most memory that it had so far, bytes; 0: the engine does not tell.
     awaitable<std::uint64_t> peak_memory(std::string id);
 
-    /// Ids of the containers that have all these labels ("name=value").
-    awaitable<std::vector<std::string>> list(std::vector<std::string> labels);
+    /// The containers, running or not, that have all these labels ("name=value").
+    awaitable<std::vector<listed_container>> list(std::vector<std::string> labels);
 
     const engine_address& where() const { return where_; }
 

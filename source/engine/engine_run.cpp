@@ -71,8 +71,8 @@ void engine_run::end(cause why, std::string detail)
 
 awaitable<> engine_run::prepare(container_user user)
 {
-    auto work = [root = chosen_.root, user, workspace = request_.workspace, script = request_.script, input = request_.input] {
-        auto made = std::make_shared<exchange_folder>(root + "/engine");
+    auto work = [root = chosen_.root + "/engine/" + chosen_.server, user, workspace = request_.workspace, script = request_.script, input = request_.input] {
+        auto made = std::make_shared<exchange_folder>(root);
         if (script) made->put("script", *script);
         if (input) made->put("input", *input);
         if (user.owner && !workspace.empty()) give_files(workspace, *user.owner);

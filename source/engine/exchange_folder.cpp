@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <vector>
 
 namespace cmcp::engine {
 namespace {
@@ -56,7 +57,8 @@ std::string beginning(const unique_fd& file, std::size_t limit)
 
 exchange_folder::exchange_folder(const fs::path& root) : place_(root / random_id())
 {
-    if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) check(-1, root.string());
+    for (const auto& folder : {root.parent_path(), root})
+        if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) check(-1, folder.string());
     make_folder(place_, 0700);
     make_folder(shown(), 0755);
     result_ = make_file(result_file(), for_all_to_write);
@@ -101,10 +103,13 @@ std::string exchange_folder::result(std::size_t limit) const { return beginning(
 
 std::string exchange_folder::report(std::size_t limit) const { return beginning(report_, limit); }
 
-void exchange_folder::clear(const fs::path& root)
+void exchange_folder::clear(const fs::path& folder, const std::string& keep)
 {
-    std::error_code ignored;
-    fs::remove_all(root, ignored);
+    std::error_code none;
+    std::vector<fs::path> left;
+    for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
+        if (at->path().filename() != keep) left.push_back(at->path());
+    for (const auto& each : left) fs::remove_all(each, none);
 }
 
 }  // namespace cmcp::engine

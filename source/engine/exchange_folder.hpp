@@ -20,7 +20,7 @@ inline constexpr const char* report = "/run/container-mcp.report";
 /// are shown one by one, so that nothing else can be made there. All calls may block. Goes with the object.
 class exchange_folder {
 public:
-    /// Makes `root`/<random>. Throws std::system_error.
+    /// Makes `root`/<random>, and `root` where it is missing. Throws std::system_error.
     explicit exchange_folder(const std::filesystem::path& root);
     exchange_folder(const exchange_folder&) = delete;
     exchange_folder& operator=(const exchange_folder&) = delete;
@@ -37,8 +37,8 @@ public:
     std::filesystem::path result_file() const { return place_ / "result"; }
     std::filesystem::path report_file() const { return place_ / "report"; }
 
-    /// Removes what a server that is gone has left below `root`.
-    static void clear(const std::filesystem::path& root);
+    /// Removes all that is in `folder` but the entry `keep`.
+    static void clear(const std::filesystem::path& folder, const std::string& keep);
 
 private:
     std::filesystem::path place_;

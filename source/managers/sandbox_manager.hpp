@@ -89,7 +89,6 @@ private:
     sandbox_record owned(const caller& who, const std::string& id_or_name);
     std::string check_image(const std::string& image) const;
     awaitable<> check_engine(std::string image);
-    awaitable<> remove_container_leftovers();
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record made);
     awaitable<sandbox_record> copy_into(sandbox_record made, std::string from);

@@ -1,8 +1,6 @@
 #include "managers/sandbox_manager.hpp"
 
-#include "async/with_deadline.hpp"
 #include "engine/engine_backend.hpp"
-#include "engine/engine_error.hpp"
 #include "log/log.hpp"
 
 #include <boost/asio/error.hpp>
@@ -77,21 +75,9 @@ void sandbox_manager::reconcile_jobs()
 
 awaitable<> sandbox_manager::start()
 {
-    if (engine_ != nullptr && alone_at_start_) co_await remove_container_leftovers();
+    if (engine_ != nullptr) engine_->start(alone_at_start_);
     tasks_.spawn("look after sandboxes", look_after());
-}
-
-awaitable<> sandbox_manager::remove_container_leftovers()
-{
-    std::string problem;
-    try {
-        co_await engine_->remove_leftovers();
-    } catch (const engine::engine_error& failed) {
-        problem = failed.what();
-    } catch (const deadline_exceeded&) {
-        problem = "the container engine does not answer";
-    }
-    if (!problem.empty()) log::warning("no_container_engine", {{"reason", problem}});
+    co_return;
 }
 
 awaitable<> sandbox_manager::stop()

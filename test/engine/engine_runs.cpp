@@ -41,6 +41,7 @@ struct stage {
         engine::engine_options made;
         made.where = {engine.socket(), "Start it."};
         made.node = "node";
+        made.server = "self";
         made.root = engine.folder.string();
         return made;
     }
@@ -88,7 +89,7 @@ TEST_CASE("a run in a container gives both streams, what it reported, and its ex
     CHECK(s.output.err == "oh");
     run_coroutine(s.io, s.backend.stop());
     CHECK(s.engine.was_asked("DELETE /containers/c1"));
-    CHECK(std::filesystem::is_empty(s.engine.folder / "engine"));
+    CHECK(std::filesystem::is_empty(s.engine.folder / "engine" / "self"));
 }
 
 TEST_CASE("a container is made without network, privileges and a writable root, with labels and limits")
@@ -108,7 +109,7 @@ TEST_CASE("a container is made without network, privileges and a writable root, 
     const auto& made = s.engine.container;
     const auto& host = made.at("HostConfig").as_object();
     CHECK(made.at("User") != "0:0");
-    CHECK(made.at("Labels") == json::value{{"container-mcp.node", "node"}, {"container-mcp.root", s.engine.folder.string()}, {"container-mcp.sandbox", "sbx_1"}});
+    CHECK(made.at("Labels") == json::value{{"container-mcp.node", "node"}, {"container-mcp.root", s.engine.folder.string()}, {"container-mcp.sandbox", "sbx_1"}, {"container-mcp.server", "self"}});
     CHECK(host.at("ReadonlyRootfs") == true);
     CHECK(host.at("NetworkMode") == "none");
     CHECK(host.at("CapDrop").as_array().front() == "ALL");
@@ -298,9 +299,12 @@ TEST_CASE("what a server that is gone has left is removed")
     stage s;
     s.engine.left.emplace_back(json::object{{"Id", "old1"}});
     s.engine.left.emplace_back(json::object{{"Id", "old2"}});
+    s.engine.left.emplace_back(json::object{{"Id", "own"}, {"Labels", {{"container-mcp.server", "self"}}}});
     std::filesystem::create_directories(s.engine.folder / "engine" / "left");
+    std::filesystem::create_directories(s.engine.folder / "engine" / "self");
     run_coroutine(s.io, s.backend.remove_leftovers());
-    run_coroutine(s.io, s.backend.stop());
+    CHECK_FALSE(s.engine.was_asked("DELETE /containers/own"));
+    CHECK(std::filesystem::exists(s.engine.folder / "engine" / "self"));
     CHECK(s.engine.was_asked("DELETE /containers/old1"));
     CHECK(s.engine.was_asked("DELETE /containers/old2"));
     CHECK_FALSE(std::filesystem::exists(s.engine.folder / "engine" / "left"));

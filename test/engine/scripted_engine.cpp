@@ -134,9 +134,8 @@ awaitable<std::pair<int, std::string>> scripted_engine::answer(std::string metho
 {
     using given = std::pair<int, std::string>;
     const std::string what = method + " " + target.substr(0, target.find('?'));
-    if (what == "GET /version") co_return given(200, R"({"Version": "9.1", "Components": [{"Name": "Podman Engine"}]})");
     if (what == "GET /info")
-        co_return given(200, std::string(R"({"CgroupVersion": "2", "DefaultRuntime": "crun", "PidsLimit": true, "MemoryLimit": )") +
+        co_return given(200, std::string(R"({"BuildahVersion": "1", "CgroupVersion": "2", "DefaultRuntime": "crun", "PidsLimit": true, "MemoryLimit": )") +
                                  (memory_limit ? "true}" : "false}"));
     if (what == "GET /images/there/json") co_return given(200, R"({"Config": {"Volumes": {"/data": {}}}})");
     if (what == "GET /containers/json") co_return given(200, jsonrpc::write_json(json::value(left)));
