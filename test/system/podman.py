@@ -132,8 +132,13 @@ class Podman:
         with contextlib.suppress(Exception):
             self.run("rm", "--all", "--force", "--time", "0", check=False)
             self.stop()
+        with contextlib.suppress(AssertionError):
+            until("the last of Podman's own clean-ups ends", self.removed, 20)
+
+    def removed(self):
         subprocess.run(["umount", "--recursive", str(self.folder / "root" / self.driver)], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)
+        return not self.folder.exists()
 
 
 def missing():
