@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/packages
 . scripts/lib/container
 
-base=docker.io/library/ubuntu:24.04
+base=ubuntu:24.04
 while [ $# -gt 0 ]; do
     case $1 in
     --help | -h)
