@@ -70,6 +70,24 @@ void expect(const engine_answer& answer, std::initializer_list<int> wanted, cons
     throw engine_error(0, "The container engine does not answer at " + where.socket + " (" + reason + "). " + where.advice);
 }
 
+// What `work` gives, within the time to answer unless `forever`; failures of the connection as an engine_error.
+template <class T>
+awaitable<T> answered(awaitable<T> work, const engine_address& where, bool forever)
+{
+    std::string reason;
+    try {
+        auto bounded = forever ? std::move(work) : with_deadline(std::move(work), time_to_answer);
+        T made = co_await std::move(bounded);
+        co_return made;
+    } catch (const boost::system::system_error& failure) {
+        if (failure.code() == asio::error::operation_aborted) throw;
+        reason = failure.code().message();
+    } catch (const deadline_exceeded&) {
+        reason = "no answer within a minute";
+    }
+    not_there(where, reason);
+}
+
 }  // namespace
 
 awaitable<engine_answer> engine_client::exchange(std::string method, std::string target, std::string body)
@@ -84,20 +102,9 @@ awaitable<engine_answer> engine_client::exchange(std::string method, std::string
 
 awaitable<engine_answer> engine_client::ask(std::string method, std::string target, std::string body, bool forever)
 {
-    std::string reason;
-    try {
-        auto work = exchange(std::move(method), std::move(target), std::move(body));
-        engine_answer answer;
-        if (forever) answer = co_await std::move(work);
-        else answer = co_await with_deadline(std::move(work), time_to_answer);
-        co_return answer;
-    } catch (const boost::system::system_error& failure) {
-        if (failure.code() == asio::error::operation_aborted) throw;
-        reason = failure.code().message();
-    } catch (const deadline_exceeded&) {
-        reason = "no answer within a minute";
-    }
-    not_there(where_, reason);
+    auto work = exchange(std::move(method), std::move(target), std::move(body));
+    auto answer = co_await answered(std::move(work), where_, forever);
+    co_return answer;
 }
 
 // One request: Podman asks the package manager for its parts at each, which takes seconds on a busy machine.
@@ -155,18 +162,9 @@ awaitable<std::unique_ptr<engine_connection>> engine_client::hijack(std::string 
 
 awaitable<std::unique_ptr<engine_connection>> engine_client::attach(std::string id)
 {
-    std::string reason;
-    try {
-        auto work = hijack(std::string(version) + "/containers/" + id + "/attach?stream=1&stdout=1&stderr=1");
-        auto connection = co_await with_deadline(std::move(work), time_to_answer);
-        co_return connection;
-    } catch (const boost::system::system_error& failure) {
-        if (failure.code() == asio::error::operation_aborted) throw;
-        reason = failure.code().message();
-    } catch (const deadline_exceeded&) {
-        reason = "no answer within a minute";
-    }
-    not_there(where_, reason);
+    auto work = hijack(std::string(version) + "/containers/" + id + "/attach?stream=1&stdout=1&stderr=1");
+    auto connection = co_await answered(std::move(work), where_, false);
+    co_return connection;
 }
 
 awaitable<> engine_client::start(std::string id)

@@ -45,7 +45,7 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
             if (const auto kept = owner.lock()) kept->forget(*this);
         }
     };
-    using observers = std::multimap<std::string, observer*, std::less<>>;
+    using observers = std::multimap<std::string, std::weak_ptr<observer>, std::less<>>;
 
     explicit state(asio::any_io_executor executor) : inotify(executor), tasks(executor) {}
 
@@ -53,13 +53,12 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
     std::shared_ptr<observer> add(int folder, std::string name, std::function<void()> changed);
     void forget(const observer& gone);
     void tell(const char* events, std::size_t size);
-    void collect(const observers& all, std::string_view name, std::vector<std::weak_ptr<observer>>& into) const;
 
     static awaitable<> read(std::shared_ptr<state> self);
 
     asio::posix::stream_descriptor inotify;
     std::map<int, observers> folders;       // by watch descriptor
-    std::map<const observer*, std::weak_ptr<observer>> alive;
+    std::size_t count = 0;
     task_group tasks;
 };
 
@@ -74,7 +73,7 @@ void file_watch::state::start()
 
 std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, std::string name, std::function<void()> changed)
 {
-    if (alive.size() >= most_observers) fail(ENOSPC, "too many observers");
+    if (count >= most_observers) fail(ENOSPC, "too many observers");
     start();
     const std::string path = "/proc/self/fd/" + std::to_string(folder);
     const int watch = ::inotify_add_watch(inotify.native_handle(), path.c_str(), what_counts);
@@ -83,45 +82,45 @@ std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, 
     made->watch = watch;
     made->name = std::move(name);
     made->changed = std::move(changed);
-    folders[watch].emplace(made->name, made.get());
-    alive.emplace(made.get(), made);
+    folders[watch].emplace(made->name, made);
+    ++count;
     made->owner = weak_from_this();
     return made;
 }
 
 void file_watch::state::forget(const observer& gone)
 {
-    alive.erase(&gone);
+    --count;
     const auto folder = folders.find(gone.watch);
     if (folder == folders.end()) return;
-    std::erase_if(folder->second, [&](const auto& entry) { return entry.second == &gone; });
+    std::erase_if(folder->second, [](const auto& entry) { return entry.second.expired(); });
     if (!folder->second.empty()) return;
     folders.erase(folder);
     ::inotify_rm_watch(inotify.native_handle(), gone.watch);
-}
-
-void file_watch::state::collect(const observers& all, std::string_view name, std::vector<std::weak_ptr<observer>>& into) const
-{
-    const auto [first, last] = all.equal_range(name);
-    for (auto each = first; each != last; ++each) into.push_back(alive.at(each->second));
 }
 
 // Observers are called at the end, each once: they may end others.
 void file_watch::state::tell(const char* events, std::size_t size)
 {
     std::vector<std::weak_ptr<observer>> found;
+    const auto collect = [&found](auto first, auto last) {
+        for (; first != last; ++first) found.push_back(first->second);
+    };
     for (std::size_t at = 0; at + sizeof(inotify_event) <= size;) {
         inotify_event event{};
         std::memcpy(&event, events + at, sizeof event);
         const char* name = events + at + sizeof event;
         at += sizeof event + event.len;
         if ((event.mask & IN_Q_OVERFLOW) != 0)
-            for (const auto& [key, each] : alive) found.push_back(each);
+            for (const auto& [watch, observing] : folders) collect(observing.begin(), observing.end());
         const auto folder = folders.find(event.wd);
         if (folder == folders.end()) continue;
         if ((event.mask & IN_IGNORED) != 0)
             folders.erase(folder);      // the folder is gone, and what was in it was told before
-        else if (event.len > 0) collect(folder->second, std::string_view(name, ::strnlen(name, event.len)), found);
+        else if (event.len > 0) {
+            const auto [first, last] = folder->second.equal_range(std::string_view(name, ::strnlen(name, event.len)));
+            collect(first, last);
+        }
     }
     std::set<const observer*> told;
     for (const auto& each : found)

@@ -81,25 +81,21 @@ awaitable<std::optional<json::object>> paged_resources::part(caller who, file_re
     co_return made;
 }
 
+awaitable<std::optional<json::object>> paged_resources::text_or_bytes(caller who, file_read_request what)
+{
+    auto found = co_await part(who, what);
+    what.encoding = "base64";
+    if (!found) found = co_await part(std::move(who), std::move(what));
+    co_return found;
+}
+
 awaitable<std::optional<json::array>> paged_resources::read(const caller& who, std::string uri)
 {
     auto what = parse(uri);
     if (!what) co_return std::nullopt;
-    std::string refusal;
-    json::array all;
-    try {
-        auto found = co_await part(who, *what);
-        what->encoding = "base64";
-        if (!found) found = co_await part(who, *what);
-        (*found)["uri"] = uri;
-        all.push_back(std::move(*found));
-    } catch (const file_missing&) {
-        co_return std::nullopt;
-    } catch (const file_error& problem) {
-        refusal = problem.what();
-    }
-    if (!refusal.empty()) throw rpc_error(rpc_code::invalid_params, refusal);
-    co_return all;
+    auto work = text_or_bytes(who, std::move(*what));
+    auto found = co_await contents_of(std::move(work), std::move(uri));
+    co_return found;
 }
 
 }  // namespace cmcp

@@ -25,6 +25,7 @@ public:
     static std::optional<file_read_request> parse(std::string_view uri);
 
 private:
+    awaitable<std::optional<json::object>> text_or_bytes(caller who, file_read_request what);
     awaitable<std::optional<json::object>> part(caller who, file_read_request what);
 
     file_manager& files_;

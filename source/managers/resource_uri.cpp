@@ -1,5 +1,8 @@
 #include "managers/resource_uri.hpp"
 
+#include "jsonrpc/rpc_error.hpp"
+#include "managers/file_error.hpp"
+
 #include <boost/url/decode_view.hpp>
 #include <boost/url/pct_string_view.hpp>
 
@@ -25,6 +28,24 @@ json::array one_template(std::string_view uri, std::string_view name, std::strin
     json::array all;
     all.push_back(std::move(made));
     return all;
+}
+
+awaitable<std::optional<json::array>> contents_of(awaitable<std::optional<json::object>> work, std::string uri)
+{
+    std::string refusal;
+    try {
+        auto found = co_await std::move(work);
+        if (!found) co_return std::nullopt;
+        (*found)["uri"] = std::move(uri);
+        json::array all;
+        all.push_back(std::move(*found));
+        co_return all;
+    } catch (const file_missing&) {
+        co_return std::nullopt;
+    } catch (const file_error& problem) {
+        refusal = problem.what();
+    }
+    throw rpc_error(rpc_code::invalid_params, refusal);
 }
 
 }  // namespace cmcp

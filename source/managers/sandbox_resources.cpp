@@ -59,39 +59,32 @@ awaitable<json::array> sandbox_resources::list(const caller& who)
     co_return all;
 }
 
-awaitable<json::object> sandbox_resources::contents(sandbox_record where, std::string uri, std::string path)
+awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, place asked)
 {
-    const auto file = co_await files_.download(std::move(where), path);
-    if (file->size() > largest_read)
-        throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
-    std::string bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
+    std::string bytes;
+    try {
+        auto where = sandboxes_.find(who, asked.sandbox);
+        const auto file = co_await files_.download(std::move(where), asked.path);
+        if (file->size() > largest_read)
+            throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
+        bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
+    } catch (const sandbox_error&) {
+        co_return std::nullopt;     // somebody else's, or none
+    }
     const bool text = valid_utf8_length(bytes) == bytes.size();
     json::object made;
-    made["uri"] = std::move(uri);
-    made["mimeType"] = media_type_of(path, text ? "text/plain" : "application/octet-stream");
+    made["mimeType"] = media_type_of(asked.path, text ? "text/plain" : "application/octet-stream");
     made[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
     co_return made;
 }
 
 awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who, std::string uri)
 {
-    auto found = parse(uri);
-    if (!found) co_return std::nullopt;
-    json::array all;
-    std::string refusal;
-    try {
-        auto where = sandboxes_.find(who, found->sandbox);
-        auto made = co_await contents(std::move(where), uri, std::move(found->path));
-        all.push_back(std::move(made));
-    } catch (const sandbox_error&) {
-        co_return std::nullopt;
-    } catch (const file_missing&) {
-        co_return std::nullopt;
-    } catch (const file_error& problem) {
-        refusal = problem.what();
-    }
-    if (!refusal.empty()) throw rpc_error(rpc_code::invalid_params, refusal);
-    co_return all;
+    auto asked = parse(uri);
+    if (!asked) co_return std::nullopt;
+    auto work = contents(who, std::move(*asked));
+    auto found = co_await contents_of(std::move(work), std::move(uri));
+    co_return found;
 }
 
 std::shared_ptr<void> sandbox_resources::observe(const caller& who, const std::string& uri, std::function<void()> changed)

@@ -31,7 +31,7 @@ public:
     static std::optional<place> parse(std::string_view uri);
 
 private:
-    awaitable<json::object> contents(sandbox_record where, std::string uri, std::string path);
+    awaitable<std::optional<json::object>> contents(caller who, place asked);
 
     sandbox_manager& sandboxes_;
     sandbox_files& files_;

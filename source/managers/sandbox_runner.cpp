@@ -106,19 +106,19 @@ std::vector<std::pair<std::string, std::string>> sandbox_runner::python_environm
     return made;
 }
 
+// Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
+std::vector<std::string> sandbox_runner::python_command(const sandbox_record& where) const
+{
+    return {interpreter(where), "-B", "-X", "utf8", "-c", std::string(python_figures) + std::string(python_bootstrap),
+            chosen_.sandbox_work_dir};
+}
+
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
                                                   run_options options)
 {
     check_source("code", code);
     auto request = base(where);
-    // Not isolated (-I): what was installed in the sandbox lies where Python looks for a user's own packages.
-    request.argv = {interpreter(where),
-                    "-B",
-                    "-X",
-                    "utf8",
-                    "-c",
-                    std::string(python_figures) + std::string(python_bootstrap),
-                    chosen_.sandbox_work_dir};
+    request.argv = python_command(where);
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.limits.wall = python_time(options);
     request.script = std::move(code);
@@ -163,13 +163,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     for (auto& variable : python_environment()) request.environment.push_back(std::move(variable));
     request.script = std::move(source);
     if (known->command.empty()) {
-        request.argv = {interpreter(where),
-                        "-B",
-                        "-X",
-                        "utf8",
-                        "-c",
-                        std::string(python_figures) + std::string(python_bootstrap),
-                        chosen_.sandbox_work_dir};
+        request.argv = python_command(where);
         request.result_channel = true;
     } else {
         request.argv = {"/bin/sh", "-c", language_script(*known, program)};

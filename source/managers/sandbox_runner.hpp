@@ -39,6 +39,7 @@ public:
     /// What every run in a sandbox has in common: view, limits, environment, places.
     sandbox::run_request base(const sandbox_record& where) const;
     std::vector<std::pair<std::string, std::string>> python_environment() const;
+    std::vector<std::string> python_command(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;     ///< Python, as it is called inside
     bool in_image(const sandbox_record& where) const;               ///< it runs in a container, not with this machine's programs
     std::chrono::milliseconds python_time(const run_options& options) const;

@@ -108,7 +108,6 @@ awaitable<std::optional<json::object>> workspace_resources::contents(caller who,
     what.encoding = std::move(encoding);
     const bool text = what.encoding == "utf-8";
     json::object made;
-    made["uri"] = uri_of(what.path);
     made["mimeType"] = media_type_of(what.path, text ? "text/plain" : "application/octet-stream");
     try {
         file_content read = co_await files_.read(std::move(who), std::move(what));
@@ -119,24 +118,20 @@ awaitable<std::optional<json::object>> workspace_resources::contents(caller who,
     co_return made;
 }
 
+awaitable<std::optional<json::object>> workspace_resources::text_or_bytes(caller who, std::string path)
+{
+    auto found = co_await contents(who, path, "utf-8");
+    if (!found) found = co_await contents(who, path, "base64");
+    co_return found;
+}
+
 awaitable<std::optional<json::array>> workspace_resources::read(const caller& who, std::string uri)
 {
     auto path = path_of(uri);
     if (!path) co_return std::nullopt;
-    json::array all;
-    std::string refusal;
-    try {
-        auto found = co_await contents(who, *path, "utf-8");
-        if (!found) found = co_await contents(who, *path, "base64");
-        (*found)["uri"] = uri;  // as it was asked for
-        all.push_back(std::move(*found));
-    } catch (const file_missing&) {
-        co_return std::nullopt;
-    } catch (const file_error& problem) {
-        refusal = problem.what();
-    }
-    if (!refusal.empty()) throw rpc_error(rpc_code::invalid_params, refusal);
-    co_return all;
+    auto work = text_or_bytes(who, std::move(*path));
+    auto found = co_await contents_of(std::move(work), std::move(uri));
+    co_return found;
 }
 
 std::shared_ptr<void> workspace_resources::observe(const caller& who, const std::string& uri, std::function<void()> changed)

@@ -25,6 +25,7 @@ public:
     static std::optional<std::string> path_of(std::string_view uri);    ///< nothing when it is no such URI
 
 private:
+    awaitable<std::optional<json::object>> text_or_bytes(caller who, std::string path);
     awaitable<std::optional<json::object>> contents(caller who, std::string path, std::string encoding);
 
     file_manager& files_;

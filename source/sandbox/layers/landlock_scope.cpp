@@ -8,12 +8,9 @@
 namespace cmcp::sandbox {
 namespace {
 
-unique_fd local_socket() { return unique_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
-
 // The launcher's side has left a socket of that name there, made before the rules were in force.
-bool cannot_reach_outside_socket()
+bool is_kept_from_outside(const unique_fd& socket)
 {
-    const unique_fd socket = local_socket();
     const local_address to = outside_socket_address();
     const int result = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length);
     return result != 0 && errno == EPERM;
@@ -21,8 +18,9 @@ bool cannot_reach_outside_socket()
 
 void look(json::object& facts)
 {
-    facts["outside_socket_refused"] = cannot_reach_outside_socket();
-    facts["makes_no_local_socket"] = !local_socket();
+    const unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    facts["makes_no_local_socket"] = !socket;
+    facts["outside_socket_refused"] = is_kept_from_outside(socket);
 }
 
 layer judge(const found_facts& found)
