@@ -14,6 +14,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::chrono::milliseconds between(50);
+constexpr std::chrono::milliseconds good_for(200);
 
 int make_signal()
 {
@@ -25,29 +26,37 @@ int make_signal()
 }  // namespace
 
 loop_delay::loop_delay(asio::any_io_executor executor, std::function<void(clock::duration)> seen)
-    : signal_(executor, make_signal()), pause_(executor), seen_(std::move(seen))
+    : signal_(executor, make_signal()), seen_(std::move(seen))
 {
 }
 
 awaitable<> loop_delay::watch()
 {
-    for (std::uint64_t one = 1;;) {
-        pause_.expires_after(between);
-        co_await pause_.async_wait(asio::use_awaitable);
-        sent_ = clock::now();
-        boost::system::error_code failed;
-        signal_.write_some(asio::buffer(&one, sizeof one), failed);
+    for (std::uint64_t count = 0;;) {
         co_await signal_.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
-        last_ = clock::now() - std::exchange(sent_, {});
-        signal_.read_some(asio::buffer(&one, sizeof one), failed);
-        one = 1;
+        ended_ = clock::now();
+        last_ = ended_ - std::exchange(sent_, {});
+        boost::system::error_code failed;
+        signal_.read_some(asio::buffer(&count, sizeof count), failed);
         seen_(last_);
     }
 }
 
-loop_delay::clock::duration loop_delay::now() const
+void loop_delay::begin(clock::time_point time)
 {
-    return sent_ == clock::time_point() ? last_ : std::max(last_, clock::now() - sent_);
+    const std::uint64_t one = 1;
+    boost::system::error_code failed;
+    signal_.write_some(asio::buffer(&one, sizeof one), failed);
+    if (!failed) sent_ = time;
+}
+
+loop_delay::clock::duration loop_delay::now()
+{
+    const auto time = clock::now();
+    if (sent_ != clock::time_point()) return std::max(last_, time - sent_);
+    if (time - ended_ > good_for) last_ = {};
+    if (time - ended_ > between) begin(time);
+    return last_;
 }
 
 }  // namespace cmcp

@@ -3,7 +3,6 @@
 #include "async/asio.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -11,7 +10,8 @@
 namespace cmcp {
 
 /// How long something that has just arrived waits until the io thread gets to it: a descriptor that becomes readable now
-/// and then queues behind whatever else is ready, and the time until it is seen is taken.
+/// and then queues behind whatever else is ready, and the time until it is seen is taken. Only asking makes it measure: a
+/// server without requests sleeps.
 class loop_delay {
 public:
     using clock = std::chrono::steady_clock;
@@ -21,14 +21,17 @@ public:
 
     awaitable<> watch();                        ///< until cancelled
 
-    /// The last measurement, or how long the one under way has been taking already.
-    clock::duration now() const;
+    /// The last measurement, or how long the one under way has been taking already; zero where the last one is too old to
+    /// say anything. Begins the next one, at most 20 times a second.
+    clock::duration now();
 
 private:
+    void begin(clock::time_point time);
+
     asio::posix::stream_descriptor signal_;
-    asio::steady_timer pause_;
     std::function<void(clock::duration)> seen_;
     clock::time_point sent_{};                  // zero: none is under way
+    clock::time_point ended_{};
     clock::duration last_{};
 };
 

@@ -93,6 +93,7 @@ started_sandbox start_sandbox(const settings& chosen)
     started_sandbox started;
     started.chosen.launcher_path = find_launcher(chosen).string();
     started.chosen.launcher.workspaces = plain(chosen.sandbox_root);
+    started.chosen.launcher.waiting = chosen.sandbox_waiting;
     if (chosen.sandbox_backend == "firejail") started.chosen.launcher.firejail = find_firejail();
     choose_zygote(started.chosen, chosen);
     try {

@@ -92,6 +92,7 @@ std::vector<setting> sandbox_rows()
         row("PYTHON_INTERPRETER", absolute(&s::python_interpreter), "the interpreter, as seen inside the sandbox"),
         row("PYTHON_ZYGOTE", choice(&s::python_zygote, {"off", "stdlib", "data"}),
             "interpreter kept loaded for fast runs: off, stdlib, or data (with numpy, pandas, matplotlib)"),
+        row("SANDBOX_WAITING", number(&s::sandbox_waiting, 0, 64), "runs that are kept ready, confined, for the next command of the caller that came last"),
         row("PYTHON_ZYGOTE_WAITING", number(&s::python_zygote_waiting, 0, 64), "clones of it that wait, confined, for the next run"),
         row("PYTHON_ZYGOTE_RUNS", number(&s::python_zygote_runs, 1, 1'000'000), "clones of one interpreter at most; 1: each run has a hash seed and addresses of its own"),
         row("PYTHON_MEMORY_LIMIT", number(&s::python_memory_limit, 16, terabyte, mib), "memory of a Python run, MiB"),

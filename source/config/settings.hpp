@@ -75,8 +75,9 @@ struct settings {
     // python
     std::string python_interpreter = "/usr/bin/python3";    // PYTHON_INTERPRETER
     std::string python_zygote = "stdlib";                   // PYTHON_ZYGOTE
+    std::size_t sandbox_waiting = 2;                        // SANDBOX_WAITING
     std::size_t python_zygote_waiting = 2;                  // PYTHON_ZYGOTE_WAITING
-    std::size_t python_zygote_runs = 100;                   // PYTHON_ZYGOTE_RUNS
+    std::size_t python_zygote_runs = 1000;                  // PYTHON_ZYGOTE_RUNS
     std::uint64_t python_memory_limit = 256ull << 20;       // PYTHON_MEMORY_LIMIT (MiB)
     std::chrono::milliseconds python_timeout_default{30'000};  // PYTHON_TIMEOUT_DEFAULT (s)
     std::chrono::milliseconds python_timeout_max{120'000};  // PYTHON_TIMEOUT_MAX (s)

@@ -68,6 +68,7 @@ std::vector<std::string> arguments_of(const launcher_options& chosen)
     std::vector<std::string> arguments;
     if (!chosen.workspaces.empty()) arguments.push_back("--workspaces=" + chosen.workspaces);
     if (!chosen.firejail.empty()) arguments.push_back("--firejail=" + chosen.firejail);
+    if (chosen.waiting != 0) arguments.push_back("--waiting=" + std::to_string(chosen.waiting));
     if (!chosen.use_cgroups) arguments.push_back("--no-cgroups");
     return arguments;
 }

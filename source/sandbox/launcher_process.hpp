@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace cmcp::sandbox {
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none does
+    std::size_t waiting = 0;   ///< runs that are kept ready, confined, for the next program of the caller that came last
     bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
 };
 

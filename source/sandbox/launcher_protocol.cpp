@@ -130,6 +130,7 @@ std::string encode_ended(const ended_message& ended)
     out.number<std::int64_t>(result.cpu.count());
     out.number<std::uint64_t>(result.peak_memory);
     out.number(result.prepared);
+    out.number(result.waited);
     return with_kind(message_kind::ended, out.take());
 }
 
@@ -149,6 +150,7 @@ ended_message decode_ended(std::string_view message)
     result.cpu = std::chrono::microseconds(in.number<std::int64_t>());
     result.peak_memory = in.number<std::uint64_t>();
     result.prepared = in.number<bool>();
+    result.waited = in.number<bool>();
     return ended;
 }
 

@@ -1,5 +1,6 @@
 #include "sandbox/packet_socket.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -69,8 +70,9 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
 std::optional<packet> receive_packet(int socket)
 {
     packet result;
-    result.bytes.resize(packet_limit + 1024);
-    iovec part{result.bytes.data(), result.bytes.size()};
+    // Not cleared before each use: a fresh clone would have to copy every page of it.
+    static thread_local char room[packet_limit + 1024];
+    iovec part{room, sizeof room};
     msghdr message{};
     control_space space{};
     message.msg_iov = &part;
@@ -83,8 +85,17 @@ std::optional<packet> receive_packet(int socket)
     if (length < 0 && errno == EAGAIN) return std::nullopt;
     if (length < 0 && errno != ECONNRESET) throw std::system_error(errno, std::system_category(), "recvmsg");
     collect(message, result);
-    result.bytes.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+    result.bytes.assign(room, length < 0 ? 0 : static_cast<std::size_t>(length));
     return result;
+}
+
+packet await_packet(int socket)
+{
+    for (;;) {
+        pollfd wait{socket, POLLIN, 0};
+        ::poll(&wait, 1, -1);
+        if (auto message = receive_packet(socket)) return std::move(*message);
+    }
 }
 
 }  // namespace cmcp::sandbox

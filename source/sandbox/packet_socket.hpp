@@ -28,4 +28,7 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
 /// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.
 std::optional<packet> receive_packet(int socket);
 
+/// The next packet, waited for. No bytes: the peer is gone.
+packet await_packet(int socket);
+
 }  // namespace cmcp::sandbox

@@ -37,6 +37,7 @@ struct run_result {
     std::chrono::microseconds cpu{0};
     std::uint64_t peak_memory = 0;      ///< bytes; of the largest process where only that is known
     bool prepared = false;              ///< a zygote's child ran it, not a program started for it
+    bool waited = false;                ///< it was confined before it was asked for
     std::string result;                 ///< what was written to the result channel
 };
 

@@ -101,9 +101,19 @@ unique_fd open_socket_statistics()
     return unique_fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
 }
 
-std::uint64_t socket_memory(int statistics)
+bool has_internet_sockets(std::string_view sockstat)
+{
+    for (const std::string_view kind : {"TCP: inuse ", "TCP6: inuse ", "UDP: inuse ", "UDP6: inuse "}) {
+        const auto at = sockstat.find(kind);
+        if (at != std::string_view::npos && sockstat.substr(at + kind.size(), 1) != "0") return true;
+    }
+    return false;
+}
+
+std::uint64_t socket_memory(int statistics, bool internet)
 {
     std::uint64_t sum = local_sockets(statistics);
+    if (!internet) return sum;
     for (const unsigned char family : {AF_INET, AF_INET6})
         for (const unsigned char protocol : {IPPROTO_TCP, IPPROTO_UDP}) sum += internet_sockets(statistics, family, protocol);
     return sum;

@@ -3,6 +3,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 namespace cmcp::sandbox {
 
@@ -10,8 +11,12 @@ namespace cmcp::sandbox {
 /// None where the kernel cannot tell (sock_diag(7)).
 unique_fd open_socket_statistics();
 
+/// Whether /proc/PID/net/sockstat and sockstat6 (proc_pid_net(5)), one after the other, tell of any TCP or UDP socket.
+bool has_internet_sockets(std::string_view sockstat);
+
 /// Bytes of kernel memory that wait in the sockets of the namespace that `statistics` was opened in. They belong to no
-/// process, so that no look at the processes counts them.
-std::uint64_t socket_memory(int statistics);
+/// process, so that no look at the processes counts them. `internet`: TCP and UDP too; to answer that the kernel looks
+/// through a table of all namespaces, which takes some 100 us.
+std::uint64_t socket_memory(int statistics, bool internet);
 
 }  // namespace cmcp::sandbox

@@ -111,7 +111,8 @@ std::uint64_t usage_meter::in_sockets()
     const auto now = std::chrono::steady_clock::now();
     if (!sockets_ || now < count_again_) return in_sockets_;
     count_again_ = now + std::chrono::milliseconds(20);
-    return in_sockets_ = socket_memory(sockets_.get());
+    const std::string known = read_text(processes_.get(), "1/net/sockstat") + read_text(processes_.get(), "1/net/sockstat6");
+    return in_sockets_ = socket_memory(sockets_.get(), known.empty() || has_internet_sockets(known));
 }
 
 std::uint64_t usage_meter::written() const

@@ -4,8 +4,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cmcp::sandbox {
+
+/// A line of the code given by -c. What stands before it says nothing about a run and is executed once, in the interpreter
+/// that is kept loaded; a function `practise` that it defines is called then, so that its code is warm.
+inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 
 /// A Python interpreter that is kept loaded, so that a run is a clone of it instead of a start of its own.
 struct zygote_options {

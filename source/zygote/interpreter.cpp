@@ -5,6 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "prelude.hpp"
 #include "profiles.hpp"
+#include "sandbox/zygote_options.hpp"
 
 #include <unistd.h>
 
@@ -19,7 +20,8 @@ namespace {
 constexpr int most_known_descriptor = 4;   // streams, the launcher's socket, and one that keeps its place
 
 PyObject* names = nullptr;   // of the prelude
-PyObject* code = nullptr;    // of -c
+PyObject* before = nullptr;  // the part of -c that is the same for all runs; none: there is no such part
+PyObject* code = nullptr;    // of -c, or its other part
 
 // The text of the Python error that is set, which is cleared; empty when there is none.
 std::string error_text()
@@ -74,6 +76,21 @@ void start(const std::vector<std::string>& argv)
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status)) throw std::runtime_error(status.err_msg ? status.err_msg : "Python does not start");
 }
+
+PyObject* compiled(const std::string& text)
+{
+    PyCompilerFlags flags{PyCF_IGNORE_COOKIE, PY_MINOR_VERSION};
+    return checked(Py_CompileStringExFlags(text.c_str(), "<string>", Py_file_input, &flags, -1), "read the code of -c");
+}
+
+void compile_parts(const std::string& text)
+{
+    const auto end = text.find(run_begins);
+    if (end != std::string::npos) before = compiled(text.substr(0, end + 1));
+    code = compiled(end == std::string::npos ? text : text.substr(end));
+}
+
+PyObject* main_names() { return PyModule_GetDict(PyImport_AddModule("__main__")); }
 
 // Returns a new reference; nullptr with a Python error.
 PyObject* call(const char* function, PyObject* argument = nullptr)
@@ -145,8 +162,7 @@ interpreter::interpreter(const std::vector<std::string>& argv)
     check_program(argv.at(0));
     const std::string& text = text_of_c(argv);
     start(argv);
-    PyCompilerFlags flags{PyCF_IGNORE_COOKIE, PY_MINOR_VERSION};
-    code = checked(Py_CompileStringExFlags(text.c_str(), "<string>", Py_file_input, &flags, -1), "read the code of -c");
+    compile_parts(text);
     names = checked(PyDict_New(), "start");
     PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
     Py_DECREF(checked(PyRun_String(std::string(prelude).c_str(), Py_file_input, names, names), "run its own code"));
@@ -156,7 +172,8 @@ std::string interpreter::preload(const std::string& profile)
 {
     const auto modules = modules_of(profile);
     json::array missing = load(modules);
-    Py_DECREF(checked(call("settle"), "settle"));
+    if (before != nullptr) Py_DECREF(checked(PyEval_EvalCode(before, main_names(), main_names()), "run its own code"));
+    Py_DECREF(checked(call("settle", main_names()), "settle"));
     check_nothing_is_left_behind();
     json::object about;
     about["python"] = std::string(Py_GetVersion()).substr(0, std::string(Py_GetVersion()).find(' '));
@@ -177,8 +194,7 @@ void interpreter::after_fork()
 void interpreter::run()
 {
     Py_XDECREF(call("streams"));
-    PyObject* const main = PyModule_GetDict(PyImport_AddModule("__main__"));
-    PyObject* const done = PyEval_EvalCode(code, main, main);
+    PyObject* const done = PyEval_EvalCode(code, main_names(), main_names());
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);

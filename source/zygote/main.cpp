@@ -1,5 +1,6 @@
 #include "interpreter.hpp"
 #include "nursery.hpp"
+#include "packed_memory.hpp"
 
 #include "posix/unique_fd.hpp"
 #include "sandbox/capabilities.hpp"
@@ -60,8 +61,10 @@ void say(sandbox::zygote_says what, const std::string& text)
 int serve(const std::vector<std::string>& argv)
 {
     const auto setup = sandbox::decode_setup(sandbox::await_packet(launcher_socket).bytes);
+    sandbox::packed_memory memory;
     sandbox::interpreter python(argv);
     const std::string about = python.preload(setup.profile);
+    memory.settle();
     sandbox::nursery children(python, launcher_socket, setup);
     say(sandbox::zygote_says::ready, about);
     children.serve();

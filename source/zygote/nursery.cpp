@@ -1,11 +1,9 @@
 #include "nursery.hpp"
 
 #include "sandbox/launcher/payload.hpp"
-#include "sandbox/limits.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
 
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,10 +35,8 @@ public:
     {
         check(::setsid(), "new session");
         python_.after_fork();
-        send_packet(plan_.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
-        packet message = await_packet(plan_.control.get());
-        if (message.bytes.empty()) ::_exit(1);
-        begin(std::move(message));
+        wait_for_run(plan_);
+        take_places(plan_);
         if (plan_.probe) answer_probe(plan_);
         ::prctl(PR_SET_DUMPABLE, 1);   // as exec would: the run's own files in /proc are its own
         ::close(plan_.control.get());
@@ -48,31 +44,11 @@ public:
     }
 
 private:
-    void begin(packet message)
-    {
-        start_message start = decode_begin(message.bytes);
-        take_descriptors(plan_, start, message.descriptors);
-        plan_.probe = start.probe;
-        apply_cpu_limit(start.request.limits);
-        const std::string& folder = start.request.working_dir;
-        if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
-        take_places(plan_);
-    }
-
     interpreter& python_;
     jail_plan& plan_;
 };
 
 }  // namespace
-
-packet await_packet(int socket)
-{
-    for (;;) {
-        pollfd wait{socket, POLLIN, 0};
-        ::poll(&wait, 1, -1);
-        if (auto message = receive_packet(socket)) return std::move(*message);
-    }
-}
 
 nursery::nursery(interpreter& python, int launcher, const zygote_setup& setup)
     : python_(python), launcher_(launcher), filters_(setup.memory_is_counted),

@@ -7,9 +7,6 @@
 
 namespace cmcp::sandbox {
 
-/// The next packet, waited for. No bytes: the peer is gone.
-packet await_packet(int socket);
-
 /// Makes the clones that the launcher orders. A clone is the launcher's own child: the zygote keeps nothing of it.
 class nursery {
 public:

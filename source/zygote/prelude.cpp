@@ -44,17 +44,21 @@ def forget_folders(matplotlib):
         elif hasattr(function, '__wrapped__') and hasattr(matplotlib, '_logged_cached'):
             setattr(matplotlib, name, matplotlib._logged_cached(name + '=%s', function.__wrapped__))
 
-def settle():
-    global kept, known
+def settle(main):
+    global kept, known, last_known
     matplotlib = sys.modules.get('matplotlib')
     if matplotlib:
         forget_folders(matplotlib)
         sys.modules['matplotlib.font_manager']._get_font.cache_clear()   # it keeps font files open
     kept = [(stream.encoding, stream.errors) for stream in (sys.stdin, sys.stdout, sys.stderr)]
     sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
-    known = frozenset(sys.modules)
+    known, last_known = frozenset(sys.modules), next(reversed(sys.modules))
     streams()
-    warm()
+    for _ in range(40):
+        warm()
+        clear({'_a': 1, 'b': 2})
+        flushed()
+    main.pop('practise', list)()
     gc.collect()
     gc.freeze()
 
@@ -107,13 +111,22 @@ def clear(names):
     for name in [name for name in names if name != '__builtins__']:
         names[name] = None
 
+# Looking at the names of all modules would write to all of them (their reference counts), and so copy their pages.
+def later_modules():
+    names = []
+    for name in reversed(sys.modules):
+        if name == last_known:
+            break
+        names.append(name)
+    return names
+
 def finish():
     if len(sys._current_frames()) > 1 or not flushed():
         return False
     # From here on Python's own end gives objects the original streams and no imports, and at last no streams.
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
     sys.path = sys.argv = sys.path_hooks = sys.path_importer_cache = sys.meta_path = None
-    own = [sys.modules[name] for name in reversed(list(sys.modules)) if name not in known or name == '__main__']
+    own = [sys.modules[name] for name in later_modules() if name not in known] + [sys.modules.get('__main__')]
     for module in own:
         names = getattr(module, '__dict__', None)
         if type(names) is dict:

@@ -194,6 +194,12 @@ void run_child(jail_plan& plan)
     run_child(plan, prepared);
 }
 
+void run_waiting_child(jail_plan& plan)
+{
+    payload waiting(plan, true);
+    run_child(plan, waiting);
+}
+
 void run_child(jail_plan& plan, guest& inside)
 {
     const int control = plan.control.get();

@@ -36,7 +36,7 @@ enum class child_says : char {
     failed = 'f',    ///< errno and name of the step; nothing was executed
     ended = 'e',     ///< wait status of the payload, its processor time in user mode and kernel (us), peak memory (bytes)
     inside = 'i',    ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
-    waiting = 'w',   ///< a zygote's child: confined, waits for its code
+    waiting = 'w',   ///< confined, waits for what to run
 };
 
 /// What process 2 of a run does once the jail is closed.
@@ -49,6 +49,7 @@ public:
 
 /// The child's whole life, from the clone on. Waits for one packet on the control socket before it begins.
 [[noreturn]] void run_child(jail_plan& plan);                  ///< executes the program of the request
+[[noreturn]] void run_waiting_child(jail_plan& plan);          ///< the same, once it is told which and with what
 [[noreturn]] void run_child(jail_plan& plan, guest& inside);
 
 }  // namespace cmcp::sandbox

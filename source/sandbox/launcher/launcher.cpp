@@ -127,7 +127,8 @@ std::string take_body(packet& message)
 launcher::launcher(unique_fd server, launcher_settings chosen)
     : server_(std::move(server)), chosen_(std::move(chosen)), poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
       signals_(watch_signals()), cgroups_(chosen_.use_cgroups), filters_(cgroups_.active()),
-      with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0), no_apparmor_(find_no_apparmor())
+      with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0), no_apparmor_(find_no_apparmor()),
+      commands_(*this, chosen_.firejail.empty() ? chosen_.waiting : 0)
 {
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
@@ -177,7 +178,7 @@ void launcher::serve()
 
 int launcher::milliseconds_to_next_event() const
 {
-    auto next = prepared_ ? prepared_->next_event() : steady_time::max();
+    auto next = std::min(commands_.next_event(), prepared_ ? prepared_->next_event() : steady_time::max());
     for (const auto& [id, each] : runs_) next = std::min(next, each->next_event());
     if (next == steady_time::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
@@ -197,7 +198,9 @@ void launcher::wait_and_handle()
 
 bool launcher::busy() const
 {
-    return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); });
+    static const long processors = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
+    const auto runs = [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); };
+    return std::count_if(runs_.begin(), runs_.end(), runs) >= processors;
 }
 
 void launcher::look_at_runs()
@@ -209,6 +212,7 @@ void launcher::look_at_runs()
             watch_refusals(key, *each);
         }
     if (prepared_ && now >= prepared_->next_event()) prepared_->look(now, busy());
+    if (now >= commands_.next_event()) commands_.look(now, busy());
 }
 
 void launcher::handle(std::uint64_t tag)
@@ -234,6 +238,7 @@ void launcher::handle(std::uint64_t tag)
     else if (!of->hear()) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of->control(), nullptr);
     watch_refusals(key, *of);
     if (prepared_ && !of->begun()) prepared_->heard_of(key);
+    if (!of->begun()) commands_.heard_of(key);
     if (of->begun() && of->over() && !of->reported()) send(encode_ended(of->report()));
 }
 
@@ -358,6 +363,7 @@ void launcher::report_cancelled(std::uint64_t id)
 void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
 {
     if (prepared_ && prepared_->take(wanted, descriptors)) return;
+    if (commands_.take(wanted, descriptors)) return;
     start_cold(std::move(wanted), std::move(descriptors));
 }
 
@@ -391,6 +397,7 @@ void launcher::end(std::uint64_t key)
     const std::string why = over.failure();
     drop(key);
     if (begun && !reported) return send(encode_ended(ended));
+    if (!begun) commands_.lost(key);
     if (!begun && prepared_) prepared_->lost(key, why);
 }
 

@@ -3,6 +3,7 @@
 #include "jsonrpc/json.hpp"
 #include "prepared_runs.hpp"
 #include "run.hpp"
+#include "waiting_commands.hpp"
 
 #include <deque>
 #include <map>
@@ -14,6 +15,7 @@ struct launcher_settings {
     bool use_cgroups = true;
     std::string firejail;       ///< path of the program that confines runs; empty: the launcher does it itself
     std::string workspaces;     ///< the folder below which every workspace must be; empty: anywhere
+    std::size_t waiting = 0;    ///< runs that wait, confined, for the next program of the caller that came last
 };
 
 /// The launcher's loop: starts, watches and ends runs as the server asks over the socket.
@@ -74,6 +76,7 @@ private:
     std::string no_apparmor_;               // why runs enter no profile; empty: they do
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;   ///< by id, or by the key they had before they began
     std::unique_ptr<prepared_runs> prepared_;
+    waiting_commands commands_;
     std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
     struct waiting_start {
         start_message wanted;

@@ -1,7 +1,9 @@
 #include "payload.hpp"
 
+#include "sandbox/limits.hpp"
 #include "sandbox/probe.hpp"
 #include "sandbox/setup_step.hpp"
+#include "zygote_wire.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -75,15 +77,42 @@ void answer_probe(jail_plan& plan)
     ::_exit(0);
 }
 
-payload::payload(jail_plan& plan)
-    : plan_(plan), environment_(make_environment(plan.request)), arguments_(pointers(plan.request.argv)),
-      variables_(pointers(environment_))
+void wait_for_run(jail_plan& plan)
 {
+    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
+    packet message = await_packet(plan.control.get());
+    if (message.bytes.empty()) ::_exit(1);   // nobody wants it any more
+    start_message start = decode_begin(message.bytes);
+    take_descriptors(plan, start, message.descriptors);
+    plan.probe = start.probe;
+    apply_cpu_limit(start.request.limits);
+    const std::string& folder = start.request.working_dir;
+    if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
+    if (start.request.argv.empty()) return;
+    plan.request.argv = std::move(start.request.argv);
+    plan.request.environment = std::move(start.request.environment);
+}
+
+payload::payload(jail_plan& plan, bool waits) : plan_(plan), waits_(waits)
+{
+    if (!waits) prepare();
+}
+
+// In process 1 where it can be: what may fail or take time is done before the clone.
+void payload::prepare()
+{
+    environment_ = make_environment(plan_.request);
+    arguments_ = pointers(plan_.request.argv);
+    variables_ = pointers(environment_);
 }
 
 void payload::become()
 {
     check(::setsid(), "new session");
+    if (waits_) {
+        wait_for_run(plan_);
+        prepare();
+    }
     take_places(plan_);
     if (plan_.probe) answer_probe(plan_);
     ::execve(arguments_[0], arguments_.data(), variables_.data());

@@ -14,16 +14,24 @@ void take_places(jail_plan& plan);
 /// Writes the facts of the finished sandbox to the result channel in place of running anything.
 [[noreturn]] void answer_probe(jail_plan& plan);
 
+/// Process 2 of a run that is prepared before anyone asks for it: says that it waits, and completes the plan with what comes.
+/// Ends where nothing does.
+void wait_for_run(jail_plan& plan);
+
 std::vector<std::string> make_environment(const run_request& request);   ///< NAME=value
 
 /// The program of a run, ready to be executed.
 class payload final : public guest {
 public:
-    explicit payload(jail_plan& plan);
+    /// `waits`: the plan is to be completed by wait_for_run().
+    explicit payload(jail_plan& plan, bool waits = false);
     [[noreturn]] void become() override;   ///< throws step_failed when the program cannot be started
 
 private:
+    void prepare();
+
     jail_plan& plan_;
+    bool waits_;
     std::vector<std::string> environment_;
     std::vector<char*> arguments_;
     std::vector<char*> variables_;

@@ -3,39 +3,18 @@
 #include "jsonrpc/json.hpp"
 #include "sandbox/setup_step.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 namespace cmcp::sandbox {
 namespace {
 
-constexpr std::chrono::milliseconds quiet{2};          // without a run in flight, before children are made in advance
-constexpr std::chrono::milliseconds longest_quiet{20};
 constexpr std::chrono::seconds patience{1};            // for a child that was asked for
 constexpr int most_failures = 3;
-constexpr std::size_t shapes_kept = 4;                 // children of so many callers wait at most
-
-// What of a request is settled before its run begins. The rest is handed over with the code.
-run_request shape_of(run_request request)
-{
-    request.working_dir.clear();
-    request.limits.wall = std::chrono::hours(24);
-    request.limits.cpu = std::chrono::seconds(0);
-    return request;
-}
-
-// A folder that was put in the place of another is another workspace.
-std::string identity_of(const std::string& folder)
-{
-    struct stat status{};
-    if (folder.empty() || ::stat(folder.c_str(), &status) != 0) return {};
-    return std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
-}
 
 }  // namespace
 
-prepared_runs::prepared_runs(run_keeper& keeper, zygote_options options) : keeper_(keeper), options_(std::move(options))
+prepared_runs::prepared_runs(run_keeper& keeper, zygote_options options)
+    : keeper_(keeper), options_(std::move(options)), children_(keeper, options_.waiting)
 {
     active_ = start_zygote();
     active_number_ = last_number_;
@@ -65,14 +44,13 @@ bool prepared_runs::take(start_message& start, std::vector<unique_fd>& descripto
 {
     if (!active_ || !active_ready_ || !stands_in_for(start.request)) return false;
     run_request request = shape_of(start.request);
-    std::string shape = encode_start(0, start.probe, request) + identity_of(request.workspace);
+    std::string shape = shape_name(request, start.probe);
     if (!start.probe) {
         wanted_shape_ = shape;
         wanted_ = request;
     }
-    while (const auto key = waiting_for(shape))
-        if (hand_over(*key, start, descriptors)) return true;
-    if (count(shape) <= queued_for(shape) && !order(shape, request, start.probe)) return false;
+    if (children_.hand_over(shape, start, descriptors)) return began();
+    if (children_.count(shape) <= queued_for(shape) && !order(shape, request, start.probe)) return false;
     queue_.push_back({std::move(shape), std::move(start), std::move(descriptors), std::chrono::steady_clock::now()});
     return true;
 }
@@ -91,8 +69,8 @@ try {
     if (!active_->order(made->clone_descriptors())) return false;
     keeper_.keep(key, std::move(made));
     ordered_.push_back(key);
-    children_.push_back({key, shape, false});
-    if (++clones_ >= options_.runs) refill_at_ = std::min(refill_at_, std::chrono::steady_clock::now() + quiet);
+    children_.add(key, shape);
+    if (++clones_ >= options_.runs) refill_.soon();
     return true;
 } catch (const std::exception&) {
     return false;   // the cold start meets the same obstacle and explains it
@@ -115,7 +93,7 @@ void prepared_runs::hear(zygote::news said, bool from_active)
         (from_active ? active_ready_ : next_ready_) = true;
         (from_active ? about_ : about_next_) = said.text;
         if (from_active) tell_state();
-        else refill_at_ = std::chrono::steady_clock::now();
+        else refill_.at_once();
     } else if (said.what == zygote_says::cloned) {
         attach(std::move(said.child));
     } else if (said.what == zygote_says::refused && !ordered_.empty()) {
@@ -139,7 +117,7 @@ void prepared_runs::attach(cloned made)
     try {
         owner->attach(std::move(made));
         keeper_.watch_run(key);
-        if (next_ready_) refill_at_ = std::chrono::steady_clock::now();
+        if (next_ready_) refill_.at_once();
     } catch (const std::exception& failure) {
         keeper_.drop(key);
         lost(key, failure.what());
@@ -148,48 +126,28 @@ void prepared_runs::attach(cloned made)
 
 void prepared_runs::heard_of(std::uint64_t key)
 {
-    const auto at = std::find_if(children_.begin(), children_.end(), [key](const child& c) { return c.key == key; });
-    if (at == children_.end() || !keeper_.find(key)->waits()) return;
-    at->waits = true;
-    const auto first = std::find_if(queue_.begin(), queue_.end(), [&](const queued& q) { return q.shape == at->shape; });
+    const auto shape = children_.heard_of(key);
+    if (!shape) return;
+    const auto first = std::find_if(queue_.begin(), queue_.end(), [&](const queued& q) { return q.shape == *shape; });
     if (first == queue_.end()) return;
     queued next = std::move(*first);
     queue_.erase(first);
-    if (!hand_over(key, next.start, next.descriptors)) keeper_.start_cold(std::move(next.start), std::move(next.descriptors));
+    if (children_.hand_over(key, next.start, next.descriptors)) began();
+    else keeper_.start_cold(std::move(next.start), std::move(next.descriptors));
 }
 
-std::optional<std::uint64_t> prepared_runs::waiting_for(const std::string& shape) const
+bool prepared_runs::began()
 {
-    for (const child& each : children_)
-        if (each.waits && each.shape == shape) return each.key;
-    return std::nullopt;
-}
-
-// False: nothing has begun. The child is not offered again.
-bool prepared_runs::hand_over(std::uint64_t key, const start_message& start, const std::vector<unique_fd>& descriptors)
-{
-    std::erase_if(children_, [key](const child& c) { return c.key == key; });
-    refill_at_ = std::chrono::steady_clock::now() + quiet;
-    refill_latest_ = refill_at_ + longest_quiet;
-    run* const waiting = keeper_.find(key);
-    try {
-        if (!waiting->fits(start.request)) throw step_failed("find the workspace as it was", ESTALE);
-        waiting->begin(start, descriptors);
-        failures_ = 0;
-        return true;
-    } catch (const std::exception&) {
-        waiting->kill(cause::cancelled);
-        return false;
-    }
+    refill_.run_began();
+    failures_ = 0;
+    return true;
 }
 
 void prepared_runs::lost(std::uint64_t key, const std::string& why)
 {
-    const auto at = std::find_if(children_.begin(), children_.end(), [key](const child& c) { return c.key == key; });
-    if (at == children_.end()) return;
-    const std::string shape = at->shape;
-    children_.erase(at);
-    start_queued_cold(shape);
+    const auto shape = children_.forget(key);
+    if (!shape) return;
+    start_queued_cold(*shape);
     if (!why.empty() && ++failures_ >= most_failures) turn_off(why);
 }
 
@@ -212,7 +170,7 @@ void prepared_runs::turn_off(const std::string& why)
     obstacle_ = why;
     for (const std::uint64_t key : ordered_) {
         keeper_.drop(key);
-        std::erase_if(children_, [key](const child& c) { return c.key == key; });
+        children_.forget(key);
     }
     ordered_.clear();
     start_queued_cold({});
@@ -236,50 +194,24 @@ void prepared_runs::take_over()
 steady_time prepared_runs::next_event() const
 {
     const auto overdue = queue_.empty() ? steady_time::max() : queue_.front().since + patience;
-    return std::min(refill_at_, overdue);
+    return std::min(refill_.next(), overdue);
 }
 
 void prepared_runs::look(steady_time now, bool busy)
 {
     if (!queue_.empty() && now >= queue_.front().since + patience) start_queued_cold({});
     if (next_ready_ && ordered_.empty() && clones_ >= options_.runs) take_over();
-    if (now < refill_at_) return;
-    if (busy && now < refill_latest_) {
-        refill_at_ = now + quiet;
-        return;
-    }
-    refill_at_ = steady_time::max();
-    refill();
+    if (refill_.over(now, busy)) refill();
 }
 
 void prepared_runs::refill()
 {
     if (!active_ || !active_ready_ || wanted_shape_.empty()) return;
-    while (count(wanted_shape_) < options_.waiting + queued_for(wanted_shape_))
+    while (!children_.enough(wanted_shape_, queued_for(wanted_shape_)))
         if (!order(wanted_shape_, wanted_, false)) break;
-    trim();
+    children_.trim(wanted_shape_);
     // In time, so that no run has to start cold for want of a clone.
-    if (!next_ && clones_ + options_.runs / 5 >= options_.runs) next_ = start_zygote();
-}
-
-// Those that wait longest for other callers go first.
-void prepared_runs::trim()
-{
-    std::size_t surplus = children_.size() - std::min<std::size_t>(children_.size(), shapes_kept * options_.waiting);
-    for (child& each : children_) {
-        if (surplus == 0) break;
-        if (!each.waits || each.shape == wanted_shape_) continue;
-        keeper_.find(each.key)->kill(cause::cancelled);
-        each.key = 0;
-        --surplus;
-    }
-    std::erase_if(children_, [](const child& c) { return c.key == 0; });
-}
-
-std::size_t prepared_runs::count(const std::string& shape) const
-{
-    return static_cast<std::size_t>(
-        std::count_if(children_.begin(), children_.end(), [&](const child& c) { return c.shape == shape; }));
+    if (!next_ && 2 * std::size_t{clones_} >= options_.runs) next_ = start_zygote();
 }
 
 std::size_t prepared_runs::queued_for(const std::string& shape) const

@@ -1,34 +1,19 @@
 #pragma once
 
-#include "run.hpp"
+#include "refill_pause.hpp"
+#include "waiting_runs.hpp"
 #include "zygote.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace cmcp::sandbox {
 
-/// What prepared_runs needs of the launcher.
-class run_keeper {
-public:
-    virtual ~run_keeper() = default;
-    virtual void watch(int fd, std::uint64_t tag) = 0;
-    virtual workshop shop() = 0;
-    virtual void keep(std::uint64_t key, std::unique_ptr<run> made) = 0;
-    virtual void watch_run(std::uint64_t key) = 0;   ///< it has a process now
-    virtual run* find(std::uint64_t key) = 0;
-    virtual void drop(std::uint64_t key) = 0;        ///< ends it and forgets it, without a word to the server
-    virtual void start_cold(start_message start, std::vector<unique_fd> descriptors) = 0;
-    virtual void tell(const std::string& state) = 0;   ///< for the server
-};
-
 /// Runs by way of a zygote: keeps it, keeps children of it waiting for the kind of run that came last, and hands runs to
-/// them. A child belongs to one shape of run (workspace, view, limits), and so to one caller, from its clone on.
-/// Whatever goes wrong before a run's code has begun makes it a cold run.
+/// them. Whatever goes wrong before a run's code has begun makes it a cold run.
 class prepared_runs {
 public:
     static constexpr std::uint64_t first_key = 1ull << 60;   ///< of runs that have no id yet
@@ -45,7 +30,7 @@ public:
     void lost(std::uint64_t key, const std::string& why);   ///< a child ended before it began
 
     steady_time next_event() const;
-    void look(steady_time now, bool busy);     ///< `busy`: runs are in flight
+    void look(steady_time now, bool busy);     ///< `busy`: every processor has a run
 
 private:
     struct queued {
@@ -54,26 +39,17 @@ private:
         std::vector<unique_fd> descriptors;
         steady_time since;
     };
-    struct child {
-        std::uint64_t key;
-        std::string shape;
-        bool waits;
-    };
-
     bool stands_in_for(const run_request& request) const;
     std::unique_ptr<zygote> start_zygote();
     void take_over();
     void hear(zygote::news said, bool from_active);
     void attach(cloned made);
     bool order(const std::string& shape, const run_request& request, bool probe);
-    std::optional<std::uint64_t> waiting_for(const std::string& shape) const;
-    bool hand_over(std::uint64_t key, const start_message& start, const std::vector<unique_fd>& descriptors);
+    bool began();   ///< a run did: always true
     void refill();
-    void trim();
     void start_queued_cold(const std::string& shape);
     void turn_off(const std::string& why);
     void tell_state();
-    std::size_t count(const std::string& shape) const;
     std::size_t queued_for(const std::string& shape) const;
 
     run_keeper& keeper_;
@@ -85,12 +61,12 @@ private:
     std::uint32_t clones_ = 0;                 ///< made by the active one
     int failures_ = 0;                         ///< one after the other, without a run between
     std::deque<std::uint64_t> ordered_;        ///< clones on their way, in order
-    std::vector<child> children_;              ///< that have not begun
+    waiting_runs children_;                    ///< that have not begun
     std::deque<queued> queue_;
     std::string wanted_shape_;                 ///< of the run that came last
     run_request wanted_;
     std::uint64_t last_key_ = first_key;
-    steady_time refill_at_ = steady_time::max(), refill_latest_{};
+    refill_pause refill_;
 };
 
 }  // namespace cmcp::sandbox

@@ -86,14 +86,18 @@ run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors
     prepare(shop, plan);
     cgroup_ = shop.cgroups.make(id_, limits_);
     begin_clock();
-    if (shop.jailer != nullptr) launch_firejail(shop, plan);
-    else launch(shop, plan);
+    if (shop.jailer != nullptr) {
+        launch_firejail(shop, plan);
+    } else {
+        std::tie(control_, plan.control) = packet_socket_pair();
+        launch(shop, plan, run_child);
+    }
     guard.kept = true;
 }
 
 run::run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe)
     : ids_(shop.ids), workspaces_(shop.workspaces), id_(key), number_(shop.ids.take()), limits_(shape.limits),
-      deadline_(steady_time::max()), next_look_(steady_time::max()), plan_(std::make_unique<jail_plan>()), prepared_(true)
+      deadline_(steady_time::max()), next_look_(steady_time::max()), plan_(std::make_unique<jail_plan>())
 {
     number_guard guard{ids_, number_};
     plan_->request = shape;
@@ -143,11 +147,19 @@ std::vector<int> run::clone_descriptors() const
 void run::attach(cloned child)
 {
     child_ = std::move(child);
+    prepared_ = true;
     const auto plan = std::move(plan_);
     if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan))) throw step_failed("hand over the plan", EAGAIN);
     if (ids_.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan->outside, false);
     send_packet(control_.get(), "g");
     outside_ = plan->outside;
+}
+
+void run::launch_waiting(workshop& shop)
+{
+    launch(shop, *plan_, run_waiting_child);
+    outside_ = plan_->outside;
+    plan_.reset();
 }
 
 bool run::fits(const run_request& request) const
@@ -164,9 +176,10 @@ void run::begin(const start_message& start, const std::vector<unique_fd>& descri
     for (const auto& each : descriptors) numbers.push_back(each.get());
     if (numbers.size() < 2) throw step_failed("receive descriptors", EBADMSG);
     give_pipes({numbers[0], numbers[1], start.request.result_channel ? numbers.back() : -1}, outside_);
-    if (!send_packet(control_.get(), encode_begin(start), numbers)) throw step_failed("hand over the run", EAGAIN);
+    if (!send_packet(control_.get(), encode_begin(start, !prepared_), numbers)) throw step_failed("hand over the run", EAGAIN);
     id_ = start.id;
     waits_ = false;
+    waited_ = true;
     limits_ = start.request.limits;
     denied_.clear();   // what the interpreter tried before
     if (workspace_) room_at_start_ = workspace_ledger::free_room(workspace_.get());
@@ -219,14 +232,11 @@ void run::prepare_workspace(workshop& shop, jail_plan& plan)
     plan.outside = owner;
 }
 
-void run::launch(workshop& shop, jail_plan& plan)
+void run::launch(workshop& shop, jail_plan& plan, void (*live)(jail_plan&))
 {
-    auto [ours, theirs] = packet_socket_pair();
-    plan.control = std::move(theirs);
     give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
     child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
-    if (child_.pid == 0) run_child(plan);
-    control_ = std::move(ours);
+    if (child_.pid == 0) live(plan);
     try {
         if (shop.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
         send_packet(control_.get(), "g");
@@ -422,6 +432,7 @@ ended_message run::report()
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
     result.cpu = found_.cpu = std::max(found_.cpu, cpu_);
     result.prepared = prepared_;
+    result.waited = waited_;
     result.peak_memory = std::max(peak_memory_, cgroup_.peak_memory());
     found_.out_of_memory = cgroup_.out_of_memory();
     found_.out_of_processes = reached_process_limit_ || cgroup_.out_of_processes();

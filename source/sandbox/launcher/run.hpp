@@ -39,8 +39,8 @@ public:
     /// Clones the child and lets it go. Throws step_failed; then nothing runs.
     run(workshop& shop, start_message start, std::vector<unique_fd> descriptors);
 
-    /// A run of `shape` for which a zygote is asked to clone, and which waits, confined, for its code. Until it begins it
-    /// has the id `key`. Throws step_failed.
+    /// A run of `shape` that waits, confined, for what to run; a zygote is asked to clone for it, or launch_waiting() is
+    /// called. Until it begins it has the id `key`. Throws step_failed.
     run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe);
     run(const run&) = delete;
     run& operator=(const run&) = delete;
@@ -52,6 +52,7 @@ public:
 
     std::vector<int> clone_descriptors() const;   ///< what goes with the clone order
     void attach(cloned child);                    ///< the clone is there; throws, then it must be ended
+    void launch_waiting(workshop& shop);          ///< makes a clone of this process; throws step_failed, then nothing runs
     bool waits() const { return waits_; }         ///< it is ready to begin
     bool begun() const { return has_begun_; }
     bool fits(const run_request& request) const;  ///< its workspace is still the folder of that name, and as full
@@ -87,7 +88,7 @@ private:
     void give_pipes(std::initializer_list<int> pipes, id_pair outside) const;
     void prepare_workspace(workshop& shop, struct jail_plan& plan);
     void prepare_view(workshop& shop, struct jail_plan& plan);
-    void launch(workshop& shop, struct jail_plan& plan);
+    void launch(workshop& shop, struct jail_plan& plan, void (*live)(struct jail_plan&));
     void launch_firejail(workshop& shop, struct jail_plan& plan);
     void wait_for_firejail();
     void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
@@ -127,11 +128,12 @@ private:
     bool failed_ = false;
     std::string failure_;
     std::string detail_;
-    std::unique_ptr<struct jail_plan> plan_;    ///< until a zygote has cloned
+    std::unique_ptr<struct jail_plan> plan_;    ///< until there is a clone
     std::pair<dev_t, ino_t> place_{};           ///< of the workspace
     id_pair outside_{};
     bool prepared_ = false;
     bool waits_ = false;
+    bool waited_ = false;
     bool has_begun_ = false;
     bool reported_ = false;
     std::chrono::microseconds cpu_{0};

@@ -91,10 +91,15 @@ void decode_plan(packet message, jail_plan& plan)
     plan.workspace = take_next(message.descriptors, with_workspace);
 }
 
-std::string encode_begin(const start_message& start)
+std::string encode_begin(const start_message& start, bool with_program)
 {
     wire_writer out;
-    out.number(start.probe);
+    run_request program;
+    if (with_program) {
+        program.argv = start.request.argv;
+        program.environment = start.request.environment;
+    }
+    out.text(encode_start(0, start.probe, program));
     out.number(start.has_input);
     out.number(start.has_script);
     out.number(start.request.result_channel);
@@ -107,8 +112,7 @@ std::string encode_begin(const start_message& start)
 start_message decode_begin(std::string_view bytes)
 {
     wire_reader in(bytes);
-    start_message start;
-    start.probe = in.number<bool>();
+    start_message start = decode_start(in.text());
     start.has_input = in.number<bool>();
     start.has_script = in.number<bool>();
     start.request.result_channel = in.number<bool>();

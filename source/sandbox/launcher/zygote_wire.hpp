@@ -41,8 +41,9 @@ std::string encode_plan(const jail_plan& plan);
 std::vector<int> plan_descriptors(const jail_plan& plan);
 void decode_plan(packet message, jail_plan& plan);
 
-/// Working folder, times and kind of a start. Descriptors as in launcher_protocol.hpp.
-std::string encode_begin(const start_message& start);
+/// Working folder, times and kind of a start; `with_program`: arguments and environment too. Descriptors as in
+/// launcher_protocol.hpp.
+std::string encode_begin(const start_message& start, bool with_program);
 start_message decode_begin(std::string_view bytes);
 
 /// Moves a start's descriptors to their places in the plan. Throws step_failed when some are missing.

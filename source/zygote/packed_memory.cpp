@@ -1,0 +1,92 @@
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "packed_memory.hpp"
+
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::size_t huge_page = 2 << 20;
+constexpr std::size_t most = 256 << 20;   // address space; what is left of it is given back
+
+void* map(std::size_t size)
+{
+    void* const made = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return made == MAP_FAILED ? nullptr : made;
+}
+
+std::uintptr_t rounded_up(std::uintptr_t address) { return (address + huge_page - 1) / huge_page * huge_page; }
+
+// Anonymous private memory that can be written has no file name, or is the heap.
+bool is_own_memory(const std::string& rights, const std::string& name)
+{
+    return rights == "rw-p" && (name.empty() || name == "[heap]");
+}
+
+void collapse(std::uintptr_t begin, std::uintptr_t end)
+{
+    for (std::uintptr_t at = rounded_up(begin); at + huge_page <= end; at += huge_page)
+        ::madvise(reinterpret_cast<void*>(at), huge_page, MADV_COLLAPSE);   // fails where it does not hold enough, or never can
+}
+
+// proc_pid_maps(5)
+void collapse_all()
+{
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream in(line);
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::string rights, offset, device, inode, name;
+        in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode >> name;
+        if (is_own_memory(rights, name)) collapse(begin, end);
+    }
+}
+
+}  // namespace
+
+packed_memory::packed_memory()
+{
+    begin_ = static_cast<char*>(map(most));
+    if (begin_ == nullptr) return;
+    end_ = begin_ + most;
+    next_ = reinterpret_cast<char*>(rounded_up(reinterpret_cast<std::uintptr_t>(begin_)));
+    PyObjectArenaAllocator mine{this, take, give_back};
+    PyObject_SetArenaAllocator(&mine);
+}
+
+void* packed_memory::take(void* self, std::size_t size)
+{
+    auto& of = *static_cast<packed_memory*>(self);
+    if (static_cast<std::size_t>(of.end_ - of.next_) < size) return map(size);
+    return std::exchange(of.next_, of.next_ + size);
+}
+
+// Address space that was given out once is not used for another arena: loading frees next to nothing.
+void packed_memory::give_back(void*, void* arena, std::size_t size) { ::munmap(arena, size); }
+
+void packed_memory::settle()
+{
+    ::malloc_trim(0);
+    if (begin_ != nullptr) {
+        const auto kept = reinterpret_cast<char*>(rounded_up(reinterpret_cast<std::uintptr_t>(next_)));
+        if (kept < end_) ::munmap(kept, static_cast<std::size_t>(end_ - kept));
+        end_ = kept < end_ ? kept : end_;
+    }
+    collapse_all();
+}
+
+}  // namespace cmcp::sandbox

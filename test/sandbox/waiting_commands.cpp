@@ -1,0 +1,145 @@
+#include "test/sandbox/run_support.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+namespace cmcp::sandbox::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+native_backend::options keeping_two()
+{
+    native_backend::options chosen = launcher_under_test();
+    chosen.launcher.waiting = 2;
+    return chosen;
+}
+
+/// Runs the same until it was one that had waited. Takes no part in what the tests state: how soon one waits is not promised.
+run_result run_waiting(stage& s, const run_request& wanted)
+{
+    constexpr int most_tries = 500;
+    for (int i = 0; i < most_tries; ++i) {
+        run_result result = s.run(wanted);
+        if (result.waited) return result;
+    }
+    FAIL("no run was one that had waited");
+    return {};
+}
+
+int children_of(int parent)
+{
+    int count = 0;
+    const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n";
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+        std::ifstream file(entry.path() / "status");
+        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        if (text.find(line) != std::string::npos) ++count;
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a run that waited is told its program, arguments, environment, input and folder when it begins")
+{
+    stage s(keeping_two());
+    run_request wanted = s.bash("echo \"$0 $1 $COLOUR\"; cat; pwd; ls /proc/self/fd; cat <&3; exit 7");
+    wanted.argv.insert(wanted.argv.end(), {"name", "argument"});
+    wanted.environment = {{"COLOUR", "green"}};
+    wanted.input = "given\n";
+    wanted.script = "script\n";
+    wanted.working_dir = "/tmp";
+    const run_result cold = s.run(wanted);
+    CHECK_FALSE(cold.waited);
+    const std::string out = s.output.out;
+    CHECK(out == "name argument green\ngiven\n/tmp\n0\n1\n2\n3\n4\nscript\n");
+    CHECK(run_waiting(s, wanted).exit_code == 7);
+    CHECK(s.output.out == out);
+}
+
+TEST_CASE("what waits for one workspace serves no other")
+{
+    stage s(keeping_two());
+    temporary_workspace second;
+    run_request here = s.bash("ls; touch here"), there = here;
+    there.workspace = second.path;
+    there.argv.back() = "ls; touch there";
+    run_waiting(s, here);
+    CHECK(s.output.out == "here\n");
+    run_waiting(s, there);
+    CHECK(s.output.out == "there\n");
+    run_waiting(s, here);
+    CHECK(s.output.out == "here\n");
+}
+
+TEST_CASE("a folder that took the place of the workspace is the one that a run sees")
+{
+    stage s(keeping_two());
+    const fs::path place = s.workspace.path + "/work", moved = s.workspace.path + "/moved";
+    fs::create_directory(place);
+    fs::permissions(place, fs::perms::all);
+    run_request wanted = s.bash("ls");
+    wanted.workspace = place;
+    std::ofstream(place / "first").put('\n');
+    run_waiting(s, wanted);
+    fs::rename(place, moved);
+    fs::create_directory(place);
+    fs::permissions(place, fs::perms::all);
+    s.run(wanted);
+    CHECK(s.output.out.empty());
+}
+
+TEST_CASE("the limits of a run that waited are those it was asked for with")
+{
+    stage s(keeping_two());
+    run_request endless = s.bash("while :; do :; done");
+    run_waiting(s, s.bash("true"));
+    endless.limits.wall = std::chrono::milliseconds(300);
+    CHECK(s.run(endless).why == cause::timeout);
+    run_request few = s.bash("ulimit -n; ulimit -t");
+    few.limits.open_files = 33;
+    few.limits.cpu = std::chrono::seconds(5);
+    run_waiting(s, few);
+    CHECK(s.output.out == "33\n5\n");
+    CHECK(run_waiting(s, s.bash("kill -SEGV $$")).signal == 11);
+}
+
+TEST_CASE("a program or folder that a waiting run does not find is told as a cold run tells it")
+{
+    stage s(keeping_two());
+    run_request lost = s.bash("true");
+    lost.working_dir = "/nowhere";
+    run_waiting(s, s.bash("true"));
+    for (int i = 0; i < 4; ++i) {
+        const auto result = cmcp::test::run_coroutine(s.io, s.backend.run(lost, s.output), std::chrono::seconds(20));
+        CHECK(result.why == cause::setup_failed);
+        CHECK(result.error.find("/nowhere") != std::string::npos);
+    }
+    CHECK(s.run(s.bash("echo works")).exit_code == 0);
+}
+
+TEST_CASE("no more runs wait than for four callers")
+{
+    stage s(keeping_two());
+    constexpr int callers = 7, most = 4 * 2;
+    std::vector<std::unique_ptr<temporary_workspace>> workspaces;
+    for (int i = 0; i < callers; ++i) {
+        run_request wanted = s.bash("true");
+        workspaces.push_back(std::make_unique<temporary_workspace>());
+        wanted.workspace = workspaces.back()->path;
+        run_waiting(s, wanted);
+    }
+    run_waiting(s, s.bash("true"));
+    constexpr int ending = 4;   // runs whose namespaces the kernel is still clearing away
+    CHECK(children_of(s.backend.launcher_pid()) <= most + ending);
+}
+
+TEST_CASE("a launcher that is told to keep none ready keeps none")
+{
+    stage s;
+    for (int i = 0; i < 5; ++i) CHECK_FALSE(s.run(s.bash("true")).waited);
+}
+
+}  // namespace cmcp::sandbox::test
