@@ -1,30 +1,16 @@
 #include "launcher.hpp"
 
-#include "sandbox/apparmor.hpp"
-#include "sandbox/mounts.hpp"
+#include "own_place.hpp"
 #include "sandbox/probe.hpp"
 #include "sandbox/setup_step.hpp"
+#include "server_wishes.hpp"
 
-#include <linux/mount.h>
-#include <linux/openat2.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
-extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 
 namespace cmcp::sandbox {
 namespace {
@@ -36,34 +22,6 @@ constexpr std::uint64_t count_tag = 2;
 enum class run_event : std::uint64_t { ended, said, refused };
 constexpr std::uint64_t run_tag(std::uint64_t id, run_event what) { return (id + 1) * 4 + static_cast<std::uint64_t>(what); }
 
-// The launcher's own view of the mounts: what it prepares there is never seen by the host, and ends with it.
-void enter_own_namespaces(const identities& ids)
-{
-    const int kinds = CLONE_NEWNS | (ids.privileged() ? 0 : CLONE_NEWUSER);
-    const id_pair self = ids.self();
-    check(::unshare(kinds), ids.privileged() ? "mount namespace" : "user namespace");
-    if (!ids.privileged()) {
-        ::prctl(PR_SET_DUMPABLE, 1);
-        write_id_maps("self", self, self, true);
-        ::prctl(PR_SET_DUMPABLE, 0);
-    }
-    constexpr unsigned long recursive_private = 0x4000 | 0x40000;   // MS_REC | MS_PRIVATE
-    check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
-}
-
-// The launcher itself never executes anything, so trying costs nothing.
-std::string find_no_apparmor()
-{
-    if (!apparmor_enabled()) return "the kernel has no AppArmor, or it is switched off";
-    for (const char* program : {"bash", "python3"}) {
-        const std::string profile = apparmor_profile_for(program);
-        const int error = enter_apparmor_at_exec(profile);
-        if (error == ENOENT) return "the profile " + profile + " is not loaded: apparmor_parser -r the files of container/apparmor";
-        if (error != 0) return "the profile " + profile + " cannot be entered: " + std::strerror(error);
-    }
-    return {};
-}
-
 unique_fd watch_signals()
 {
     sigset_t set;
@@ -72,54 +30,6 @@ unique_fd watch_signals()
     ::sigaddset(&set, SIGINT);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch signals"));
-}
-
-// The server decides which workspace; which folders of the machine can be one is not for it to decide, should it be taken over.
-// Above a workspace are only folders of the server, where no run can put a link.
-std::string refuse_workspace(const std::string& workspace, const std::string& below)
-{
-    if (workspace.empty() || below.empty()) return {};
-    open_how how{};
-    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    const std::string inside = workspace.starts_with(below + "/") ? workspace.substr(below.size() + 1) : "..";
-    const unique_fd root(::open(below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const unique_fd found(root ? static_cast<int>(::syscall(SYS_openat2, root.get(), inside.c_str(), &how, sizeof how)) : -1);
-    if (found) return {};
-    if (errno == ENOENT) return explain_setup_failure("open workspace " + workspace, ENOENT);
-    return "The workspace " + workspace + " is not below SANDBOX_ROOT without links. Nothing was run.";
-}
-
-// Likewise the one program that the launcher itself executes.
-void check_zygote(const std::string& path)
-{
-    namespace fs = std::filesystem;
-    std::error_code unknown;
-    const fs::path beside = fs::read_symlink("/proc/self/exe", unknown).parent_path() / "container-mcp-zygote";
-    if (unknown || fs::canonical(path, unknown) != fs::canonical(beside, unknown) || unknown) throw step_failed("open " + path, EPERM);
-}
-
-std::string read_memfd(int fd)
-{
-    struct stat status{};
-    check(::fstat(fd, &status), "read the request");
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t length = ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
-        if (check(length, "read the request") == 0) throw step_failed("read the request", EBADMSG);
-        done += static_cast<std::size_t>(length);
-    }
-    return text;
-}
-
-std::string take_body(packet& message)
-{
-    if (kind_of(message.bytes) == message_kind::start) return message.bytes.substr(1);
-    if (message.descriptors.empty()) throw step_failed("read the request", EBADMSG);
-    const unique_fd memory = std::move(message.descriptors.front());
-    message.descriptors.erase(message.descriptors.begin());
-    return read_memfd(memory.get());
 }
 
 }  // namespace

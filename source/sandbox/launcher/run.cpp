@@ -1,22 +1,14 @@
 #include "run.hpp"
 
 #include "closing.hpp"
-#include "fault.hpp"
-#include "inside.hpp"
 #include "jail.hpp"
-#include "sandbox/apparmor.hpp"
 #include "sandbox/limits.hpp"
-#include "sandbox/mounts.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
 #include "zygote_wire.hpp"
 
-#include <fcntl.h>
-#include <linux/mount.h>
-#include <sched.h>
 #include <signal.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,19 +21,6 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds first_look{5};
-constexpr int refusals_each_look = 500;      // a run that tries without end slows down itself, not the others
-constexpr std::size_t most_denied = 16;
-constexpr std::uint64_t uncounted_share = 8 << 20;     // what a run may write before its workspace is counted
-constexpr std::chrono::milliseconds pause_between_searches{100};
-
-id_pair owner_of(int tree, std::pair<dev_t, ino_t>& place)
-{
-    struct stat status{};
-    check(::fstat(tree, &status), "open workspace");
-    if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
-    place = {status.st_dev, status.st_ino};
-    return {status.st_uid, status.st_gid};
-}
 
 std::chrono::microseconds total_time(const rusage& used)
 {
@@ -49,93 +28,7 @@ std::chrono::microseconds total_time(const rusage& used)
     return in_us(used.ru_utime) + in_us(used.ru_stime);
 }
 
-std::uint64_t namespaces_of_a_run(bool with_time)
-{
-    constexpr std::pair<const char*, std::uint64_t> kinds[] = {
-        {"user_namespace", CLONE_NEWUSER}, {"pid_namespace", CLONE_NEWPID},       {"mount_namespace", CLONE_NEWNS},
-        {"ipc_namespace", CLONE_NEWIPC},   {"network_namespace", CLONE_NEWNET},   {"uts_namespace", CLONE_NEWUTS},
-        {"time_namespace", 0x80},          {"cgroup_namespace", CLONE_NEWCGROUP}};
-    std::uint64_t all = all_namespaces(with_time);
-    for (const auto& [name, flag] : kinds)
-        if (left_out(name)) all &= ~flag;
-    return all;
-}
-
-/// A number from `ids` that goes back when the run could not be made.
-struct number_guard {
-    identities& ids;
-    unsigned number;
-    bool kept = false;
-    ~number_guard()
-    {
-        if (!kept) ids.release(number);
-    }
-};
-
 }  // namespace
-
-run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
-    : ids_(shop.ids), workspaces_(shop.workspaces), id_(start.id), number_(shop.ids.take()), limits_(start.request.limits)
-{
-    number_guard guard{ids_, number_};
-    jail_plan plan;
-    take_descriptors(plan, start, descriptors);
-    plan.request = std::move(start.request);
-    plan.probe = start.probe;
-    if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
-    prepare(shop, plan);
-    cgroup_ = shop.cgroups.make(id_, limits_);
-    begin_clock();
-    if (shop.jailer != nullptr) {
-        launch_firejail(shop, plan);
-    } else {
-        std::tie(control_, plan.control) = packet_socket_pair();
-        launch(shop, plan, run_child);
-    }
-    guard.kept = true;
-}
-
-run::run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe)
-    : ids_(shop.ids), workspaces_(shop.workspaces), id_(key), number_(shop.ids.take()), limits_(shape.limits),
-      deadline_(steady_time::max()), next_look_(steady_time::max()), plan_(std::make_unique<jail_plan>())
-{
-    number_guard guard{ids_, number_};
-    plan_->request = shape;
-    plan_->probe = probe;
-    prepare(shop, *plan_);
-    cgroup_ = shop.cgroups.make(id_, limits_);
-    std::tie(control_, plan_->control) = packet_socket_pair();
-    guard.kept = true;
-}
-
-void run::prepare(workshop& shop, jail_plan& plan)
-{
-    plan.filters = shop.filters.choose(plan.request.programs);
-    plan.announcing = shop.filters.announcing(plan.request.programs);
-    if (shop.with_apparmor) plan.apparmor = apparmor_profile_for(plan.request.argv.at(0));
-    plan.outside = ids_.outside(number_);
-    plan.maps_itself = !ids_.privileged();
-    prepare_view(shop, plan);
-    open_workspace(plan);
-    prepare_workspace(shop, plan);
-    if (ids_.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
-}
-
-void run::prepare_view(workshop& shop, jail_plan& plan)
-{
-    if (shop.jailer != nullptr) {
-        shop.jailer->move_workspace(plan.request);
-        firejail_view seen = shop.jailer->view(plan.request);
-        profile_ = std::move(seen.profile);
-        plan.rules = std::move(seen.rules);
-        plan.writable_may_execute = plan.request.programs.all;
-        return;
-    }
-    const view& seen = shop.views->find(plan.request);
-    plan.rules = seen.rules;
-    plan.writable_may_execute = seen.writable_may_execute;
-    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
-}
 
 std::vector<int> run::clone_descriptors() const
 {
@@ -155,19 +48,12 @@ void run::attach(cloned child)
     outside_ = plan->outside;
 }
 
-void run::launch_waiting(workshop& shop)
-{
-    launch(shop, *plan_, run_waiting_child);
-    outside_ = plan_->outside;
-    plan_.reset();
-}
-
 bool run::fits(const run_request& request) const
 {
     if (request.workspace.empty()) return true;
     struct stat now{};
     if (::stat(request.workspace.c_str(), &now) != 0 || place_ != std::pair(now.st_dev, now.st_ino)) return false;
-    return !workspace_ || began_full_ == (workspaces_.last_finding(workspace_key_) != workspace_ledger::finding::fits);
+    return workspace_.as_full_as_before();
 }
 
 void run::begin(const start_message& start, const std::vector<unique_fd>& descriptors)
@@ -181,8 +67,8 @@ void run::begin(const start_message& start, const std::vector<unique_fd>& descri
     waits_ = false;
     waited_ = true;
     limits_ = start.request.limits;
-    denied_.clear();   // what the interpreter tried before
-    if (workspace_) room_at_start_ = workspace_ledger::free_room(workspace_.get());
+    refusals_.begin();
+    workspace_.begin();
     begin_clock();
 }
 
@@ -193,76 +79,6 @@ void run::begin_clock()
     begun_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + limits_.wall;
     next_look_ = begun_ + first_look;
-}
-
-// A pipe belongs to who made it: /dev/stdout would not open for another user.
-void run::give_pipes(std::initializer_list<int> pipes, id_pair outside) const
-{
-    for (const int pipe : pipes)
-        if (ids_.privileged() && pipe >= 0 && ::fchown(pipe, outside.user, outside.group) != 0)
-            throw step_failed("give the pipes to the run");
-}
-
-// A run in a full workspace is not ended for what others left there; it may only make room.
-void run::open_workspace(jail_plan& plan)
-{
-    workspace_ = open_bounded_workspace(plan.request);
-    if (!workspace_) return;
-    workspace_key_ = workspace_ledger::key_of(workspace_.get());
-    room_at_start_ = workspace_ledger::free_room(workspace_.get());
-    began_full_ = workspaces_.last_finding(workspace_key_) != workspace_ledger::finding::fits;
-    if (!began_full_) return;
-    if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
-    const std::string place = plan.request.workspace_inside + "/";   // under Firejail it may be in /tmp
-    std::erase_if(plan.rules.read_write, [&](const std::string& path) { return place.starts_with(path + "/"); });
-    plan.rules.read_remove.push_back(plan.request.workspace_inside);
-}
-
-void run::prepare_workspace(workshop& shop, jail_plan& plan)
-{
-    if (plan.request.workspace.empty() || (shop.jailer != nullptr && !ids_.privileged())) return;
-    plan.workspace = copy_mount_tree(AT_FDCWD, plan.request.workspace, "open workspace " + plan.request.workspace);
-    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
-    set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true, "protect the workspace");
-    const id_pair owner = owner_of(plan.workspace.get(), place_);
-    if (!shop.ids.privileged()) return;
-    if (shop.ids.own_range() && map_mount_ids(plan.workspace.get(), shop.ids.mapping(owner, number_))) return;
-    // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
-    if (owner.user == 0 || owner.group == 0) throw step_failed("workspace owner", errno);
-    plan.outside = owner;
-}
-
-void run::launch(workshop& shop, jail_plan& plan, void (*live)(jail_plan&))
-{
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
-    child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
-    if (child_.pid == 0) live(plan);
-    try {
-        if (shop.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
-        send_packet(control_.get(), "g");
-    } catch (...) {
-        kill(cause::setup_failed);
-        finish();
-        throw;
-    }
-}
-
-void run::launch_firejail(workshop& shop, jail_plan& plan)
-{
-    auto [ours, theirs] = packet_socket_pair();
-    plan.control = std::move(theirs);
-    messages_.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
-    send_inside_plan(ours.get(), plan, shop.jailer->namespaces_outside());
-    child_ = clone_into_namespaces(ids_.privileged() ? CLONE_NEWNS : 0, cgroup_.folder());
-    if (child_.pid == 0) {
-        try {
-            shop.jailer->become(plan, profile_, messages_.get());
-        } catch (const step_failed& failure) {
-            report_failure(plan.control.get(), failure.what(), failure.error);
-        }
-    }
-    control_ = std::move(ours);
 }
 
 // Firejail's own end comes before that of the namespaces; and what it had not let go yet only has the control socket.
@@ -308,7 +124,7 @@ bool run::hear()
         waits_ |= says == child_says::waiting;
         auto& fds = heard->descriptors;
         if (says == child_says::inside) hear_inside(message, fds);
-        if (says == child_says::listen && fds.size() == 1) listen(std::move(fds[0]));
+        if (says == child_says::listen && fds.size() == 1) refusals_.listen(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
         fds.resize(4);
         meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]), helper_);
@@ -324,22 +140,9 @@ void run::hear_end(wire_reader& message)
     reached_process_limit_ |= message.number<bool>();
 }
 
-void run::listen(unique_fd listener)
-{
-    refusals_ = refusal_listener(std::move(listener));
-    refusals_budget_ = refusals_each_look;
-}
-
 void run::hear_refusal()
 {
-    bool over = false;
-    const auto heard = refusals_.answer(over);
-    if (over) refusals_ = {};
-    if (!heard) return;
-    --refusals_budget_;
-    const bool known = heard->what.empty() || std::find(denied_.begin(), denied_.end(), heard->what) != denied_.end();
-    if (!known && denied_.size() < most_denied) denied_.push_back(heard->what);
-    if (heard->deadly) kill(cause::denied_syscall);
+    if (refusals_.hear()) kill(cause::denied_syscall);
 }
 
 void run::kill(cause why)
@@ -359,40 +162,9 @@ void run::measure(steady_time now)
     reached_process_limit_ |= used.processes >= limits_.processes;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
     if (used.processes > limits_.processes) return kill(cause::process_limit);
-    if (!look_at_workspace()) return;
+    detail_ = workspace_.look(limits_, begun_, meter_);
+    if (!detail_.empty()) return kill(cause::file_size_limit);
     next_look_ = now + next_look(used.memory, limits_.memory);
-}
-
-// Whether the disk fills although a count finds nothing: the files are deleted but in use, or were moved about under it.
-bool run::hides_files(std::uint64_t written, tree_bounds most)
-{
-    if (written <= most.bytes) return false;
-    const std::uint64_t free_now = workspace_ledger::free_room(workspace_.get()).bytes;
-    const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
-    // Others use the disk too: only what the run itself wrote is held against it.
-    if (std::min(lost, written) / 4 > most.bytes) return true;
-    const auto now = std::chrono::steady_clock::now();
-    if (now < search_again_) return false;
-    search_again_ = now + pause_between_searches;
-    return meter_.deleted(workspace_key_.first) + workspaces_.counted(workspace_key_) > most.bytes;
-}
-
-// False: the run was ended.
-bool run::look_at_workspace()
-{
-    using finding = workspace_ledger::finding;
-    if (!workspace_ || began_full_) return true;
-    const tree_bounds most = workspace_bounds(limits_);
-    // Others may make room on the disk meanwhile, so what the run wrote counts as well.
-    const std::uint64_t written = meter_.written();
-    const bool wrote_much = written > written_at_count_ + uncounted_share;
-    if (wrote_much) written_at_count_ = written;
-    finding found = workspaces_.look(workspace_key_, workspace_.get(), most, begun_, wrote_much);
-    if (found == finding::fits && hides_files(written, most)) found = finding::too_large;
-    if (found == finding::fits) return true;
-    detail_ = explain_full(found, limits_);
-    kill(cause::file_size_limit);
-    return false;
 }
 
 void run::look(steady_time now)
@@ -401,7 +173,7 @@ void run::look(steady_time now)
         deadline_ = next_look_ = steady_time::max();
         return;
     }
-    if (refusals_) refusals_budget_ = refusals_each_look;
+    refusals_.look();
     if (now >= deadline_) return kill(cause::timeout);
     if (now >= next_look_) measure(now);
 }
@@ -416,7 +188,7 @@ ended_message run::finish()
     hear();
     child_.pidfd.reset();
     ids_.release(number_);
-    if (workspace_) workspaces_.note_end(workspace_key_, workspace_.get(), workspace_bounds(limits_));
+    workspace_.note_end(limits_);
     if (messages_) return report();   // the rest is Firejail's own use
     cpu_ = total_time(used);
     peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
@@ -441,9 +213,9 @@ ended_message run::report()
         return ended;
     }
     judge(found_, result);
-    result.denied = std::move(denied_);
+    result.denied = refusals_.take();
     result.detail = detail_;
-    if (began_full_) result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
+    if (workspace_.began_full()) result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
     if (found_.out_of_processes)
         result.denied.push_back("fork: the limit of " + std::to_string(limits_.processes) + " processes was reached");
     return ended;

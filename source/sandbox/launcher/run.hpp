@@ -6,11 +6,11 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/launcher_protocol.hpp"
 #include "sandbox/packet_socket.hpp"
-#include "sandbox/refusal_listener.hpp"
 #include "sandbox/verdict.hpp"
 #include "sandbox/watchdog.hpp"
+#include "refusal_notes.hpp"
 #include "view_store.hpp"
-#include "workspace_ledger.hpp"
+#include "workspace_watch.hpp"
 
 #include <chrono>
 #include <memory>
@@ -64,7 +64,7 @@ public:
 
     /// The descriptor to watch for refused calls; -1: none yet, none any more, or too many came at once. Changes in hear(),
     /// hear_refusal() and look().
-    int refusals() const { return refusals_budget_ > 0 ? refusals_.readable() : -1; }
+    int refusals() const { return refusals_.readable(); }
     void hear_refusal();
 
     void kill(cause why);
@@ -93,14 +93,10 @@ private:
     void wait_for_firejail();
     void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
     void measure(steady_time now);
-    void listen(unique_fd listener);
     void hear_end(class wire_reader& message);
-    void open_workspace(struct jail_plan& plan);
-    bool look_at_workspace();
-    bool hides_files(std::uint64_t written, tree_bounds most);
+    void allow_only_removal(struct jail_plan& plan) const;
 
     identities& ids_;
-    workspace_ledger& workspaces_;
     std::uint64_t id_;
     unsigned number_;
     run_limits limits_;
@@ -112,15 +108,8 @@ private:
     std::string profile_;
     int helper_ = 0;                   ///< under Firejail: the number of live_inside() in there
     usage_meter meter_;
-    refusal_listener refusals_;
-    int refusals_budget_ = 0;          ///< how many more are answered before the next look
-    std::vector<std::string> denied_;
-    unique_fd workspace_;              ///< none: its size does not count
-    workspace_ledger::key workspace_key_{};
-    workspace_ledger::room room_at_start_;
-    bool began_full_ = false;
-    std::uint64_t written_at_count_ = 0;
-    steady_time search_again_{};
+    refusal_notes refusals_;
+    workspace_watch workspace_;
     steady_time begun_;
     steady_time deadline_;
     steady_time next_look_;
