@@ -70,8 +70,12 @@ application::application(asio::any_io_executor executor, const settings& chosen,
     : chosen_(chosen),
       backend_(executor, std::move(started.launcher), std::move(started.chosen)),
       managers_(make_managers(chosen, backend_, executor)),
-      core_(executor, identity(), limits_of(chosen))
+      core_(executor, identity(), limits_of(chosen)),
+      tasks_(executor)
 {
+    if (chosen.otlp_endpoint.empty()) return;
+    auto target = otlp_target::read(chosen.otlp_endpoint, chosen.otel_service, chosen.otlp_headers);
+    spans_ = std::make_unique<otlp_exporter>(std::move(target));
 }
 
 awaitable<> application::prepare()
@@ -83,9 +87,17 @@ awaitable<> application::prepare()
     register_resources(core_, *managers_);
     if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
+    if (spans_) tasks_.spawn("export of spans", spans_->run());
 }
 
-awaitable<> application::stop() { co_await managers_->stop(); }
+awaitable<> application::stop()
+{
+    co_await managers_->stop();
+    if (!spans_) co_return;
+    tasks_.cancel_all();
+    co_await tasks_.wait_idle(std::chrono::seconds(1));
+    co_await spans_->finish();
+}
 
 file_gateway* application::files() { return managers_->sandbox_files_.get(); }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "async/task_group.hpp"
 #include "command/sandbox_start.hpp"
 #include "managers/managers.hpp"
 #include "mcp/file_gateway.hpp"
 #include "mcp/server_core.hpp"
+#include "telemetry/otlp_exporter.hpp"
 
 #include <memory>
 
@@ -32,6 +34,8 @@ private:
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;
     server_core core_;
+    std::unique_ptr<otlp_exporter> spans_;   ///< none: nobody is told
+    task_group tasks_;
     sandbox::layers layers_;
 };
 

@@ -75,6 +75,9 @@ struct settings {
     // python
     std::string python_interpreter = "/usr/bin/python3";    // PYTHON_INTERPRETER
     std::string python_zygote = "stdlib";                   // PYTHON_ZYGOTE
+    std::string otlp_endpoint;                              // OTEL_EXPORTER_OTLP_ENDPOINT
+    std::string otlp_headers;                               // OTEL_EXPORTER_OTLP_HEADERS
+    std::string otel_service = "container-mcp";             // OTEL_SERVICE_NAME
     std::size_t sandbox_waiting = 2;                        // SANDBOX_WAITING
     std::size_t python_zygote_waiting = 2;                  // PYTHON_ZYGOTE_WAITING
     std::size_t python_zygote_runs = 1000;                  // PYTHON_ZYGOTE_RUNS

@@ -71,6 +71,7 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::re
     if (running && !done.result && !done.error) {
         auto request = running->request();
         request->trace = trace_of(meta_of(shared->params));
+        request->target = target_of(shared->params);
         auto abandoned = std::make_shared<legacy_channel::question_ids>();
         auto work = execute(who, shared, reply, request->log_id, abandoned);
         done = co_await run_request_to_end(request, std::move(work));

@@ -81,6 +81,7 @@ awaitable<> modern_dispatcher::request(std::string principal, jsonrpc::request i
     if (running) {
         auto in_flight = running->request();
         in_flight->trace = trace_of(&request->meta());
+        in_flight->target = target_of(request->params);
         auto work = execute(request, reply, in_flight->log_id);
         done = co_await run_request_to_end(in_flight, std::move(work));
         if (in_flight->cancelled) co_return;

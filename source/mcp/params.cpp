@@ -1,7 +1,6 @@
 #include "mcp/params.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
-#include "metrics/trace_context.hpp"
 
 namespace cmcp {
 
@@ -49,12 +48,21 @@ const json::object* meta_of(const json::object& params)
     return meta ? meta->if_object() : nullptr;
 }
 
-std::string trace_of(const json::object* meta)
+metrics::trace_parent trace_of(const json::object* meta)
 {
     const auto* parent = meta ? meta->if_contains("traceparent") : nullptr;
     if (!parent || !parent->is_string()) return {};
     const auto& text = parent->get_string();
-    return metrics::trace_id({text.data(), text.size()}).value_or("");
+    return metrics::parse_traceparent({text.data(), text.size()}).value_or(metrics::trace_parent());
+}
+
+std::string target_of(const json::object& params)
+{
+    for (const char* member : {"name", "uri"}) {
+        const auto* found = params.if_contains(member);
+        if (found && found->is_string()) return std::string(found->get_string());
+    }
+    return {};
 }
 
 }  // namespace cmcp

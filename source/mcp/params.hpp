@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
+#include "metrics/trace_context.hpp"
 
 #include <string>
 #include <string_view>
@@ -17,7 +18,10 @@ json::object optional_object(const json::object& params, std::string_view name);
 /// `_meta` of the params, or nothing.
 const json::object* meta_of(const json::object& params);
 
-/// The trace id of `_meta.traceparent` (W3C Trace Context); empty when there is none that is well-formed.
-std::string trace_of(const json::object* meta);
+/// `_meta.traceparent` (W3C Trace Context); empty when there is none that is well-formed.
+metrics::trace_parent trace_of(const json::object* meta);
+
+/// What a request names: `name` of a tool or prompt, `uri` of a resource; empty when neither is there.
+std::string target_of(const json::object& params);
 
 }  // namespace cmcp

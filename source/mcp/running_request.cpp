@@ -1,7 +1,9 @@
 #include "mcp/running_request.hpp"
 
 #include "log/log.hpp"
+#include "mcp/request_span.hpp"
 #include "metrics/registry.hpp"
+#include "metrics/span_queue.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -17,7 +19,7 @@ namespace {
 
 rpc_error unexpected(const running_request& request, const char* what)
 {
-    log::error("request failed", {{"request", request.log_id}, {"method", request.method}, {"trace", request.trace}, {"reason", what}});
+    log::error("request failed", {{"request", request.log_id}, {"method", request.method}, {"trace", request.trace.trace}, {"reason", what}});
     return {rpc_code::internal_error, "Internal error (request " + request.log_id + ")"};
 }
 
@@ -47,7 +49,8 @@ void record(const running_request& request, const outcome& done, std::chrono::st
                                {"method", request.method},
                                {"outcome", ended},
                                {"ms", took.count() * 1000},
-                               {"trace", request.trace}});
+                               {"trace", request.trace.trace}});
+    if (metrics::spans().wants(request.trace)) metrics::spans().add(span_of(request, done, took));
 }
 
 awaitable<outcome> guarded(std::shared_ptr<running_request> request, awaitable<json::object> work)

@@ -4,6 +4,7 @@
 #include "jsonrpc/json.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "mcp/input_required.hpp"
+#include "metrics/trace_context.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 
@@ -23,7 +24,8 @@ struct running_request {
 
     std::string log_id;                     ///< unique in this server
     std::string method;
-    std::string trace;                      ///< id of the W3C trace that `_meta.traceparent` names; empty: none
+    std::string target;                     ///< the tool, prompt or resource that it names; empty: none
+    metrics::trace_parent trace;            ///< what `_meta.traceparent` says
     bool cancelled = false;
     asio::cancellation_signal signal;       ///< for those who know only a signal (session::in_flight)
     asio::cancellation_signal child;        ///< ends the coroutine that does the work

@@ -1,6 +1,7 @@
 #include "metrics/trace_context.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cmcp::metrics {
 
@@ -16,17 +17,23 @@ bool all_zero(std::string_view text) { return text.find_first_not_of('0') == std
 
 }  // namespace
 
-std::optional<std::string> trace_id(std::string_view traceparent)
+std::optional<trace_parent> parse_traceparent(std::string_view traceparent)
 {
     // version "-" trace-id "-" parent-id "-" flags; a later version may add more behind another "-".
     if (traceparent.size() < 55 || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-') return std::nullopt;
     auto version = traceparent.substr(0, 2), trace = traceparent.substr(3, 32), parent = traceparent.substr(36, 16);
-    if (!is_hex(version) || version == "ff" || !is_hex(trace) || !is_hex(parent) || !is_hex(traceparent.substr(53, 2)))
-        return std::nullopt;
+    auto flags = traceparent.substr(53, 2);
+    if (!is_hex(version) || version == "ff" || !is_hex(trace) || !is_hex(parent) || !is_hex(flags)) return std::nullopt;
     bool longer = traceparent.size() > 55;
     if (longer && (version == "00" || traceparent[55] != '-')) return std::nullopt;
     if (all_zero(trace) || all_zero(parent)) return std::nullopt;
-    return std::string(trace);
+    return trace_parent{std::string(trace), std::string(parent), (std::stoi(std::string(flags), nullptr, 16) & 1) != 0};
+}
+
+std::optional<std::string> trace_id(std::string_view traceparent)
+{
+    auto parent = parse_traceparent(traceparent);
+    return parent ? std::optional(std::move(parent->trace)) : std::nullopt;
 }
 
 }  // namespace cmcp::metrics

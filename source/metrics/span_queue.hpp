@@ -1,0 +1,35 @@
+#pragma once
+
+#include "metrics/span.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace cmcp::metrics {
+
+/// Spans that wait for their export. Off until someone exports them; where he does not keep up, the oldest are dropped.
+/// For the io thread alone.
+class span_queue {
+public:
+    void open() { open_ = true; }
+    void close();
+
+    /// Whether a span of this parent is wanted: a caller that does not sample its trace wants none of ours either.
+    bool wants(const trace_parent& parent) const { return open_ && parent.sampled; }
+    void add(span made);
+
+    std::vector<span> take(std::size_t most);
+    std::size_t size() const { return waiting_.size(); }
+    std::uint64_t dropped() const { return dropped_; }
+
+private:
+    std::deque<span> waiting_;
+    std::uint64_t dropped_ = 0;
+    bool open_ = false;
+};
+
+span_queue& spans();   ///< of this process
+
+}  // namespace cmcp::metrics

@@ -1,0 +1,85 @@
+#include "telemetry/otlp_message.hpp"
+
+#include <openssl/rand.h>
+
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+namespace cmcp {
+
+namespace {
+
+constexpr int server_kind = 2;    // SPAN_KIND_SERVER
+constexpr int error_status = 2;   // STATUS_CODE_ERROR
+
+template <std::size_t bytes>
+json::string random_id()
+{
+    std::array<unsigned char, bytes> made;
+    if (RAND_bytes(made.data(), static_cast<int>(made.size())) != 1) throw std::runtime_error("no random numbers for ids of spans");
+    json::string text;
+    for (const unsigned char each : made) {
+        text.push_back("0123456789abcdef"[each >> 4]);
+        text.push_back("0123456789abcdef"[each & 15]);
+    }
+    return text;
+}
+
+json::object attribute(std::string_view key, std::string_view value)
+{
+    json::object held;
+    held["stringValue"] = value;
+    json::object made;
+    made["key"] = key;
+    made["value"] = std::move(held);
+    return made;
+}
+
+json::string nanoseconds(std::chrono::system_clock::time_point time)
+{
+    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+    return json::string(std::to_string(since.count()));
+}
+
+json::object describe(const metrics::span& one)
+{
+    json::object made;
+    made["traceId"] = one.parent.trace.empty() ? random_id<16>() : json::string(one.parent.trace);
+    made["spanId"] = random_id<8>();
+    if (!one.parent.span.empty()) made["parentSpanId"] = one.parent.span;
+    made["name"] = one.name;
+    made["kind"] = server_kind;
+    made["startTimeUnixNano"] = nanoseconds(one.began);
+    made["endTimeUnixNano"] = nanoseconds(one.began + std::chrono::duration_cast<std::chrono::system_clock::duration>(one.took));
+    json::array attributes;
+    for (const auto& [key, value] : one.attributes) attributes.push_back(attribute(key, value));
+    if (!one.error.empty()) attributes.push_back(attribute("error.type", one.error));
+    made["attributes"] = std::move(attributes);
+    json::object status;
+    if (!one.error.empty()) status["code"] = error_status;
+    made["status"] = std::move(status);
+    return made;
+}
+
+}  // namespace
+
+json::object otlp_message(const std::string& service, const std::vector<metrics::span>& spans)
+{
+    json::array described;
+    for (const auto& one : spans) described.push_back(describe(one));
+    json::object scope{{"name", "container-mcp"}, {"version", CMCP_VERSION}};
+    json::object of_scope;
+    of_scope["scope"] = std::move(scope);
+    of_scope["spans"] = std::move(described);
+    json::object resource;
+    resource["attributes"] = json::array{attribute("service.name", service), attribute("service.version", CMCP_VERSION)};
+    json::object of_resource;
+    of_resource["resource"] = std::move(resource);
+    of_resource["scopeSpans"] = json::array{std::move(of_scope)};
+    json::object message;
+    message["resourceSpans"] = json::array{std::move(of_resource)};
+    return message;
+}
+
+}  // namespace cmcp
