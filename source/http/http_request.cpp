@@ -43,10 +43,10 @@ bool equal_ignoring_case(std::string_view a, std::string_view b)
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::optional<std::string> http_request::header(std::string_view name) const
+std::optional<std::string_view> http_request::header(std::string_view name) const
 {
     for (const auto& field : fields)
-        if (field.first == name) return field.second;
+        if (equal_ignoring_case(field.first, name)) return field.second;
     return std::nullopt;
 }
 

@@ -24,8 +24,8 @@ struct http_request {
     std::string address;                ///< of the peer, without the port
     std::shared_ptr<body_stream> stream;        ///< in place of `body`, where the route reads it piece by piece
 
-    /// The first field of this (lower case) name.
-    std::optional<std::string> header(std::string_view name) const;
+    /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.
+    std::optional<std::string_view> header(std::string_view name) const;
     std::size_t count(std::string_view name) const;
 
     /// A parameter of the query, percent-decoded.

@@ -11,8 +11,8 @@ bool all_digits(std::string_view text)
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "name", "name:port" or "[v6]:port" without its port; nothing when it is none of these.
-std::optional<std::string> without_port(std::string_view host)
+// "name", "name:port" or "[v6]:port" without its port, as it is written; nothing when it is none of these.
+std::optional<std::string_view> without_port(std::string_view host)
 {
     auto end = host.empty() || host.front() != '[' ? host.find(':') : host.find(']');
     if (!host.empty() && host.front() == '[') {
@@ -22,10 +22,13 @@ std::optional<std::string> without_port(std::string_view host)
     auto name = host.substr(0, end);
     auto rest = host.substr(name.size());
     if (name.empty() || (!rest.empty() && (rest.front() != ':' || !all_digits(rest.substr(1))))) return std::nullopt;
-    return lower_case(name);
+    return name;
 }
 
-bool is_loopback_name(std::string_view name) { return name == "localhost" || name == "127.0.0.1" || name == "[::1]"; }
+bool is_loopback_name(std::string_view name)
+{
+    return equal_ignoring_case(name, "localhost") || name == "127.0.0.1" || name == "[::1]";
+}
 
 // The time must not tell how many characters of a token are right.
 bool same_secret(std::string_view given, std::string_view secret)
@@ -126,7 +129,7 @@ std::optional<http_reply> request_guard::authenticate(http_request& asked) const
     if (chosen_.auth_tokens.empty()) return std::nullopt;
     if (asked.path == "/healthz" && asked.query.empty()) return std::nullopt;
     if (asked.path == "/docs" && asked.method != "POST") return std::nullopt;     // a page without a secret, with a field for the token
-    auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string();
+    auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string_view();
     bool bearer = given.size() > 7 && equal_ignoring_case(given.substr(0, 7), "Bearer ");
     auto token = bearer ? given.substr(7) : std::string();
     bool known = false;
@@ -160,7 +163,7 @@ void request_guard::share_with_origin(const http_request& asked, http_reply& rep
 {
     auto origin = asked.header("origin");
     if (!origin || !origin_allowed(*origin)) return;
-    reply.with("Access-Control-Allow-Origin", *origin);
+    reply.with("Access-Control-Allow-Origin", std::string(*origin));
     reply.with("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
     reply.with("Vary", "Origin");
 }
@@ -172,7 +175,9 @@ bool request_guard::host_allowed(std::string_view host) const
     if (is_loopback_name(*name)) return true;
     // A wildcard address to listen on is no name that a client has reason to use.
     bool wildcard = chosen_.host == "0.0.0.0" || chosen_.host == "::";
-    if (!wildcard && (*name == lower_case(chosen_.host) || *name == '[' + lower_case(chosen_.host) + ']')) return true;
+    const bool bracketed = name->starts_with('[');
+    const auto bare = bracketed ? name->substr(1, name->size() - 2) : *name;
+    if (!wildcard && equal_ignoring_case(bare, chosen_.host)) return true;
     auto fits = [&](const std::string& allowed) {
         return allowed == "*" || equal_ignoring_case(allowed, *name) || equal_ignoring_case(allowed, host);
     };

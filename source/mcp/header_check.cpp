@@ -11,9 +11,9 @@ namespace cmcp {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& header, const std::string& reason)
+[[noreturn]] void refuse(std::string_view header, const std::string& reason)
 {
-    throw rpc_error(rpc_code::header_mismatch, "Header mismatch: " + header + " " + reason);
+    throw rpc_error(rpc_code::header_mismatch, "Header mismatch: " + std::string(header) + " " + reason);
 }
 
 std::string_view trimmed(std::string_view text)
@@ -23,35 +23,35 @@ std::string_view trimmed(std::string_view text)
     return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-std::optional<std::string> read(const header_reader& header, const std::string& name)
+std::optional<std::string_view> read(const header_reader& header, std::string_view name)
 {
     auto value = header(name);
-    if (value) value = std::string(trimmed(*value));
+    if (value) value = trimmed(*value);
     return value;
 }
 
-// =?base64?…?= carries what a header cannot hold literally.
-std::string decoded(const std::string& name, const std::string& value)
+// =?base64?…?= carries what a header cannot hold literally. `store` keeps what had to be decoded.
+std::string_view decoded(std::string_view name, std::string_view value, std::string& store)
 {
     constexpr std::string_view head = "=?base64?";
     constexpr std::string_view tail = "?=";
     const bool wrapped = value.size() >= head.size() + tail.size() && value.starts_with(head) && value.ends_with(tail);
     if (!wrapped) return value;
-    auto bytes = base64_decode(std::string_view(value).substr(head.size(), value.size() - head.size() - tail.size()));
+    auto bytes = base64_decode(value.substr(head.size(), value.size() - head.size() - tail.size()));
     if (!bytes) refuse(name, "is not valid base64");
-    return std::move(*bytes);
+    store = std::move(*bytes);
+    return store;
 }
 
-const std::string* string_member(const json::object* object, std::string_view key, std::string& store)
+std::optional<std::string_view> string_member(const json::object* object, std::string_view key)
 {
     const auto* member = object ? object->if_contains(key) : nullptr;
-    if (!member || !member->is_string()) return nullptr;
-    store = std::string(member->get_string());
-    return &store;
+    if (!member || !member->is_string()) return std::nullopt;
+    return std::string_view(member->get_string());
 }
 
-// `wanted` null: the body says nothing, so the header must not either.
-void compare(const header_reader& header, const std::string& name, const std::string* wanted, std::string_view member)
+// No `wanted`: the body says nothing, so the header must not either.
+void compare(const header_reader& header, std::string_view name, std::optional<std::string_view> wanted, std::string_view member)
 {
     const auto given = read(header, name);
     if (!wanted) {
@@ -59,28 +59,28 @@ void compare(const header_reader& header, const std::string& name, const std::st
         return;
     }
     if (!given) refuse(name, "is missing");
-    if (decoded(name, *given) != *wanted) refuse(name, "does not match `" + std::string(member) + "` of the body");
+    std::string store;
+    if (decoded(name, *given, store) != *wanted) refuse(name, "does not match `" + std::string(member) + "` of the body");
 }
 
 void check_version(const jsonrpc::request& incoming, const header_reader& header)
 {
-    const std::string name = "MCP-Protocol-Version";
+    constexpr std::string_view name = "MCP-Protocol-Version";
     if (!read(header, name)) refuse(name, "is missing");
-    std::string store;
     // A body without a version is refused later, with invalid_params.
-    if (const auto* claimed = string_member(meta_of(incoming.params), reserved_name::protocol_version, store))
-        compare(header, name, claimed, "_meta[" + std::string(reserved_name::protocol_version) + "]");
+    if (const auto claimed = string_member(meta_of(incoming.params), reserved_name::protocol_version))
+        compare(header, name, claimed, "_meta[io.modelcontextprotocol/protocolVersion]");
 }
 
 void check_name(const jsonrpc::request& incoming, const header_reader& header)
 {
+    constexpr std::string_view of_params = "params.";
     std::string_view member;
-    if (incoming.method == "tools/call" || incoming.method == "prompts/get") member = "name";
-    else if (incoming.method == "resources/read") member = "uri";
-    else if (find_task_method(incoming.method)) member = "taskId";
+    if (incoming.method == "tools/call" || incoming.method == "prompts/get") member = "params.name";
+    else if (incoming.method == "resources/read") member = "params.uri";
+    else if (find_task_method(incoming.method)) member = "params.taskId";
     else return;
-    std::string store;
-    compare(header, "Mcp-Name", string_member(&incoming.params, member, store), "params." + std::string(member));
+    compare(header, "Mcp-Name", string_member(&incoming.params, member.substr(of_params.size())), member);
 }
 
 bool same_number(const json::value& value, std::string_view text)
@@ -91,7 +91,7 @@ bool same_number(const json::value& value, std::string_view text)
            value.to_number<double>() == given;
 }
 
-bool matches(const json::value& value, const std::string& text)
+bool matches(const json::value& value, std::string_view text)
 {
     if (const auto* string = value.if_string()) return std::string_view(*string) == text;
     if (const auto* boolean = value.if_bool()) return text == (*boolean ? "true" : "false");
@@ -108,25 +108,25 @@ void check_param(const std::string& name, const std::string& argument, const jso
         return;
     }
     if (!given) refuse(name, "is missing");
-    if (!matches(*value, decoded(name, *given))) refuse(name, "does not match the argument `" + argument + "`");
+    std::string store;
+    if (!matches(*value, decoded(name, *given, store))) refuse(name, "does not match the argument `" + argument + "`");
 }
 
 // SEP-2243: a property of the input schema that names a header in `x-mcp-header`.
 void check_params(const tool_registry& tools, const json::object& params, const header_reader& header)
 {
-    std::string store;
-    const auto* name = string_member(&params, "name", store);
+    const auto name = string_member(&params, "name");
     const auto* called = name ? tools.find(*name) : nullptr;
     if (!called) return;
     const auto* properties = called->definition().input_schema.if_contains("properties");
     const auto* arguments = params.if_contains("arguments");
     if (!properties || !properties->is_object()) return;
     for (const auto& property : properties->get_object()) {
-        std::string suffix;
-        if (!string_member(property.value().if_object(), "x-mcp-header", suffix)) continue;
+        const auto suffix = string_member(property.value().if_object(), "x-mcp-header");
+        if (!suffix) continue;
         const auto* given = arguments && arguments->is_object() ? arguments->get_object().if_contains(property.key())
                                                                 : nullptr;
-        check_param("Mcp-Param-" + suffix, std::string(property.key()), given, header);
+        check_param("Mcp-Param-" + std::string(*suffix), std::string(property.key()), given, header);
     }
 }
 
@@ -135,7 +135,7 @@ void check_params(const tool_registry& tools, const json::object& params, const 
 void check_request_headers(const tool_registry& tools, const jsonrpc::request& incoming, const header_reader& header)
 {
     check_version(incoming, header);
-    compare(header, "Mcp-Method", &incoming.method, "method");
+    compare(header, "Mcp-Method", incoming.method, "method");
     check_name(incoming, header);
     if (incoming.method == "tools/call") check_params(tools, incoming.params, header);
 }

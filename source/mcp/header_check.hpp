@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-using header_reader = std::function<std::optional<std::string>(std::string_view)>;
+using header_reader = std::function<std::optional<std::string_view>(std::string_view)>;
 
 /// 2026-07-28, "Request headers": each of them repeats a value of the body. Throws rpc_error header_mismatch.
 void check_request_headers(const tool_registry& tools, const jsonrpc::request& incoming, const header_reader& header);

@@ -61,14 +61,22 @@ schema_validator::schema_validator(schema_validator&&) noexcept = default;
 schema_validator& schema_validator::operator=(schema_validator&&) noexcept = default;
 schema_validator::~schema_validator() = default;
 
-std::string schema_validator::check(const json::object& arguments) const
+std::string schema_validator::check(json::object& arguments) const
 {
     const auto& schema = compiled_->source.get_object();
     if (auto sentence = too_long_to_match(arguments, schema); !sentence.empty()) return sentence;
-    const json::value target(arguments);
-    valijson::adapters::BoostJsonAdapter adapter(target);
+    json::value target(std::move(arguments));   // the adapter looks at values: lent, not copied
     valijson::ValidationResults results;
-    if (compiled_->validator.validate(compiled_->schema, adapter, &results)) return {};
+    bool fits = false;
+    try {
+        const valijson::adapters::BoostJsonAdapter adapter(target);
+        fits = compiled_->validator.validate(compiled_->schema, adapter, &results);
+    } catch (...) {
+        arguments = std::move(target.get_object());
+        throw;
+    }
+    arguments = std::move(target.get_object());
+    if (fits) return {};
     valijson::ValidationResults::Error error;
     results.popError(error);
     return schema_sentence(schema, arguments, error.context, error.description);

@@ -91,7 +91,7 @@ bool server_core::claims_modern(const jsonrpc::message& incoming)
 }
 
 std::optional<rpc_error> server_core::check_headers(
-    const jsonrpc::request& incoming, const std::function<std::optional<std::string>(std::string_view)>& header) const
+    const jsonrpc::request& incoming, const std::function<std::optional<std::string_view>(std::string_view)>& header) const
 {
     try {
         check_request_headers(self_->offered.tools, incoming, header);

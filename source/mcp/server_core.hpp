@@ -62,7 +62,7 @@ public:
     /// 2026-07-28 over HTTP: MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-* agree with the body. `header`
     /// gives a header's value or nothing. Returns the error to send (HTTP 400), or nothing.
     std::optional<rpc_error> check_headers(const jsonrpc::request& incoming,
-                                           const std::function<std::optional<std::string>(std::string_view)>& header) const;
+                                           const std::function<std::optional<std::string_view>(std::string_view)>& header) const;
 
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);

@@ -52,7 +52,7 @@ tool* tool_registry::find(std::string_view name) const
     return found == schemas_->tools.end() ? nullptr : found->second;
 }
 
-std::string tool_registry::validate(std::string_view name, const json::object& arguments) const
+std::string tool_registry::validate(std::string_view name, json::object& arguments) const
 {
     const auto found = schemas_->by_name.find(name);
     return found == schemas_->by_name.end() ? std::string() : found->second.check(arguments);

@@ -20,7 +20,8 @@ public:
     const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
 
     /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field.
-    std::string validate(std::string_view name, const json::object& arguments) const;
+    std::string validate(std::string_view name, json::object& arguments) const;   // lent
+    std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
     /// Called after add or remove once the server runs (notifications/tools/list_changed).
     void on_change(std::function<void()> listener) { listener_ = std::move(listener); }

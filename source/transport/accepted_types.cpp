@@ -17,16 +17,17 @@ std::string_view trimmed(std::string_view text)
 
 }  // namespace
 
-accepted_types parse_accept(const std::optional<std::string>& header)
+accepted_types parse_accept(const std::optional<std::string_view>& header)
 {
     if (!header || trimmed(*header).empty()) return {};
     accepted_types found{.json = false, .events = false};
     for (std::string_view rest = *header; !rest.empty();) {
         auto part = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-        auto type = lower_case(trimmed(part.substr(0, part.find(';'))));
-        found.json = found.json || type == "application/json" || type == "application/*" || type == "*/*";
-        found.events = found.events || type == "text/event-stream" || type == "text/*" || type == "*/*";
+        const auto type = trimmed(part.substr(0, part.find(';')));
+        auto is = [type](std::string_view name) { return equal_ignoring_case(type, name); };
+        found.json = found.json || is("application/json") || is("application/*") || is("*/*");
+        found.events = found.events || is("text/event-stream") || is("text/*") || is("*/*");
     }
     return found;
 }

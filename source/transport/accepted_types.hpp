@@ -1,7 +1,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -11,6 +11,6 @@ struct accepted_types {
     bool events = true;
 };
 
-accepted_types parse_accept(const std::optional<std::string>& header);
+accepted_types parse_accept(const std::optional<std::string_view>& header);
 
 }  // namespace cmcp

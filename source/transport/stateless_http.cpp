@@ -56,7 +56,7 @@ awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accept
         co_await x.reply(std::move(taken));
         co_return;
     }
-    auto header = [&fields = x.request()](std::string_view name) { return fields.header(lower_case(name)); };
+    auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
     auto mismatch = core_.check_headers(*asked, header);
     if (mismatch) {
         auto refusal = rpc_error_reply(400, asked->id, *mismatch);

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import signal
 import socket
 import subprocess
@@ -16,12 +17,15 @@ BUILD = os.path.join(HERE, "..", "..", "build", "release")
 LOAD = os.path.join(BUILD, "container-mcp-load")
 
 
+PARTS = ["calls", "nginx", "idle", "runs", "streaming", "overload"]
+
+
 class Peer:
     """A server that can be measured: how to start it, and what it calls its simplest tool."""
 
-    def __init__(self, name, argv, tool, transports, env=None, path=None):
+    def __init__(self, name, argv, tool, transports, env=None, port=None):
         self.name, self.argv, self.tool, self.transports = name, argv, tool, transports
-        self.env, self.path = env or {}, path or {}
+        self.env, self.port = env or {}, port
 
 
 def peers(folder):
@@ -57,7 +61,7 @@ def wait_until_open(port, process):
 
 @contextlib.contextmanager
 def running(peer):
-    port = free_port()
+    port = peer.port or free_port()
     argv = [word.replace("{port}", str(port)) for word in peer.argv]
     env = dict(os.environ, **{key: value.replace("{port}", str(port)) for key, value in peer.env.items()})
     process = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -71,6 +75,42 @@ def running(peer):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def cpu_seconds(pid):
+    """Of the process and its children that still live: an nginx works in one."""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        children = [int(each) for each in file.read().split()]
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(each) for each in children)
+
+
+# One request, the same bytes each time: what any HTTP server can be asked.
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "system_env_var", "arguments": {"var_name": "LANG"},
+    "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+           "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "system_env_var"}
+
+
+def write_wrk_script(folder):
+    script = os.path.join(folder, "call.lua")
+    with open(script, "w") as file:
+        file.write('wrk.method = "POST"\nwrk.body = [[%s]]\n' % json.dumps(CALL))
+        file.writelines('wrk.headers["%s"] = "%s"\n' % each for each in HEADERS.items())
+    return script
+
+
+def write_nginx_configuration(folder, answer):
+    path = os.path.join(folder, "nginx.conf")
+    with open(path, "w") as file:
+        file.write("daemon off; worker_processes 1; pid %s/nginx.pid; error_log stderr error;\n"
+                   "events { worker_connections 4096; }\n"
+                   "http { access_log off; keepalive_requests 100000000; client_body_temp_path %s/body; proxy_temp_path %s/proxy;\n"
+                   "fastcgi_temp_path %s/fastcgi; uwsgi_temp_path %s/uwsgi; scgi_temp_path %s/scgi; server { listen 127.0.0.1:PORT;\n"
+                   "location / { default_type application/json; return 200 '%s'; } } }\n" % (*[folder] * 6, answer))
+    return path
 
 
 def load(port, pid, transport, *options):
@@ -133,6 +173,38 @@ class Bench:
                 seconds = report["all"]["latency_us"].get("p50", 0) / 1e6
                 self.add(peer.name, transport, "%d lines streamed" % lines, report, lines=lines / seconds if seconds else 0)
 
+    def beside_nginx(self, peer, folder):
+        """The ceiling that everybody knows: nginx with a fixed answer of the same length, asked the same by the same client."""
+        script = write_wrk_script(folder)
+        answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"padding": "x" * 330}})
+        configuration = write_nginx_configuration(folder, answer)
+        for connections in (1, 128):
+            self.asked_by_wrk(peer, "/mcp", script, connections)
+            port = free_port()
+            with open(configuration) as file:
+                text = file.read()
+            made = configuration + ".%d" % connections
+            with open(made, "w") as file:
+                file.write(text.replace("PORT", str(port)))
+            nginx = Peer("nginx return 200", ["nginx", "-p", folder, "-c", made], "", [], port=port)
+            self.asked_by_wrk(nginx, "/", script, connections)
+
+    def asked_by_wrk(self, peer, path, script, connections):
+        with running(peer) as (port, pid):
+            url = "http://127.0.0.1:%d%s" % (port, path)
+            argv = ["wrk", "-t", "1", "-c", str(connections), "--latency", "-s", script]
+            subprocess.run(argv + ["-d", "1", url], stdout=subprocess.DEVNULL, check=True)
+            before = cpu_seconds(pid)
+            report = subprocess.run(argv + ["-d", self.seconds, url], stdout=subprocess.PIPE, text=True, check=True).stdout
+            used = cpu_seconds(pid) - before
+        if "Non-2xx" in report:
+            raise RuntimeError("%s refused what wrk asks:\n%s" % (peer.name, report))
+        calls = int(re.search(r"(\d+) requests in", report).group(1))
+        self.rows.append({"server": peer.name, "transport": "by wrk", "what": "one tools/call c=%d" % connections,
+                          "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", report).group(1)), "failed": 0,
+                          "p50": microseconds(report, "50%"), "p99": microseconds(report, "99%"), "cpu": used * 1e6 / calls})
+        self.say("%s by wrk, %d connections: %.0f calls/s" % (peer.name, connections, self.rows[-1]["rate"]))
+
     def overload(self, peer):
         with running(peer) as (port, pid):
             common = ["-c", peer.tool, "-s", "256", "--health", "/healthz", "--warm-up", "1", "-d", self.seconds]
@@ -142,6 +214,11 @@ class Bench:
             over = load(port, pid, "streamable", *common, "-r", wanted, "--drain", "0.2")
             self.add(peer.name, "streamable", "open loop at 3 x that", over, health=over["health_us"].get("p99", 0),
                      goodput=over["calls_per_second"] / ceiling["calls_per_second"])
+
+
+def microseconds(report, percentile):
+    number, unit = re.search(re.escape(percentile) + r"\s+([\d.]+)(us|ms|s)\b", report).groups()
+    return float(number) * {"us": 1, "ms": 1e3, "s": 1e6}[unit]
 
 
 def machine():
@@ -193,9 +270,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output")
-    parser.add_argument("--only", action="append", choices=["calls", "idle", "runs", "streaming", "overload"])
+    parser.add_argument("--only", action="append", choices=PARTS)
     chosen = parser.parse_args()
-    parts = chosen.only or ["calls", "idle", "runs", "streaming", "overload"]
+    parts = chosen.only or PARTS
     bench = Bench(chosen.quick)
     with tempfile.TemporaryDirectory(prefix="container-mcp-bench-") as folder:
         servers = peers(folder)
@@ -205,6 +282,8 @@ def main():
                     bench.calls(peer, transport)
                 if "idle" in parts and "ceiling" not in peer.name:
                     bench.idle_sessions(peer, transport)
+        if "nginx" in parts:
+            bench.beside_nginx(servers[0], folder)
         if "runs" in parts:
             bench.runs(servers[0])
         if "streaming" in parts:

@@ -14,9 +14,9 @@ constexpr auto schema = R"({"type":"object","properties":{"region":{"type":"stri
 bool accepted(const harness& server, std::string method, json::object params, const headers& given)
 {
     const jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), {})};
-    auto read = [&given](std::string_view name) -> std::optional<std::string> {
+    auto read = [&given](std::string_view name) -> std::optional<std::string_view> {
         const auto found = given.find(name);
-        return found == given.end() ? std::nullopt : std::optional(found->second);
+        return found == given.end() ? std::nullopt : std::optional<std::string_view>(found->second);
     };
     const auto refused = server.core.check_headers(incoming, read);
     if (refused) CHECK(refused->code == rpc_code::header_mismatch);

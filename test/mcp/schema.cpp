@@ -10,7 +10,8 @@ namespace {
 
 std::string check(std::string_view schema, std::string_view arguments)
 {
-    return schema_validator(parse(schema)).check(parse(arguments));
+    auto given = parse(arguments);
+    return schema_validator(parse(schema)).check(given);
 }
 
 }  // namespace
