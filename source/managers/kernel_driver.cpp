@@ -2,8 +2,8 @@
 
 namespace cmcp {
 
-// A thread reads the socket, so that an interrupt arrives while code runs; the code runs in the main thread, where signals
-// are delivered. What the code prints after its end belongs to the run after it.
+// A thread reads the socket, so that an interrupt arrives while code runs; the code runs in the main thread, where
+// signals are delivered. What the code prints after its end belongs to the run after it.
 const std::string_view kernel_driver = R"PY(
 import ast, builtins, io, json, linecache, os, queue, signal, struct, sys, threading, traceback, types
 
@@ -16,7 +16,8 @@ out, err, link = os.dup(1), os.dup(2), os.dup(3)
 os.close(3)
 owner = os.getpid()
 jobs = queue.SimpleQueue()
-running = threading.Event()
+running, whole, pending = threading.Event(), threading.Event(), threading.Event()
+handed_back = threading.Semaphore(0)
 
 def read_exactly(count):
     data = b''
@@ -35,9 +36,13 @@ def listen():
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         else:
             jobs.put(message)
+            if message['op'] == 'take':
+                handed_back.acquire()           # who takes reads what follows
 
 def interrupted(number, frame):
-    if running.is_set():
+    if whole.is_set():
+        pending.set()
+    elif running.is_set():
         raise KeyboardInterrupt
 
 def say(message):
@@ -66,6 +71,7 @@ module.__builtins__ = __builtins__
 sys.path.append(sys.argv[1])
 sys.argv = ['']
 count = 0
+first_modules = set(sys.modules)
 
 def execute(source):
     global count
@@ -114,6 +120,22 @@ def attempt(source):
             pass
         return {'ok': False, 'exit': 130 if isinstance(problem, KeyboardInterrupt) else 1}
 
+# The state of the interpreter, given to another one or taken from it.
+def move_state(job):
+    try:
+        running.set()
+        try:
+            exec(compile(job['program'], '<state>', 'exec'), globals())
+            answer = {'ok': True, 'exit': 0, 'state': globals()[job['op']](job)}
+        finally:
+            running.clear()
+        return answer
+    except BaseException as problem:
+        return {'ok': False, 'exit': 1, 'reason': cut('%s: %s' % (type(problem).__name__, problem), 300)}
+    finally:
+        if job['op'] == 'take':
+            handed_back.release()
+
 def mark(text):
     for stream, number in ((sys.stdout, out), (sys.stderr, err)):
         try:
@@ -129,7 +151,7 @@ threading.Thread(target=listen, daemon=True).start()
 while True:
     try:
         job = jobs.get()
-        answer = attempt(job['code'])
+        answer = attempt(job['code']) if job['op'] == 'run' else move_state(job)
         if os.getpid() != owner:
             os._exit(0)     # a child that the code made and let fall off its end
         answer['id'] = job['id']

@@ -1,5 +1,6 @@
 #include "managers/kernel_manager.hpp"
 
+#include "log/log.hpp"
 #include "managers/kernel_driver.hpp"
 #include "managers/output_collector.hpp"
 #include "managers/python_figures.hpp"
@@ -56,9 +57,28 @@ struct kernel_manager::kernel {
     explicit kernel(const asio::any_io_executor& executor) : changed(executor) {}
 
     std::shared_ptr<kernel_process> process;
-    std::deque<int> line;       // tickets of those who wait or run; the first runs
+    std::deque<int> line;  // tickets of those who wait or run; the first runs
     int next_ticket = 0;
     news changed;
+};
+
+/// A place in the line of those who use a kernel.
+struct kernel_manager::turn {
+    explicit turn(std::shared_ptr<kernel> wanted) : of(std::move(wanted)), ticket(of->next_ticket++)
+    {
+        of->line.push_back(ticket);
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn()
+    {
+        std::erase(of->line, ticket);
+        of->changed.tell();
+    }
+    bool has_come() const { return of->line.front() == ticket; }
+
+    std::shared_ptr<kernel> of;
+    int ticket;
 };
 
 kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
@@ -83,7 +103,29 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_
     return found;
 }
 
-awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record where)
+std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end() || !found->second->process || !found->second->process->alive()) return nullptr;
+    return found->second;
+}
+
+awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
+{
+    if (!mine->has_come()) co_await io.progress(0, std::nullopt, "Waiting for the run before in this kernel.\n");
+    while (!mine->has_come()) co_await mine->of->changed.wait(clock::time_point::max());
+}
+
+awaitable<std::optional<run_admission::place>> kernel_manager::admit(caller who)
+{
+    auto place = co_await admission_.enter("principal " + who.principal);
+    if (!place)
+        throw sandbox_error("Busy",
+                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    co_return place;
+}
+
+void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
     auto request = runs_.base(where);
     request.argv = {
@@ -95,9 +137,8 @@ awaitable<> kernel_manager::start(std::shared_ptr<kernel> one, sandbox_record wh
     request.limits.cpu = std::chrono::duration_cast<std::chrono::seconds>(forever);
     request.limits.output = std::numeric_limits<std::uint64_t>::max();
     request.label = "kernel";
-    one->process = std::make_shared<kernel_process>(executor_, backend_);
-    one->process->start(std::move(request));
-    co_return;
+    one.process = std::make_shared<kernel_process>(executor_, backend_);
+    one.process->start(std::move(request));
 }
 
 awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
@@ -114,24 +155,12 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
                                                     run_options options)
 {
     const auto one = kernel_of(where);
-    struct turn {
-        std::shared_ptr<kernel> of;
-        int ticket;
-        ~turn()
-        {
-            std::erase(of->line, ticket);
-            of->changed.tell();
-        }
-    } mine{one, one->next_ticket++};
-    one->line.push_back(mine.ticket);
-    if (one->line.front() != mine.ticket)
-        co_await io.progress(0, std::nullopt, "Waiting for the run before in this kernel.\n");
-    while (one->line.front() != mine.ticket) co_await one->changed.wait(clock::time_point::max());
-    auto place = co_await admission_.enter("principal " + who.principal);
-    if (!place)
-        throw sandbox_error("Busy",
-                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
-    if (!one->process || !one->process->alive()) co_await start(one, where);
+    const auto mine = std::make_shared<turn>(one);
+    auto waiting = wait_for_turn(mine, io);
+    co_await std::move(waiting);
+    auto entering = admit(std::move(who));
+    const auto place = co_await std::move(entering);
+    if (!one->process || !one->process->alive()) start(*one, where);
     auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
     co_return made;
 }
@@ -164,6 +193,54 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     if (!made.done.run.output_path.empty())
         made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
     made.done.where = std::move(where);
+    co_return made;
+}
+
+awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
+{
+    auto work = copy(std::move(who), io, from, std::move(name), living(from.id));
+    auto made = co_await runs_.guarded(std::move(from), std::move(work));
+    co_return made;
+}
+
+// The kernel's turn first: files and variables are of one moment.
+awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_record from, std::string name,
+                                            std::shared_ptr<kernel> one)
+{
+    kernel_fork made;
+    std::shared_ptr<turn> mine;
+    std::optional<run_admission::place> place;
+    if (one) {
+        mine = std::make_shared<turn>(one);
+        auto waiting = wait_for_turn(mine, io);
+        co_await std::move(waiting);
+        auto entering = admit(who);
+        auto entered = co_await std::move(entering);
+        place.emplace(std::move(*entered));
+    }
+    auto copying = runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
+    made.where = co_await std::move(copying);
+    if (!one || !one->process->alive()) co_return made;
+    auto carrying = carry(one, made.where);
+    made.state = co_await runs_.guarded(made.where, std::move(carrying));
+    co_return made;
+}
+
+awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, sandbox_record to)
+{
+    const auto began = clock::now();
+    const auto fresh = kernel_of(to);
+    const auto mine = std::make_shared<turn>(fresh);
+    if (!mine->has_come() || fresh->process) {
+        kernel_transfer nothing;
+        nothing.problem = "The new sandbox's kernel was used by another call already.";
+        co_return nothing;
+    }
+    start(*fresh, to);
+    auto moving = transfer_state(from->process, fresh->process, chosen_.python_timeout_max);
+    auto made = co_await std::move(moving);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
+    log::info("kernel_copied", {{"sandbox", to.id}, {"done", made.done}, {"bytes", made.bytes}, {"ms", took.count()}});
     co_return made;
 }
 

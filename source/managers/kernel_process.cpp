@@ -22,9 +22,10 @@ using clock = news::clock;
 
 namespace {
 
-constexpr std::size_t longest_message = 8 << 20;        // what the code in the kernel can make the server hold
-constexpr auto grace = std::chrono::seconds(3);         // for code that was interrupted
+constexpr std::size_t longest_message = 8 << 20;  // what the code in the kernel can make the server hold
+constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
 constexpr auto ending_limit = std::chrono::seconds(5);
+constexpr unsigned char piece_of_state = 0x80;  // in a length: what follows is no message
 
 json::object parse(const std::string& text)
 {
@@ -33,6 +34,18 @@ json::object parse(const std::string& text)
     json::error_code failure;
     json::value parsed = json::parse(text, failure, {}, limits);
     return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+}
+
+void read_answer(const json::object& message, kernel_answer& made)
+{
+    if (const auto* ok = message.if_contains("ok"); ok != nullptr && ok->is_bool()) made.ok = ok->get_bool();
+    if (const auto* exit = message.if_contains("exit"); exit != nullptr && exit->is_int64())
+        made.exit = static_cast<int>(exit->get_int64());
+    if (const auto* value = message.if_contains("result")) made.result = *value;
+    if (const auto* state = message.if_contains("state"); state != nullptr && state->is_object())
+        made.state = state->get_object();
+    if (const auto* reason = message.if_contains("reason"); reason != nullptr && reason->is_string())
+        made.reason = reason->get_string();
 }
 
 }  // namespace
@@ -55,7 +68,7 @@ public:
         if (!one) co_return;
         auto& stream = one->streams[from == sandbox::stream::out ? 0 : 1];
         const std::string text = stream.put(bytes);
-        if (!text.empty()) co_await one->output->receive(from, text);
+        if (!text.empty() && one->output != nullptr) co_await one->output->receive(from, text);
         stream.delivered();
         of_.changed_.tell();
     }
@@ -105,34 +118,36 @@ awaitable<> kernel_process::run(sandbox::run_request request)
     changed_.tell();
 }
 
-awaitable<std::optional<std::string>> kernel_process::read_message()
+awaitable<bool> kernel_process::read_message()
 {
-    std::array<unsigned char, 4> head{};
+    std::string head(4, '\0');
     auto [failure, got] = co_await asio::async_read(link_, asio::buffer(head), as_tuple);
-    if (failure) co_return std::nullopt;
-    const std::size_t size =
-        std::size_t{head[0]} << 24 | std::size_t{head[1]} << 16 | std::size_t{head[2]} << 8 | head[3];
-    if (size > longest_message) co_return std::nullopt;
+    if (failure) co_return false;
+    const auto byte = [&](int at) { return std::size_t{static_cast<unsigned char>(head[at])}; };
+    const bool state = (byte(0) & piece_of_state) != 0;
+    const std::size_t size = (byte(0) & ~std::size_t{piece_of_state}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    if (size > longest_message) co_return false;
+    if (state) {
+        const bool whole = co_await pass_on(std::move(head), size);
+        co_return whole;
+    }
     std::string text(size, '\0');
     auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
-    if (late_failure) co_return std::nullopt;
-    co_return text;
+    if (late_failure) co_return false;
+    note(text);
+    co_return true;
 }
 
 awaitable<> kernel_process::listen()
 {
     const auto self = shared_from_this();
-    for (;;) {
-        const auto text = co_await read_message();
-        if (!text) break;
-        take(*text);
-    }
+    for (bool open = true; open;) open = co_await read_message();
     // Without its socket it can do nothing more; closing ours ends it.
     boost::system::error_code ignored;
     link_.close(ignored);
 }
 
-void kernel_process::take(const std::string& text)
+void kernel_process::note(const std::string& text)
 {
     auto message = parse(text);
     const auto* id = message.if_contains("id");
@@ -158,22 +173,37 @@ bool kernel_process::over(const execution& one) const
     return end_ || (one.answer && one.streams[0].ended() && one.streams[1].ended());
 }
 
+std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output_receiver* output,
+                                                                 json::object& message)
+{
+    const auto one = std::make_shared<execution>();
+    const std::string mark = "\x1e" + random_id() + "\x1e";
+    one->id = next_id_++;
+    one->output = output;
+    for (auto& stream : one->streams) stream.expect(mark);
+    message["id"] = one->id;
+    message["mark"] = mark;
+    current_ = one;
+    return one;
+}
+
 awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output,
                                                  std::chrono::milliseconds limit)
 {
     const auto self = shared_from_this();
-    const auto one = std::make_shared<execution>();
-    const std::string mark = "\x1e" + random_id() + "\x1e";
-    one->id = next_id_++;
-    one->output = &output;
-    for (auto& stream : one->streams) stream.expect(mark);
-    current_ = one;
+    json::object message{{"op", "run"}, {"code", code}};
+    const auto one = begin(&output, message);
+    auto sending = send(std::move(message));
+    co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use
+    auto answer = co_await answer_to(one, limit);
+    co_return answer;
+}
+
+awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit)
+{
     kernel_answer made;
     bool cancelled = false;
     const auto until = clock::now() + limit;
-    json::object message{{"op", "run"}, {"id", one->id}, {"code", code}, {"mark", mark}};
-    auto sending = send(std::move(message));
-    co_await uncancelled(std::move(sending));       // a message is whole or the connection is of no use
     try {
         while (!over(*one) && clock::now() < until) co_await changed_.wait(until);
     } catch (const system_error&) {
@@ -187,24 +217,21 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::outp
     current_.reset();
     if (cancelled) throw system_error(asio::error::operation_aborted);
     made.lost = end_.has_value();
-    if (!one->answer) co_return made;
-    if (const auto* exit = one->answer->if_contains("exit"); exit != nullptr && exit->is_int64())
-        made.exit = static_cast<int>(exit->get_int64());
-    if (const auto* value = one->answer->if_contains("result")) made.result = *value;
+    if (one->answer) read_answer(*one->answer, made);
     co_return made;
 }
 
 awaitable<> kernel_process::settle(std::shared_ptr<execution> one)
 {
     interrupt();
-    const auto until = clock::now() + grace;
+    const auto until = clock::now() + (taking_ ? std::chrono::seconds(0) : grace);
     while (!over(*one) && clock::now() < until) co_await changed_.wait(until);
     if (!over(*one)) co_await finish();
 }
 
 void kernel_process::interrupt()
 {
-    if (!alive() || !current_) return;
+    if (!alive() || !current_ || taking_) return;
     struct sender {
         static awaitable<> send(std::shared_ptr<kernel_process> to)
         {

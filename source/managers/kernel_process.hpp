@@ -17,10 +17,13 @@ namespace cmcp {
 
 /// What a kernel says of a piece of code that has ended.
 struct kernel_answer {
-    bool lost = false;                  ///< the kernel ended with it
+    bool ok = false;    ///< it did what it was told, without an error
+    bool lost = false;  ///< the kernel ended with it
     bool timed_out = false;
     int exit = 0;
     std::optional<json::value> result;  ///< value of the last expression
+    json::object state;                 ///< what give() and take() tell (kernel_state.hpp)
+    std::string reason;                 ///< why they failed
 };
 
 /// One Python interpreter in a sandbox that runs one piece of code after the other. Io thread only.
@@ -41,8 +44,18 @@ public:
     awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit);
 
-    void interrupt();                   ///< the code that runs, if any; variables stay
-    awaitable<> finish();               ///< ends the process
+    /// Sends the interpreter's state, but for the variables of these names, to a kernel that takes it at the same time.
+    /// Limit and cancellation as for execute().
+    awaitable<kernel_answer> give(std::shared_ptr<kernel_process> to, json::array left_out,
+                                  std::chrono::milliseconds limit);
+
+    /// Takes the state that another one gives. At the limit and when cancelled this kernel is ended.
+    awaitable<kernel_answer> take(std::chrono::milliseconds limit);
+
+    std::uint64_t given() const { return given_; }  ///< bytes that the last give() sent
+
+    void interrupt();      ///< the code that runs, if any; variables stay
+    awaitable<> finish();  ///< ends the process
 
 private:
     class receiver;
@@ -50,10 +63,14 @@ private:
 
     awaitable<> run(sandbox::run_request request);
     awaitable<> listen();
+    std::shared_ptr<execution> begin(sandbox::output_receiver* output, json::object& message);
+    awaitable<kernel_answer> answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit);
     awaitable<> settle(std::shared_ptr<execution> one);
+    awaitable<bool> pass_on(std::string head, std::size_t size);
+    awaitable<bool> put_piece(std::string_view bytes);
     awaitable<bool> send(json::object message);
-    awaitable<std::optional<std::string>> read_message();
-    void take(const std::string& text);
+    awaitable<bool> read_message();
+    void note(const std::string& text);
     bool over(const execution& one) const;
 
     asio::any_io_executor executor_;
@@ -65,6 +82,9 @@ private:
     std::optional<sandbox::run_result> end_;
     std::uint64_t next_id_ = 1;
     bool started_ = false;
+    std::shared_ptr<kernel_process> receiver_;  // of the state, while it is given
+    std::uint64_t given_ = 0;
+    bool taking_ = false;  // what comes over the link is state, no messages
     task_group tasks_;
 };
 
