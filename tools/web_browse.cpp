@@ -46,6 +46,15 @@ json::object input_schema()
                          {"url"});
 }
 
+// Over MCP an image is a content block, for which REST has no place of its own.
+json::object images_schema()
+{
+    json::object image = schema::object(
+        "", {{"data", schema::string("The image, base64")}, {"mimeType", schema::string("Its type, such as image/png")}},
+        {"data", "mimeType"});
+    return schema::array("Over REST: the screenshot. Over MCP it is image content instead", std::move(image));
+}
+
 tool_definition define()
 {
     tool_definition made;
@@ -64,6 +73,7 @@ tool_definition define()
          {"truncated", schema::boolean("The content was cut")},
          {"timed_out", schema::boolean("The time was over before the page came to rest")},
          {"notes", schema::array("What else happened: dialogs, downloads, windows, requests that were refused", schema::string(""))},
+         {"images", images_schema()},
          {"duration_ms", schema::number("Wall time", 0, 1e9)}},
         {"content", "url", "title", "success", "error"});
     made.annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true};

@@ -124,6 +124,7 @@ function show(name, operation) {
   const run = make('button', 'Run', { id: 'run' }), stop = make('button', 'Stop', { class: 'stop' });
   const outputTitle = make('label', 'Output, as it comes', { class: 'hide' }), output = make('pre', '', { id: 'output', class: 'hide' });
   const resultTitle = make('label', 'Result', { class: 'hide' }), result = make('pre', '', { id: 'result', class: 'hide' });
+  const pictures = make('div', '', { id: 'pictures' });
   const more = make('details');
   more.append(make('summary', 'Schemas'), make('label', 'Arguments'), make('pre', JSON.stringify(schema, null, 2)),
     make('label', 'Result'), make('pre', JSON.stringify(operation.responses['200'].content['application/json'].schema, null, 2)));
@@ -134,17 +135,19 @@ function show(name, operation) {
       for (const [n, f] of fields) { const value = f.read(); if (value !== undefined) args[n] = value; }
     } catch (problem) { result.textContent = 'An argument is not valid JSON: ' + problem.message; result.classList.remove('hide'); return; }
     for (const each of [outputTitle, output, resultTitle, result]) each.classList.remove('hide');
-    output.textContent = ''; result.textContent = 'running…'; run.disabled = true; stop.disabled = false;
+    output.textContent = ''; pictures.replaceChildren(); result.textContent = 'running…'; run.disabled = true; stop.disabled = false;
     running = new AbortController();
     try {
-      const object = await call(name, args, output, running.signal);
-      result.textContent = JSON.stringify(object, null, 2);
+      const object = await call(name, args, output, running.signal), images = (object && object.images) || [];
+      const short = images.map(i => ({ ...i, data: i.data.slice(0, 40) + '…' }));
+      result.textContent = JSON.stringify(images.length ? { ...object, images: short } : object, null, 2);
+      pictures.replaceChildren(...images.map(i => make('img', '', { src: 'data:' + i.mimeType + ';base64,' + i.data, style: 'max-width: 100%' })));
     } catch (problem) { result.textContent = problem.name === 'AbortError' ? 'stopped' : String(problem); }
     run.disabled = false; stop.disabled = true; running = null;
   };
   stop.onclick = () => { if (running) running.abort(); };
   main.replaceChildren(make('h2', name, { class: 'name' }), make('p', operation.summary), make('p', operation.description),
-    make('code', 'POST /mcp/tools/' + name), ...fields.map(([, f]) => f.box), run, stop, outputTitle, output, resultTitle, result, more);
+    make('code', 'POST /mcp/tools/' + name), ...fields.map(([, f]) => f.box), run, stop, outputTitle, output, resultTitle, result, pictures, more);
 }
 async function load() {
   const answer = await fetch('openapi.json', { headers: headers() });
@@ -179,7 +182,7 @@ awaitable<> serve_docs(exchange& x)
     http_reply reply;
     reply.content_type = "text/html; charset=utf-8";
     reply.body = page;
-    reply.with("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    reply.with("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
                                           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     reply.with("X-Content-Type-Options", "nosniff");
     reply.with("Referrer-Policy", "no-referrer");

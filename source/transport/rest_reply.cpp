@@ -3,6 +3,7 @@
 #include "jsonrpc/write_json.hpp"
 
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
 
@@ -16,11 +17,32 @@ http_reply rest_error(int status, const std::string& sentence)
     return made;
 }
 
+namespace {
+
+json::array images_of(const json::object& result)
+{
+    json::array made;
+    const auto* content = result.if_contains("content");
+    if (content == nullptr || !content->is_array()) return made;
+    for (const auto& block : content->get_array()) {
+        const auto* of = block.if_object();
+        if (of == nullptr || !of->contains("type") || of->at("type") != "image") continue;
+        made.push_back(json::object{{"data", of->at("data")}, {"mimeType", of->at("mimeType")}});
+    }
+    return made;
+}
+
+}  // namespace
+
 json::object rest_object(const json::object& result)
 {
-    if (const auto* found = result.if_contains("structuredContent"); found != nullptr && found->is_object())
-        return found->get_object();
     json::object made;
+    if (const auto* found = result.if_contains("structuredContent"); found != nullptr && found->is_object()) {
+        made = found->get_object();
+        auto images = made.contains("file_links") ? json::array() : images_of(result);
+        if (!images.empty()) made["images"] = std::move(images);
+        return made;
+    }
     if (const auto* found = result.if_contains("content")) made["content"] = *found;
     return made;
 }

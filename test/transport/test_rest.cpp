@@ -3,6 +3,7 @@
 #include "transport/byte_range.hpp"
 #include "transport/content_disposition.hpp"
 #include "transport/form_file.hpp"
+#include "transport/rest_reply.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -28,6 +29,20 @@ TEST_CASE("a tool is called over REST with its arguments and answers with its re
     const auto bare = client.request("POST /mcp/tools/wait2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
     CHECK(bare.status == 404);
     CHECK(bare.parsed().as_object().contains("error"));
+}
+
+TEST_CASE("over REST an image comes in the result object, unless it can be downloaded")
+{
+    const json::object image{{"type", "image"}, {"data", "AAAA"}, {"mimeType", "image/png"}};
+    const json::object text{{"type", "text"}, {"text", "{}"}};
+    json::object result{{"structuredContent", {{"title", "page"}}}, {"content", json::array{text, image}}};
+    CHECK(rest_object(result) == json::object{{"title", "page"},
+                                              {"images", json::array{json::object{{"data", "AAAA"}, {"mimeType", "image/png"}}}}});
+    result["structuredContent"] = json::object{{"file_links", json::array{"http://x"}}};
+    CHECK_FALSE(rest_object(result).contains("images"));
+    result["structuredContent"] = json::object{{"title", "page"}};
+    result["content"] = json::array{text};
+    CHECK_FALSE(rest_object(result).contains("images"));
 }
 
 TEST_CASE("bad input over REST is 4xx with a sentence")
