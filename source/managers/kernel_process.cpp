@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t longest_message = 8 << 20;  // what the code in the kernel can make the server hold
 constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
 constexpr auto ending_limit = std::chrono::seconds(5);
+constexpr int most_on_the_way = 1 << 20;                // fewer turns of the processes when state goes over
 constexpr unsigned char piece_of_state = 0x80;  // in a length: what follows is no message
 
 json::object parse(const std::string& text)
@@ -96,6 +97,7 @@ void kernel_process::start(sandbox::run_request request)
         throw std::system_error(errno, std::generic_category(), "socketpair");
     request.channel = std::make_shared<unique_fd>(ends[1]);
     link_.assign(ends[0]);
+    for (const int end : ends) ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
     started_ = true;
     tasks_.spawn("kernel", run(std::move(request)));
     tasks_.spawn("kernel answers", listen());

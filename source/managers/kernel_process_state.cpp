@@ -17,7 +17,7 @@ using clock = news::clock;
 
 namespace {
 
-constexpr std::size_t relayed_at_once = 256 << 10;
+constexpr std::size_t relayed_at_once = 1 << 20;
 
 std::string state_program(std::string_view part) { return std::string(kernel_state_common) + std::string(part); }
 

@@ -59,6 +59,9 @@ public:
     /// Measures what the sandbox takes, in the background; for after something wrote into it.
     void measure_soon(std::string id);
 
+    /// Looks in the background which packages the sandbox has; for after an installation that did not tell.
+    void look_for_packages_soon(std::string id);
+
     /// Throws QuotaExceeded when the owner's sandboxes with `more` bytes would take more than SANDBOX_DISK_QUOTA.
     void check_disk(const std::string& owner, std::uint64_t more);
 
@@ -97,6 +100,7 @@ private:
     awaitable<> destroy(std::string id);
     awaitable<> stop_all(std::string id);
     awaitable<> measure(std::string id);
+    awaitable<> look_for_packages(std::string id);
     awaitable<> look_after();
     void reconcile();
     void reconcile_jobs();

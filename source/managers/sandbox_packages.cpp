@@ -81,6 +81,29 @@ std::map<std::string, std::string> versions(const json::object& from, std::strin
     return found;
 }
 
+/// Marks an installation as under way; what ends without having told its packages is looked after.
+class marked_install {
+public:
+    marked_install(sandbox_manager& sandboxes, std::string id)
+        : sandboxes_(sandboxes), id_(std::move(id)), mark_(sandboxes.places().mark_install(id_))
+    {
+    }
+    marked_install(const marked_install&) = delete;
+    marked_install& operator=(const marked_install&) = delete;
+    ~marked_install()
+    {
+        sandboxes_.places().unmark_install(id_, mark_);
+        if (!told_) sandboxes_.look_for_packages_soon(id_);
+    }
+    void told() { told_ = true; }
+
+private:
+    sandbox_manager& sandboxes_;
+    std::string id_;
+    std::string mark_;
+    bool told_ = false;
+};
+
 awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request,
                                               std::shared_ptr<channel_relay> relay, output_collector& output)
 {
@@ -229,12 +252,16 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     };
     const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
     package_outcome outcome;
+    marked_install marked(runs_.sandboxes(), where.id);
     outcome.run = co_await collect_output(outputs_, io, workspace, most, std::move(work));
     outcome.run.limits = limits;
     const auto report = parse(outcome.run.end.result);
     const auto before = versions(report, "before");
     const auto after = versions(report, "after");
-    if (report.contains("after")) runs_.sandboxes().store().set_packages(where.id, after);
+    if (report.contains("after")) {
+        runs_.sandboxes().store().set_packages(where.id, after);
+        marked.told();
+    }
     for (const auto& [name, version] : after) {
         const auto found = before.find(name);
         if (found == before.end() || found->second != version) outcome.installed.push_back(name + "==" + version);

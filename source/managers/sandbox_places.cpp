@@ -1,8 +1,10 @@
 #include "managers/sandbox_places.hpp"
 
 #include "managers/handles.hpp"
+#include "managers/installed_packages.hpp"
 #include "managers/remove_tree.hpp"
 #include "posix/random_id.hpp"
+#include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +25,8 @@ void make_folder(const fs::path& place)
     if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST)
         throw std::system_error(errno, std::generic_category(), place.string());
 }
+
+constexpr std::string_view install_mark = "installing-";
 
 std::vector<std::string> names_in(const fs::path& folder, std::string_view kind)
 {
@@ -71,6 +75,33 @@ void sandbox_places::clear_trash() const
         left.push_back(at->path());
     for (const auto& each : left)
         if (!remove_tree(each)) ::unlink(each.c_str());
+}
+
+std::string sandbox_places::mark_install(std::string_view id) const
+{
+    std::string mark = std::string(install_mark) + random_id();
+    const fs::path place = folder(id) / mark;
+    const unique_fd made(::open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!made) throw std::system_error(errno, std::generic_category(), place.string());
+    return mark;
+}
+
+void sandbox_places::unmark_install(std::string_view id, const std::string& mark) const
+{
+    ::unlink((folder(id) / mark).c_str());
+}
+
+bool sandbox_places::end_marked_installs(std::string_view id) const
+{
+    std::error_code none;
+    std::vector<std::string> marks;
+    for (fs::directory_iterator at(folder(id), none), end; !none && at != end; at.increment(none))
+        if (at->path().filename().string().starts_with(install_mark)) marks.push_back(at->path().filename().string());
+    if (marks.empty()) return false;
+    make_folder(trash());
+    remove_half_installed(workspace(id), trash());
+    for (const auto& mark : marks) unmark_install(id, mark);
+    return true;
 }
 
 std::vector<std::string> sandbox_places::all() const { return names_in(root_, "sbx"); }

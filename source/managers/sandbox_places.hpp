@@ -27,6 +27,13 @@ public:
     void remove(const std::filesystem::path& what) const;
     void clear_trash() const;
 
+    /// An installation of packages begins: from now to its removal the mark says that it may be half done. Its name.
+    std::string mark_install(std::string_view id) const;
+    void unmark_install(std::string_view id, const std::string& mark) const;
+
+    /// Whether an installation was cut off. Takes what it left half done away, and the marks.
+    bool end_marked_installs(std::string_view id) const;
+
     std::vector<std::string> all() const;                   ///< ids that have a folder
     std::vector<std::string> all_jobs() const;
 

@@ -2,6 +2,7 @@
 
 #include "engine/engine_backend.hpp"
 #include "log/log.hpp"
+#include "managers/installed_packages.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -37,6 +38,8 @@ void sandbox_manager::reconcile()
         if (places_.exists(each.id)) {
             known.insert(each.id);
             places_.remove(places_.folder(each.id) / "restored");
+            if (places_.end_marked_installs(each.id))
+                store_.set_packages(each.id, installed_packages(places_.workspace(each.id)));
             store_.set_status(each.id, "stopped");      // whatever ran in it ended with the process that ran it
             continue;
         }
@@ -71,6 +74,18 @@ void sandbox_manager::reconcile_jobs()
             if (!kept.contains(at->path().filename().string())) strays.push_back(at->path());
         for (const auto& stray : strays) places_.remove(stray);
     }
+}
+
+void sandbox_manager::look_for_packages_soon(std::string id)
+{
+    tasks_.spawn("look for packages", look_for_packages(std::move(id)));
+}
+
+awaitable<> sandbox_manager::look_for_packages(std::string id)
+{
+    auto work = [folder = places_.workspace(id)] { return installed_packages(folder); };
+    const auto found = co_await pool_.run(std::move(work));
+    if (places_.exists(id)) store_.set_packages(id, found);
 }
 
 awaitable<> sandbox_manager::start()
