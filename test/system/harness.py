@@ -158,7 +158,10 @@ class Server:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command, env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         atexit.register(self.kill)
-        until("the server answers", self.healthy, 20)
+        try:
+            until("the server answers", self.healthy, 30)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; its log: {slurp(self.log)[-600:]}") from None
         return self
 
     def healthy(self):
