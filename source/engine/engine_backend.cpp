@@ -34,6 +34,17 @@ public:
     std::string text;
 };
 
+std::string_view program_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Podman takes a container's runtime from its own settings, whatever the request says, and tells nothing of it.
+void check_runtime(const engine_facts& engine, const std::string& wanted)
+{
+    if (wanted.empty() || !engine.podman || program_name(wanted) == program_name(engine.runtime)) return;
+    throw engine_error(0, "Podman uses the runtime " + engine.runtime + " for every container, not the " + wanted +
+                              " of SANDBOX_ENGINE_RUNTIME; nothing was run. Set runtime = \"" + wanted +
+                              "\" under [engine] in its containers.conf, and start its service again.");
+}
+
 }  // namespace
 
 /// A run while it is under way. `arrived` is cancelled when it is over.
@@ -60,8 +71,10 @@ awaitable<engine_facts> engine_backend::facts()
 {
     if (facts_) co_return *facts_;
     auto asking = client_.facts();
-    facts_ = co_await std::move(asking);
-    co_return *facts_;
+    const auto found = co_await std::move(asking);
+    check_runtime(found, chosen_.runtime);
+    facts_ = found;
+    co_return found;
 }
 
 awaitable<image_facts> engine_backend::image(std::string name)
@@ -77,6 +90,8 @@ awaitable<image_facts> engine_backend::image(std::string name)
 
 awaitable<> engine_backend::check_image(std::string name)
 {
+    auto asking = facts();
+    co_await std::move(asking);
     auto looking = image(std::move(name));
     co_await std::move(looking);
 }
@@ -228,7 +243,10 @@ awaitable<sandbox::layer> engine_backend::try_engine()
         const auto end = co_await std::move(running);
         const bool up = output.text == "up\n";
         found.is = up ? state::on : state::off;
-        found.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and limits" : "; " + end.error + output.text;
+        const bool limits = chosen_.required.find("limits") != std::string::npos;
+        found.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and " +
+                                 (limits ? "limits" : "limits where the engine sets them, which is not looked at")
+                           : "; " + end.error + output.text;
         co_return found;
     }
     found.is = state::degraded;

@@ -68,6 +68,21 @@ struct stage {
 
 }  // namespace
 
+TEST_CASE("a Podman that would use another runtime than the one that was asked for runs nothing and says what to set")
+{
+    stage s;
+    for (const auto& [wanted, works] : {std::pair("runsc", false), std::pair("/usr/bin/crun", true), std::pair("", true)}) {
+        auto chosen = stage::options(s.engine);
+        chosen.runtime = wanted;
+        engine::engine_backend backend(s.io.get_executor(), chosen);
+        const auto result = run_coroutine(s.io, backend.run(s.request(), s.output));
+        INFO(result.error);
+        CHECK((result.error.find("SANDBOX_ENGINE_RUNTIME") == std::string::npos) == works);
+        CHECK((result.error.find("containers.conf") == std::string::npos) == works);
+        run_coroutine(s.io, backend.stop());
+    }
+}
+
 TEST_CASE("a run in a container gives both streams, what it reported, and its exit code")
 {
     stage s;
