@@ -18,7 +18,7 @@ add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
 # What `cmake --install` and CPack take, without the tests.
 add_custom_target(package_contents DEPENDS package_texts)
-foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-browser)
+foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-browser container-mcp-load)
     if(TARGET ${program})
         add_dependencies(package_contents ${program})
     endif()

@@ -19,8 +19,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "adduser, python3, init-system-helpers (>= 1.52)")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "systemd, jq")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "apparmor, firejail")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "systemd, jq, python3-bs4, python3-lxml, poppler-utils")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "apparmor, chromium, firejail, podman")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(debian_folder ${CMAKE_SOURCE_DIR}/container/package/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
@@ -32,12 +32,24 @@ include(CPack)
 
 # The bundle for desktop clients: cmake --preset release -B build/bundle -DCMCP_STATIC=ON && cmake --build build/bundle --target mcpb
 set(bundle ${CMAKE_BINARY_DIR}/mcpb)
+set(bundle_programs)
+set(bundle_commands)
+foreach(program container-mcp container-mcp-load container-mcp-launcher container-mcp-zygote container-mcp-browser)
+    if(NOT TARGET ${program})
+        continue()
+    endif()
+    set(place libexec/container-mcp)
+    if(program MATCHES "^container-mcp(-load)?$")
+        set(place bin)
+    endif()
+    list(APPEND bundle_programs ${program})
+    list(APPEND bundle_commands COMMAND ${CMAKE_STRIP} -o ${bundle}/server/${place}/${program} $<TARGET_FILE:${program}>)
+endforeach()
 add_custom_target(mcpb
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${bundle}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${bundle}/server/bin ${bundle}/server/libexec/container-mcp
     COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/container/mcpb/manifest.json ${CMAKE_SOURCE_DIR}/LICENSE ${bundle}
-    COMMAND ${CMAKE_STRIP} -o ${bundle}/server/bin/container-mcp $<TARGET_FILE:container-mcp>
-    COMMAND ${CMAKE_STRIP} -o ${bundle}/server/libexec/container-mcp/container-mcp-launcher $<TARGET_FILE:container-mcp-launcher>
+    ${bundle_commands}
     COMMAND ${CMAKE_COMMAND} -E chdir ${bundle} ${CMAKE_COMMAND} -E tar cf ${CMAKE_BINARY_DIR}/container-mcp-${PROJECT_VERSION}.mcpb
             --format=zip manifest.json LICENSE server
-    DEPENDS container-mcp container-mcp-launcher VERBATIM)
+    DEPENDS ${bundle_programs} VERBATIM)
