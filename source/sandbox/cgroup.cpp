@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -60,27 +61,43 @@ fs::path own_folder()
     return {};
 }
 
-// v2 wants processes in leaves only: those of the server and the launcher move to one; anyone else's stay, and it fails.
+// The field after the name, which is in parentheses and may hold anything. -1 when the process has ended.
+long parent_of(long process)
+{
+    const std::string status = read_file("/proc/" + std::to_string(process) + "/stat");
+    const auto name_end = status.rfind(')');
+    return name_end == std::string::npos ? -1 : std::atol(status.c_str() + std::min(status.size(), name_end + 4));
+}
+
+// The server, this launcher, and what else the server started meanwhile: the helper that starts programs for it.
+bool is_one_of_us(long process)
+{
+    const long parent = parent_of(process);
+    return process == ::getppid() || process == ::getpid() || parent == ::getppid() || parent == -1;
+}
+
+// v2 wants processes in leaves only: ours move to one; anyone else's stay, and it fails.
 bool move_ourselves_aside(const fs::path& folder)
 {
+    std::vector<std::string> processes;
     std::istringstream members(read_file(folder / "cgroup.procs"));
-    std::vector<long> processes;
-    for (long process; members >> process;) {
-        if (process != ::getpid() && process != ::getppid()) return false;
-        processes.push_back(process);
-    }
+    for (std::string process; members >> process; processes.push_back(process))
+        if (!is_one_of_us(std::atol(process.c_str()))) return false;
     const fs::path leaf = folder / aside;
     if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return false;
-    for (const long process : processes)
-        if (!write_file(leaf / "cgroup.procs", std::to_string(process))) return false;
+    for (const std::string& process : processes)
+        if (!write_file(leaf / "cgroup.procs", process) && errno != ESRCH) return false;
     return true;
 }
 
+// The server goes on starting while its launcher does: what comes between the move and the division is moved, too.
 bool hand_down_controllers(const fs::path& folder)
 {
-    const std::string wanted = "+memory +pids";
-    if (write_file(folder / "cgroup.subtree_control", wanted)) return true;
-    return errno == EBUSY && move_ourselves_aside(folder) && write_file(folder / "cgroup.subtree_control", wanted);
+    for (int tries = 0; tries < 16; ++tries) {
+        if (write_file(folder / "cgroup.subtree_control", "+memory +pids")) return true;
+        if (errno != EBUSY || !move_ourselves_aside(folder)) return false;
+    }
+    return false;
 }
 
 // What a launcher that was killed left behind.
