@@ -3,6 +3,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +29,13 @@ unique_fd open_attribute(const std::string& name)
     return file;
 }
 
+int write_attribute(const std::string& name, const std::string& order)
+{
+    const unique_fd file = open_attribute(name);
+    if (!file) return errno;
+    return ::write(file.get(), order.data(), order.size()) == static_cast<ssize_t>(order.size()) ? 0 : errno;
+}
+
 }  // namespace
 
 std::string apparmor_profile()
@@ -39,12 +47,18 @@ std::string apparmor_profile()
 
 bool apparmor_enabled() { return first_line("/sys/module/apparmor/parameters/enabled") == "Y"; }
 
-int enter_apparmor_at_exec(const std::string& profile)
+int enter_apparmor_at_exec(const std::string& profile) { return write_attribute("exec", "exec " + profile); }
+
+int enter_apparmor(const std::string& profile) { return write_attribute("current", "changeprofile " + profile); }
+
+int try_apparmor(const std::string& profile)
 {
-    const unique_fd file = open_attribute("exec");
-    if (!file) return errno;
-    const std::string order = "exec " + profile;
-    return ::write(file.get(), order.data(), order.size()) == static_cast<ssize_t>(order.size()) ? 0 : errno;
+    const pid_t child = ::fork();
+    if (child < 0) return errno;
+    if (child == 0) ::_exit(enter_apparmor_at_exec(profile));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
 std::string apparmor_profile_for(const std::string& path)

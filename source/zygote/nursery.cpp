@@ -94,6 +94,7 @@ void nursery::live(unique_fd control)
     plan.announcing = filters_.announcing(plan.request.programs);
     // What the interpreter held before the run began is not the run's.
     plan.request.limits.memory += own_data_;
+    plan.executes = false;
     prepared_guest inside(python_, plan);
     run_child(plan, inside);
 }

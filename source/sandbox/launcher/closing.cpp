@@ -28,10 +28,11 @@ void install_filters(const jail_plan& plan)
         if (!(listener && filter == plan.filters.front()) && !install_filter(*filter)) throw step_failed("system call filter");
 }
 
-void enter_apparmor(const jail_plan& plan)
+void enter_profile(const jail_plan& plan)
 {
     if (plan.apparmor.empty() || left_out("apparmor")) return;
-    if (const int error = enter_apparmor_at_exec(plan.apparmor); error != 0) throw step_failed("AppArmor", error);
+    const int error = plan.executes ? enter_apparmor_at_exec(plan.apparmor) : enter_apparmor(plan.apparmor);
+    if (error != 0) throw step_failed("AppArmor", error);
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ void enter_working_folder(const run_request& request)
 
 void give_up_privileges(const jail_plan& plan)
 {
-    enter_apparmor(plan);
+    enter_profile(plan);
     if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
     // Landlock and seccomp set it too.
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");

@@ -25,6 +25,7 @@ struct jail_plan {
     unique_fd workspace;         ///< none: an empty folder in memory
     unique_fd output, error, input, script, result;
     std::string apparmor;        ///< the profile to enter; empty: none
+    bool executes = true;        ///< false: the clone of an interpreter, which enters the profile without an exec
     unique_fd outside_socket;    ///< of a probe run, made before its rules were in force
     unique_fd control;           ///< the child's end of the socket to the launcher
 };

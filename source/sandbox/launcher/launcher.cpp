@@ -186,7 +186,6 @@ void launcher::prepare(zygote_options wanted)
 try {
     if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
     if (firejail_) return tell(R"({"state": "off", "detail": "Firejail starts every run anew"})");
-    if (no_apparmor_.empty()) return tell(R"({"state": "off", "detail": "runs enter a profile of AppArmor, which takes a start of the interpreter"})");
     check_zygote(wanted.path);
     wanted.path = views_->protected_program(wanted.path);
     prepared_ = std::make_unique<prepared_runs>(static_cast<run_keeper&>(*this), std::move(wanted));

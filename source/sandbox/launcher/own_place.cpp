@@ -28,13 +28,12 @@ void enter_own_namespaces(const identities& ids)
     check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
 }
 
-// The launcher itself never executes anything, so trying costs nothing.
 std::string find_no_apparmor()
 {
     if (!apparmor_enabled()) return "the kernel has no AppArmor, or it is switched off";
     for (const char* program : {"bash", "python3"}) {
         const std::string profile = apparmor_profile_for(program);
-        const int error = enter_apparmor_at_exec(profile);
+        const int error = try_apparmor(profile);
         if (error == ENOENT) return "the profile " + profile + " is not loaded: apparmor_parser -r the files of container/apparmor";
         if (error != 0) return "the profile " + profile + " cannot be entered: " + std::strerror(error);
     }

@@ -49,6 +49,7 @@ void write_plan(wire_writer& out, const jail_plan& plan)
     out.number(plan.outside.user);
     out.number(plan.outside.group);
     out.number(plan.maps_itself);
+    out.text(plan.apparmor);
     out.text(encode_start(0, plan.probe, request));
 }
 
@@ -62,6 +63,7 @@ void read_plan(wire_reader& in, jail_plan& plan)
     plan.outside.user = in.number<uid_t>();
     plan.outside.group = in.number<gid_t>();
     plan.maps_itself = in.number<bool>();
+    plan.apparmor = in.text();
     start_message wanted = decode_start(in.text());
     plan.request = std::move(wanted.request);
     plan.probe = wanted.probe;
