@@ -1,6 +1,7 @@
 #include "sandbox/server_self.hpp"
 
 #include "posix/unique_fd.hpp"
+#include "sandbox/apparmor.hpp"
 #include "sandbox/server_filter.hpp"
 
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 
 namespace cmcp::sandbox {
 namespace {
+
+constexpr const char* own_profile = "container-mcp";
 
 // Arguments that no kernel takes: without the filter the error is another.
 bool executes_nothing() { return ::syscall(SYS_execve, nullptr, nullptr, nullptr) == -1 && errno == EPERM; }
@@ -31,6 +34,10 @@ bool reaches_no_other_files()
     const unique_fd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return !root && errno == EACCES;
 }
+
+// Beside the two above. It is entered by name, not by the path of the program: the launcher, which needs more, is not in it.
+// Without AppArmor, without its profile, or in a container whose own profile forbids the change, the others still hold.
+std::string enter_own_profile() { return apparmor_enabled() && enter_apparmor(own_profile) == 0 ? apparmor_profile() : ""; }
 
 layer judge()
 {
@@ -53,9 +60,12 @@ try {
     const bpf_program filter = compile_server_filter();
     landlock_rules rules = places;
     rules.signals_outside = true;   // the launcher and the browser, which are not confined by it, can be ended
+    const std::string profile = enter_own_profile();
     if (!apply_landlock(rules)) return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
     if (!install_filter(filter)) return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
-    return judge();
+    layer found = judge();
+    if (!profile.empty()) found.detail += ", in the AppArmor profile " + profile;
+    return found;
 } catch (const std::exception& failure) {
     return {"server_self", layer::state::off, failure.what()};
 }
