@@ -34,6 +34,7 @@ install(FILES ${made_folder}/completion.fish RENAME container-mcp.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES ${made_folder}/custom.env DESTINATION ${shared_folder})
 install(FILES ${CMAKE_SOURCE_DIR}/container/seccomp.json DESTINATION ${shared_folder})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/apparmor/ DESTINATION ${shared_folder}/apparmor)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
 
 # The units name the program by its full path, which is known only when the prefix is: at the time of the installation.
