@@ -47,8 +47,8 @@ void enter_working_folder(const run_request& request)
 
 void give_up_privileges(const jail_plan& plan)
 {
-    enter_profile(plan);
     if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
+    enter_profile(plan);   // which lets nobody use one any more, not even to drop the others
     // Landlock and seccomp set it too.
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_launcher();
