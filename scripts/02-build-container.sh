@@ -44,7 +44,7 @@ make_base() {
     say "making $base"
     local archive
     archive=$(mktemp --suffix .tar)
-    if package_sources | mmdebstrap --quiet --variant=minbase "$suite" "$archive" - &&
+    if package_sources "$suite" | mmdebstrap --quiet --variant=minbase "$suite" "$archive" - &&
         "$engine" import "$archive" "$base" >/dev/null; then
         rm -f "$archive"
     else
