@@ -103,7 +103,7 @@ TEST_CASE("a run that tries refused calls without end disturbs no other", "[run]
 {
     stage s;
     auto wanted = s.python(library + "while True: libc.unshare(0x20000)");
-    wanted.limits.wall = std::chrono::milliseconds(800);
+    wanted.limits.wall = std::chrono::milliseconds(800) * slowness();
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(result.denied == std::vector<std::string>{"unshare"});
@@ -167,7 +167,7 @@ TEST_CASE("the processor time of a run that was ended is told", "[run]")
 {
     stage s;
     auto wanted = s.bash("while :; do :; done & while :; do :; done");
-    wanted.limits.wall = std::chrono::milliseconds(1500);
+    wanted.limits.wall = std::chrono::milliseconds(1500) * slowness();
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(result.cpu >= std::chrono::milliseconds(50));

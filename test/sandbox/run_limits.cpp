@@ -8,7 +8,7 @@ TEST_CASE("a timeout ends the run and keeps what it printed", "[run]")
 {
     stage s;
     auto wanted = s.bash("echo early; sleep 60; echo late");
-    wanted.limits.wall = std::chrono::milliseconds(2000);   // enough for the first word on a busy machine
+    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();   // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(result.exit_code == 137);
@@ -19,7 +19,7 @@ TEST_CASE("a run that stops itself ends at its timeout", "[run]")
 {
     stage s;
     auto wanted = s.bash("echo before; kill -STOP $$; echo after");
-    wanted.limits.wall = std::chrono::milliseconds(2000);   // enough for the first word on a busy machine
+    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();   // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(s.output.out == "before\n");
@@ -30,7 +30,7 @@ TEST_CASE("a program that takes too much processor time is ended", "[run]")
     stage s;
     auto wanted = s.bash("while :; do :; done");
     wanted.limits.cpu = std::chrono::seconds(1);
-    wanted.limits.wall = std::chrono::seconds(35);   // a busy machine gives little of its processors
+    wanted.limits.wall = std::chrono::seconds(35) * slowness();   // a busy machine gives little of its processors
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::cpu_limit);
     CHECK(result.cpu >= std::chrono::milliseconds(500));
@@ -41,7 +41,7 @@ TEST_CASE("a program that ignores the processor time signal is ended too", "[run
     stage s;
     auto wanted = s.python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass");
     wanted.limits.cpu = std::chrono::seconds(1);
-    wanted.limits.wall = std::chrono::seconds(35);   // a busy machine gives little of its processors
+    wanted.limits.wall = std::chrono::seconds(35) * slowness();   // a busy machine gives little of its processors
     CHECK(s.run(std::move(wanted)).why == cause::cpu_limit);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run]")
 {
     stage s;
     auto wanted = s.bash("bomb() { bomb | bomb & }; bomb; sleep 20");
-    wanted.limits.wall = std::chrono::milliseconds(700);
+    wanted.limits.wall = std::chrono::milliseconds(700) * slowness();
     wanted.limits.processes = 20;
     const auto result = s.run(std::move(wanted));
     CHECK((result.why == cause::timeout || result.why == cause::process_limit || result.why == cause::exited));

@@ -76,6 +76,13 @@ inline native_backend::options launcher_under_test()
     return chosen;
 }
 
+/// Times are multiplied by it: CMCP_TEST_SLOW, for machines that are emulated.
+inline int slowness()
+{
+    const char* told = std::getenv("CMCP_TEST_SLOW");
+    return told != nullptr ? std::max(1, std::atoi(told)) : 1;
+}
+
 /// A backend on an io_context of its own, a workspace, and what the last run printed.
 struct stage {
     explicit stage(native_backend::options chosen = launcher_under_test()) : backend(io.get_executor(), std::move(chosen)) {}
@@ -91,7 +98,7 @@ struct stage {
         run_request made;
         made.argv = std::move(argv);
         made.workspace = workspace.path;
-        made.limits.wall = std::chrono::seconds(10);
+        made.limits.wall = std::chrono::seconds(10) * slowness();
         return made;
     }
     run_request bash(std::string code) { return request({"/usr/bin/bash", "-c", std::move(code)}); }
@@ -110,7 +117,7 @@ struct stage {
     {
         output.out.clear();
         output.err.clear();
-        return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), std::chrono::seconds(40));
+        return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), std::chrono::seconds(40) * slowness());
     }
 
     /// Runs something else of the same kind until one of that kind had waited: others wait then too. False: none ever does.

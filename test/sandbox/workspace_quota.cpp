@@ -25,7 +25,7 @@ run_request bounded(run_request wanted, std::uint64_t size, std::uint64_t files 
 {
     wanted.limits.workspace_size = size;
     wanted.limits.workspace_files = files;
-    wanted.limits.wall = std::chrono::seconds(20);
+    wanted.limits.wall = std::chrono::seconds(20) * slowness();
     return wanted;
 }
 
