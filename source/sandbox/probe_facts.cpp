@@ -59,8 +59,9 @@ int count_landlock_levels()
     return levels;
 }
 
-// The arguments are such that a kernel without filter answers something else, whatever the caller's rights are. ENOSYS is the
-// answer of a container's own filter, which comes before ours where ours asks the launcher, and of a kernel without the call.
+// The arguments are such that a kernel without filter answers something else, whatever the caller's rights are. ENOSYS is
+// the answer of a container's own filter, which comes before ours where ours asks the launcher, and of a kernel without
+// the call.
 bool refused(long result, int expected) { return result == -1 && (errno == expected || errno == ENOSYS); }
 
 bool socket_refused(int family)

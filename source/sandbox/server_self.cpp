@@ -35,9 +35,13 @@ bool reaches_no_other_files()
     return !root && errno == EACCES;
 }
 
-// Beside the two above. It is entered by name, not by the path of the program: the launcher, which needs more, is not in it.
-// Without AppArmor, without its profile, or in a container whose own profile forbids the change, the others still hold.
-std::string enter_own_profile() { return apparmor_enabled() && enter_apparmor(own_profile) == 0 ? apparmor_profile() : ""; }
+// Beside Landlock and the filter. It is entered by name, not by the path of the program: the launcher, which needs more,
+// is not in it. Without AppArmor, without its profile, or in a container whose own profile forbids the change, the others
+// still hold. The profile that is in force; empty: none.
+std::string enter_own_profile()
+{
+    return apparmor_enabled() && enter_apparmor(own_profile) == 0 ? apparmor_profile() : std::string();
+}
 
 layer judge()
 {

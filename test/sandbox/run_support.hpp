@@ -4,6 +4,7 @@
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -117,7 +118,8 @@ struct stage {
     {
         output.out.clear();
         output.err.clear();
-        return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), std::chrono::seconds(40) * slowness());
+        const auto limit = std::chrono::seconds(40) * slowness();
+        return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), limit);
     }
 
     /// Runs something else of the same kind until one of that kind had waited: others wait then too. False: none ever does.
