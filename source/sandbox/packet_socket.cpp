@@ -79,13 +79,14 @@ std::optional<packet> receive_packet(int socket)
     message.msg_iovlen = 1;
     message.msg_control = space.bytes;
     message.msg_controllen = sizeof space.bytes;
+    // A peer that ended without reading all it was sent is told once, by ECONNRESET, ahead of what it had said before.
     ssize_t length;
     do length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (length < 0 && errno == EINTR);
+    while (length < 0 && (errno == EINTR || errno == ECONNRESET));
     if (length < 0 && errno == EAGAIN) return std::nullopt;
-    if (length < 0 && errno != ECONNRESET) throw std::system_error(errno, std::system_category(), "recvmsg");
+    if (length < 0) throw std::system_error(errno, std::system_category(), "recvmsg");
     collect(message, result);
-    result.bytes.assign(room, length < 0 ? 0 : static_cast<std::size_t>(length));
+    result.bytes.assign(room, static_cast<std::size_t>(length));
     return result;
 }
 

@@ -175,6 +175,7 @@ TEST_CASE("a folder whose name Firejail would take for a pattern is refused")
     wanted.workspace = odd;
     const auto result = cmcp::test::run_coroutine(s.io, s.backend.run(std::move(wanted), s.output), std::chrono::seconds(40));
     CHECK(result.why == cause::setup_failed);
+    INFO(result.error);
     CHECK(result.error.find("plain letters") != std::string::npos);
 }
 
