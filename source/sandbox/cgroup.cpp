@@ -3,12 +3,14 @@
 #include "sandbox/setup_step.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -100,6 +102,23 @@ bool hand_down_controllers(const fs::path& folder)
     return false;
 }
 
+bool is_populated(const unique_fd& events)
+{
+    char text[256] = {};
+    return events && ::pread(events.get(), text, sizeof text - 1, 0) > 0 && std::strstr(text, "populated 1") != nullptr;
+}
+
+// What ran in it was killed with its launcher, but has not ended for that: the file tells by POLLPRI when it has (cgroups(7)).
+void remove_run_folder(const fs::path& folder)
+{
+    constexpr int patience_ms = 2000;
+    write_file(folder / "cgroup.kill", "1");
+    const unique_fd events(::open((folder / "cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    pollfd change{events.get(), POLLPRI, 0};
+    while (is_populated(events) && ::poll(&change, 1, patience_ms) > 0) {}
+    ::rmdir(folder.c_str());
+}
+
 // What a launcher that was killed left behind.
 void remove_stale(const fs::path& folder)
 {
@@ -111,7 +130,7 @@ void remove_stale(const fs::path& folder)
         const bool ended = owner == ::getpid() || (::kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH);
         if (owner <= 0 || !ended) continue;
         for (const auto& run : fs::directory_iterator(entry.path(), error))
-            if (run.is_directory(error)) ::rmdir(run.path().c_str());
+            if (run.is_directory(error)) remove_run_folder(run.path());
         ::rmdir(entry.path().c_str());
     }
 }

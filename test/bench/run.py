@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -124,7 +125,8 @@ def load(port, pid, transport, *options):
 class Bench:
     def __init__(self, quick):
         self.seconds = "2" if quick else "8"
-        self.idle = {True: 2000, False: 20000}[quick]
+        descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self.idle = min({True: 2000, False: 20000}[quick], descriptors - 500)   # one each, at both ends
         self.peer_idle = {True: 200, False: 2000}[quick]
         self.rows = []
 
