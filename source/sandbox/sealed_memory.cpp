@@ -1,7 +1,10 @@
 #include "sandbox/sealed_memory.hpp"
 
+#include "sandbox/setup_step.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +29,19 @@ unique_fd sealed_memory(const char* name, std::string_view content)
     constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     if (::fcntl(file.get(), F_ADD_SEALS, seals) != 0 || ::lseek(file.get(), 0, SEEK_SET) != 0) fail("seal a memory file");
     return file;
+}
+
+std::string read_memory(int memory, const char* step)
+{
+    struct stat status{};
+    check(::fstat(memory, &status), step);
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    for (std::size_t done = 0; done < text.size();) {
+        const ssize_t length = check(::pread(memory, text.data() + done, text.size() - done, static_cast<off_t>(done)), step);
+        if (length == 0) throw step_failed(step, EBADMSG);
+        done += static_cast<std::size_t>(length);
+    }
+    return text;
 }
 
 }  // namespace cmcp::sandbox

@@ -1,10 +1,10 @@
 #include "inside_plan.hpp"
 
+#include "sandbox/sealed_memory.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
 #include "zygote_wire.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cmcp::sandbox {
@@ -38,20 +38,6 @@ void read_filters(wire_reader& in, inside_plan& into)
     into.plan.announcing = &into.announcing;
 }
 
-std::string content(int memory)
-{
-    struct stat status{};
-    check(::fstat(memory, &status), "read the plan");
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t length = check(::pread(memory, text.data() + done, text.size() - done, static_cast<off_t>(done)), "read the plan");
-        if (length == 0) throw step_failed("read the plan", EBADMSG);
-        done += static_cast<std::size_t>(length);
-    }
-    return text;
-}
-
 }  // namespace
 
 std::vector<int> inside_descriptors(const jail_plan& plan)
@@ -75,7 +61,7 @@ std::string encode_inside_plan(const jail_plan& plan, const std::string& namespa
 void decode_inside_plan(packet message, inside_plan& into)
 {
     if (message.descriptors.empty()) throw step_failed("receive the plan", EBADMSG);
-    const std::string bytes = content(message.descriptors.front().get());
+    const std::string bytes = read_memory(message.descriptors.front().get(), "read the plan");
     message.descriptors.erase(message.descriptors.begin());
     wire_reader in(bytes);
     start_message start;

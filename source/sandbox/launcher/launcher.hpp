@@ -27,7 +27,6 @@ public:
     void serve();
 
 private:
-    void greet();
     void wait_and_handle();
     int milliseconds_to_next_event() const;
     void handle(std::uint64_t tag);

@@ -2,11 +2,11 @@
 
 #include "posix/unique_fd.hpp"
 #include "sandbox/launcher_protocol.hpp"
+#include "sandbox/sealed_memory.hpp"
 #include "sandbox/setup_step.hpp"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,24 +14,6 @@
 #include <filesystem>
 
 namespace cmcp::sandbox {
-namespace {
-
-std::string read_memfd(int fd)
-{
-    struct stat status{};
-    check(::fstat(fd, &status), "read the request");
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t length = ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
-        if (check(length, "read the request") == 0) throw step_failed("read the request", EBADMSG);
-        done += static_cast<std::size_t>(length);
-    }
-    return text;
-}
-
-}  // namespace
-
 // Above a workspace are only folders of the server, where no run can put a link.
 std::string refuse_workspace(const std::string& workspace, const std::string& below)
 {
@@ -61,7 +43,7 @@ std::string take_body(packet& message)
     if (message.descriptors.empty()) throw step_failed("read the request", EBADMSG);
     const unique_fd memory = std::move(message.descriptors.front());
     message.descriptors.erase(message.descriptors.begin());
-    return read_memfd(memory.get());
+    return read_memory(memory.get(), "read the request");
 }
 
 }  // namespace cmcp::sandbox
