@@ -59,6 +59,52 @@ TEST_CASE("a run that waited is told its program, arguments, environment, input 
     CHECK(s.output.out == out);
 }
 
+TEST_CASE("a shell that was held before its main shows what a cold one shows")
+{
+    stage s(keeping_two());
+    run_request wanted = s.bash("for each in cmdline environ comm; do tr -s '\\0' '\\n' < /proc/$$/$each; done; env; echo $$ $PPID $-; "
+                                "ulimit -a; grep -e Sig -e Seccomp -e Cap /proc/$$/status");
+    wanted.environment = {{"COLOUR", "green"}};
+    s.run(wanted);
+    const std::string cold = s.output.out;
+    CHECK(cold.find("green") != std::string::npos);
+    run_waiting(s, wanted);
+    CHECK(s.output.out == cold);
+}
+
+TEST_CASE("a held shell takes commands of any length that a start can carry")
+{
+    stage s(keeping_two());
+    for (const std::size_t length : {1u, 2000u, 2100u, 40'000u}) {
+        run_waiting(s, s.bash("true"));
+        CHECK(run_waiting(s, s.bash("word=" + std::string(length, 'x') + "; echo ${#word}")).exit_code == 0);
+        CHECK(s.output.out == std::to_string(length) + "\n");
+    }
+}
+
+TEST_CASE("programs that are no shells wait, too, and are executed when they begin")
+{
+    stage s(keeping_two());
+    run_request wanted = s.bash("");
+    wanted.argv = {"/usr/bin/printenv", "COLOUR"};
+    wanted.environment = {{"COLOUR", "green"}};
+    CHECK(run_waiting(s, wanted).exit_code == 0);
+    CHECK(s.output.out == "green\n");
+}
+
+TEST_CASE("where the loader finds no library to hold it, a shell waits like other programs")
+{
+    temporary_workspace place;
+    const std::string link = place.path + "/launcher";
+    fs::create_symlink(std::string(CMCP_BUILD_DIR) + "/test/faulty-launcher", link);
+    std::ofstream(link + ".faults") << "leave_out private_proc\n";
+    native_backend::options chosen = keeping_two();
+    chosen.launcher_path = link;
+    stage s(chosen);
+    CHECK(run_waiting(s, s.bash("echo it works; exit 3")).exit_code == 3);
+    CHECK(s.output.out == "it works\n");
+}
+
 TEST_CASE("what waits for one workspace serves no other")
 {
     stage s(keeping_two());

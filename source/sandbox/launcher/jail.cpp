@@ -45,7 +45,7 @@ void close_all_but(std::vector<int> keep)
 void close_foreign_descriptors(const jail_plan& plan)
 {
     close_all_but({plan.root.get(), plan.workspace.get(), plan.output.get(), plan.error.get(), plan.input.get(),
-                   plan.script.get(), plan.result.get(), plan.control.get()});
+                   plan.script.get(), plan.result.get(), plan.control.get(), plan.held_library});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }

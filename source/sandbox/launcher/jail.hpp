@@ -26,6 +26,7 @@ struct jail_plan {
     unique_fd output, error, input, script, result;
     std::string apparmor;        ///< the profile to enter; empty: none
     bool executes = true;        ///< false: the clone of an interpreter, which enters the profile without an exec
+    int held_library = -1;       ///< of a program that is to be held, see held_program.hpp; the launcher's own
     unique_fd outside_socket;    ///< of a probe run, made before its rules were in force
     unique_fd control;           ///< the child's end of the socket to the launcher
 };

@@ -106,11 +106,10 @@ void launcher::wait_and_handle()
     look_at_runs();
 }
 
-bool launcher::busy() const
+std::size_t launcher::running() const
 {
-    static const long processors = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
-    const auto runs = [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); };
-    return std::count_if(runs_.begin(), runs_.end(), runs) >= processors;
+    const auto goes_on = [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); };
+    return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), goes_on));
 }
 
 void launcher::look_at_runs()
@@ -121,8 +120,8 @@ void launcher::look_at_runs()
             each->look(now);
             watch_refusals(key, *each);
         }
-    if (prepared_ && now >= prepared_->next_event()) prepared_->look(now, busy());
-    if (now >= commands_.next_event()) commands_.look(now, busy());
+    if (prepared_ && now >= prepared_->next_event()) prepared_->look(now, running());
+    if (now >= commands_.next_event()) commands_.look(now, running());
 }
 
 void launcher::handle(std::uint64_t tag)

@@ -44,7 +44,7 @@ private:
     void end(std::uint64_t key);
     void watch_refusals(std::uint64_t key, const run& of);
     void look_at_runs();
-    bool busy() const;
+    std::size_t running() const;
     void enter_place(json::object& facts);
     bool with_apparmor() const { return no_apparmor_.empty() && firejail_ == nullptr; }
 

@@ -16,14 +16,6 @@ namespace {
 constexpr int script_place = 3;
 constexpr int result_place = 4;
 
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> result;
-    for (auto& text : texts) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
-
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value)
 {
     for (auto& entry : environment)
@@ -43,6 +35,14 @@ void place(const unique_fd& from, int to)
 }
 
 }  // namespace
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> result;
+    for (auto& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
 
 std::vector<std::string> make_environment(const run_request& request)
 {

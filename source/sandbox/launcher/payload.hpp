@@ -18,6 +18,9 @@ void take_places(jail_plan& plan);
 /// Ends where nothing does.
 void wait_for_run(jail_plan& plan);
 
+/// What execve() takes: the texts and a null pointer. The texts must outlive it.
+std::vector<char*> pointers(std::vector<std::string>& texts);
+
 std::vector<std::string> make_environment(const run_request& request);   ///< NAME=value
 
 /// The program of a run, ready to be executed.

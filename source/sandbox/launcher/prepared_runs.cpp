@@ -197,11 +197,11 @@ steady_time prepared_runs::next_event() const
     return std::min(refill_.next(), overdue);
 }
 
-void prepared_runs::look(steady_time now, bool busy)
+void prepared_runs::look(steady_time now, std::size_t running)
 {
     if (!queue_.empty() && now >= queue_.front().since + patience) start_queued_cold({});
     if (next_ready_ && ordered_.empty() && clones_ >= options_.runs) take_over();
-    if (refill_.over(now, busy)) refill();
+    if (refill_.over(now, running, children_.count(wanted_shape_) == 0)) refill();
 }
 
 void prepared_runs::refill()

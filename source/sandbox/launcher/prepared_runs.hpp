@@ -30,7 +30,7 @@ public:
     void lost(std::uint64_t key, const std::string& why);   ///< a child ended before it began
 
     steady_time next_event() const;
-    void look(steady_time now, bool busy);     ///< `busy`: every processor has a run
+    void look(steady_time now, std::size_t running);   ///< `running`: the runs that go on
 
 private:
     struct queued {

@@ -1,5 +1,7 @@
 #include "refill_pause.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace cmcp::sandbox {
@@ -12,16 +14,19 @@ constexpr std::chrono::milliseconds longest_quiet{20};
 
 void refill_pause::run_began()
 {
-    at_ = std::chrono::steady_clock::now() + quiet;
-    latest_ = at_ + longest_quiet;
+    const auto now = std::chrono::steady_clock::now();
+    if (at_ == steady_time::max()) latest_ = now + longest_quiet;
+    at_ = now + quiet;
 }
 
 void refill_pause::soon() { at_ = std::min(at_, std::chrono::steady_clock::now() + quiet); }
 
-bool refill_pause::over(steady_time now, bool busy)
+bool refill_pause::over(steady_time now, std::size_t running, bool none_left)
 {
+    static const auto processors = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
     if (now < at_) return false;
-    const bool waits = busy && now < latest_;
+    const std::size_t most = none_left ? processors : 1;
+    const bool waits = running >= most && now < latest_;
     at_ = waits ? now + quiet : steady_time::max();
     return !waits;
 }

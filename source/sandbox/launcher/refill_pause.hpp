@@ -4,8 +4,9 @@
 
 namespace cmcp::sandbox {
 
-/// When runs are prepared in advance: once a processor is free, so that they take no time from those that somebody waits
-/// for, but soon after all the same.
+/// When runs are prepared in advance: once no run is going on, so that they take no time from those that somebody waits
+/// for (the kernel's locks are shared by all processors); where none is left, once a processor is free; and soon after all
+/// the same.
 class refill_pause {
 public:
     void run_began();
@@ -13,8 +14,8 @@ public:
     void soon();
     steady_time next() const { return at_; }
 
-    /// True once for each time that it becomes due. `busy`: every processor has a run.
-    bool over(steady_time now, bool busy);
+    /// True once for each time that it becomes due. `running`: the runs that go on; `none_left`: nothing waits for the next.
+    bool over(steady_time now, std::size_t running, bool none_left);
 
 private:
     steady_time at_ = steady_time::max();

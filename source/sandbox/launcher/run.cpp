@@ -1,6 +1,7 @@
 #include "run.hpp"
 
 #include "closing.hpp"
+#include "held_program.hpp"
 #include "jail.hpp"
 #include "sandbox/limits.hpp"
 #include "sandbox/setup_step.hpp"
@@ -62,7 +63,8 @@ void run::begin(const start_message& start, const std::vector<unique_fd>& descri
     for (const auto& each : descriptors) numbers.push_back(each.get());
     if (numbers.size() < 2) throw step_failed("receive descriptors", EBADMSG);
     give_pipes({numbers[0], numbers[1], start.request.result_channel ? numbers.back() : -1}, outside_);
-    if (!send_packet(control_.get(), encode_begin(start, !prepared_), numbers)) throw step_failed("hand over the run", EAGAIN);
+    const std::string told = held_ ? encode_held_start(start) : encode_begin(start, !prepared_);
+    if (!send_packet(control_.get(), told, numbers)) throw step_failed("hand over the run", EAGAIN);
     id_ = start.id;
     waits_ = false;
     waited_ = true;

@@ -52,7 +52,9 @@ public:
 
     std::vector<int> clone_descriptors() const;   ///< what goes with the clone order
     void attach(cloned child);                    ///< the clone is there; throws, then it must be ended
-    void launch_waiting(workshop& shop);          ///< makes a clone of this process; throws step_failed, then nothing runs
+    /// Makes a clone of this process, whose program is held by `library` where there is one (not -1: held_program.hpp).
+    /// Throws step_failed, then nothing runs.
+    void launch_waiting(workshop& shop, int library);
     bool waits() const { return waits_; }         ///< it is ready to begin
     bool begun() const { return has_begun_; }
     bool fits(const run_request& request) const;  ///< its workspace is still the folder of that name, and as full
@@ -121,6 +123,7 @@ private:
     std::pair<dev_t, ino_t> place_{};           ///< of the workspace
     id_pair outside_{};
     bool prepared_ = false;
+    bool held_ = false;
     bool waits_ = false;
     bool waited_ = false;
     bool has_begun_ = false;

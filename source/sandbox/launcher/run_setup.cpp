@@ -2,6 +2,7 @@
 
 #include "closing.hpp"
 #include "fault.hpp"
+#include "held_program.hpp"
 #include "inside.hpp"
 #include "jail.hpp"
 #include "sandbox/apparmor.hpp"
@@ -120,9 +121,11 @@ void run::prepare_view(workshop& shop, jail_plan& plan)
     plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
 }
 
-void run::launch_waiting(workshop& shop)
+void run::launch_waiting(workshop& shop, int library)
 {
-    launch(shop, *plan_, run_waiting_child);
+    held_ = library >= 0;
+    plan_->held_library = library;
+    launch(shop, *plan_, held_ ? run_held_child : run_waiting_child);
     outside_ = plan_->outside;
     plan_.reset();
 }

@@ -8,7 +8,7 @@
 namespace cmcp::sandbox {
 
 /// Runs whose namespaces, mounts, limits and filters are there before anyone asks for them: for the kind of run that came
-/// last, some wait with nothing left to do but to execute their program.
+/// last, some wait with nothing left to do but to execute their program, or, where it is a shell, to enter its main().
 class waiting_commands {
 public:
     static constexpr std::uint64_t first_key = 1ull << 59;   ///< of runs that have no id yet
@@ -20,13 +20,14 @@ public:
     bool take(const start_message& start, const std::vector<unique_fd>& descriptors);
 
     void heard_of(std::uint64_t key) { children_.heard_of(key); }
-    void lost(std::uint64_t key) { children_.forget(key); }   ///< it ended before it began
+    void lost(std::uint64_t key);              ///< it ended before it began
 
     steady_time next_event() const { return refill_.next(); }
-    void look(steady_time now, bool busy);     ///< `busy`: every processor has a run
+    void look(steady_time now, std::size_t running);
 
 private:
     bool make();
+    int library();
 
     run_keeper& keeper_;
     std::size_t each_;
@@ -35,6 +36,8 @@ private:
     run_request wanted_;
     std::uint64_t last_key_ = first_key;
     refill_pause refill_;
+    unique_fd library_;
+    bool may_hold_ = true;                     ///< until a program could not be held
 };
 
 }  // namespace cmcp::sandbox

@@ -43,6 +43,11 @@ std::optional<std::string> waiting_runs::heard_of(std::uint64_t key)
     return at->shape;
 }
 
+bool waiting_runs::is_ready(std::uint64_t key) const
+{
+    return std::any_of(children_.begin(), children_.end(), [key](const child& c) { return c.key == key && c.ready; });
+}
+
 std::optional<std::string> waiting_runs::forget(std::uint64_t key)
 {
     const auto at = std::find_if(children_.begin(), children_.end(), [key](const child& c) { return c.key == key; });

@@ -19,6 +19,7 @@ public:
 
     void add(std::uint64_t key, std::string shape);
     std::optional<std::string> heard_of(std::uint64_t key);   ///< the shape of one that is ready now
+    bool is_ready(std::uint64_t key) const;
     std::optional<std::string> forget(std::uint64_t key);     ///< its shape; nothing: it does not wait here
 
     /// False: none was there, or none could begin.

@@ -1,6 +1,7 @@
 #include "zygote.hpp"
 
 #include "payload.hpp"
+#include "payload.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
 
@@ -47,14 +48,6 @@ struct spawn_plan {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
 };
-
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> result;
-    for (auto& text : texts) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
 
 }  // namespace
 
