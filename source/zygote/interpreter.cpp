@@ -185,13 +185,15 @@ std::string interpreter::preload(const std::string& profile)
 
 void interpreter::before_fork() { PyOS_BeforeFork(); }
 
+void interpreter::parent_after_fork() { PyOS_AfterFork_Parent(); }
+
 void interpreter::after_fork()
 {
     PyOS_AfterFork_Child();
     Py_DECREF(checked(call("fresh"), "make a fresh start"));
 }
 
-void interpreter::run()
+void interpreter::run(void (*before_end)(int status))
 {
     Py_XDECREF(call("streams"));
     PyObject* const done = PyEval_EvalCode(code, main_names(), main_names());
@@ -207,6 +209,7 @@ void interpreter::run()
         Py_CLEAR(type);
         if (finish()) {
             std::fflush(nullptr);
+            before_end(status & 0xff);
             ::_exit(status & 0xff);
         }
         Py_Exit(status);

@@ -18,11 +18,13 @@ public:
     /// Throws std::runtime_error when the modules leave threads or descriptors behind, which no clone could have.
     std::string preload(const std::string& profile);
 
-    void before_fork();   ///< in the process that forks
-    void after_fork();    ///< in its child: what must not be as in other runs is made anew
+    void before_fork();         ///< in the process that forks
+    void parent_after_fork();   ///< there, where it goes on to fork
+    void after_fork();          ///< in its child: what must not be as in other runs is made anew
 
-    /// Runs the code of -c with descriptors 0 to 2 as standard streams, ends as Python does.
-    [[noreturn]] void run();
+    /// Runs the code of -c with descriptors 0 to 2 as standard streams, ends as Python does. Where that is nothing but the
+    /// end of the process any more, `before_end` is called with the exit code.
+    [[noreturn]] void run(void (*before_end)(int status));
 };
 
 }  // namespace cmcp::sandbox

@@ -1,6 +1,7 @@
 #include "interpreter.hpp"
 #include "nursery.hpp"
 #include "packed_memory.hpp"
+#include "rehearsal.hpp"
 
 #include "posix/unique_fd.hpp"
 #include "sandbox/capabilities.hpp"
@@ -65,7 +66,7 @@ int serve(const std::vector<std::string>& argv)
     sandbox::interpreter python(argv);
     const std::string about = python.preload(setup.profile);
     memory.settle();
-    sandbox::nursery children(python, launcher_socket, setup);
+    sandbox::nursery children(python, sandbox::rehearse(python), launcher_socket, setup);
     say(sandbox::zygote_says::ready, about);
     children.serve();
     return 0;

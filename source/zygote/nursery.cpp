@@ -1,5 +1,6 @@
 #include "nursery.hpp"
 
+#include "sandbox/launcher/closing.hpp"
 #include "sandbox/launcher/payload.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <fstream>
 #include <span>
+#include <utility>
 
 namespace cmcp::sandbox {
 namespace {
@@ -27,31 +29,38 @@ std::uint64_t data_bytes()
 /// Process 2 of a run: the interpreter that is already there.
 class prepared_guest final : public guest {
 public:
-    prepared_guest(interpreter& python, jail_plan& plan) : python_(python), plan_(plan) {}
+    prepared_guest(interpreter& python, const working_set& needed, jail_plan& plan) : python_(python), needed_(needed), plan_(plan) {}
 
     void before_fork() override { python_.before_fork(); }
 
     [[noreturn]] void become() override
     {
         check(::setsid(), "new session");
+        needed_.make_present();
         python_.after_fork();
         wait_for_run(plan_);
         take_places(plan_);
         if (plan_.probe) answer_probe(plan_);
         ::prctl(PR_SET_DUMPABLE, 1);   // as exec would: the run's own files in /proc are its own
         ::close(plan_.control.get());
-        python_.run();
+        python_.run(end_in_advance);
     }
 
 private:
+    static void end_in_advance(int status)
+    {
+        if (status == 0) tell_end_in_advance();
+    }
+
     interpreter& python_;
+    const working_set& needed_;
     jail_plan& plan_;
 };
 
 }  // namespace
 
-nursery::nursery(interpreter& python, int launcher, const zygote_setup& setup)
-    : python_(python), launcher_(launcher), filters_(setup.memory_is_counted),
+nursery::nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup)
+    : python_(python), needed_(std::move(needed)), launcher_(launcher), filters_(setup.memory_is_counted),
       with_time_namespace_(setup.with_time_namespace), own_data_(data_bytes())
 {
 }
@@ -95,7 +104,7 @@ void nursery::live(unique_fd control)
     // What the interpreter held before the run began is not the run's.
     plan.request.limits.memory += own_data_;
     plan.executes = false;
-    prepared_guest inside(python_, plan);
+    prepared_guest inside(python_, needed_, plan);
     run_child(plan, inside);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "interpreter.hpp"
+#include "working_set.hpp"
 
 #include "sandbox/launcher/call_filters.hpp"
 #include "sandbox/launcher/zygote_wire.hpp"
@@ -10,7 +11,8 @@ namespace cmcp::sandbox {
 /// Makes the clones that the launcher orders. A clone is the launcher's own child: the zygote keeps nothing of it.
 class nursery {
 public:
-    nursery(interpreter& python, int launcher, const zygote_setup& setup);
+    /// `needed`: what each clone makes its own before it waits.
+    nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup);
 
     void serve();   ///< until the launcher is gone
 
@@ -19,6 +21,7 @@ private:
     [[noreturn]] void live(unique_fd control);
 
     interpreter& python_;
+    working_set needed_;
     int launcher_;
     call_filters filters_;
     bool with_time_namespace_;

@@ -105,6 +105,15 @@ TEST_CASE("where the loader finds no library to hold it, a shell waits like othe
     CHECK(s.output.out == "it works\n");
 }
 
+TEST_CASE("a program that sends its first process signals goes on, and ends as it does")
+{
+    stage s(keeping_two());
+    const run_request wanted = s.bash("for number in $(seq 1 64); do kill -$number 1; done 2>/dev/null; echo goes on; exit 4");
+    CHECK(s.run(wanted).exit_code == 4);
+    CHECK(run_waiting(s, wanted).exit_code == 4);
+    CHECK(s.output.out == "goes on\n");
+}
+
 TEST_CASE("what waits for one workspace serves no other")
 {
     stage s(keeping_two());

@@ -26,13 +26,19 @@ void give_up_privileges(const jail_plan& plan);
 /// where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.
 void end_all_others();
 
-/// While the payload, ended but not yet collected, still takes its place: whether one more process would be one too many.
-bool at_process_limit();
+/// Collects the children that have ended. With the payload among them the run is over: the launcher is told how it ended, and
+/// this process ends. `own_namespace`: the PID namespace is the run's own, so whatever else lives in it ends first.
+void collect_ended(int control, pid_t payload, bool own_namespace);
 
-/// Whether the end that waitid() tells of is no plain success.
-bool ended_badly(const siginfo_t& end);
+/// The payload of a run tells the first process by this signal that it ends with exit code 0 and did all it had to. Taking
+/// down its memory takes longer than many runs do, and nobody needs to wait for that.
+int end_signal();
+void tell_end_in_advance();      ///< in the payload; nothing where it is not alone or had children, whose times count, too
 
-/// Tells the launcher how the payload ended. `status`: its wait status.
-void report_end(int control, int status, bool out_of_processes);
+sigset_t news_of_run();          ///< SIGCHLD and end_signal()
+
+/// In process 1 of a PID namespace: ends the run as if the payload had ended already, and ends. Returns where its figures
+/// cannot be had in advance.
+void report_end_in_advance(int control, pid_t payload);
 
 }  // namespace cmcp::sandbox

@@ -136,26 +136,6 @@ unique_fd watch_children()
     return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch children"));
 }
 
-void end_run(int control, const siginfo_t& end)
-{
-    const bool out_of_processes = ended_badly(end) && at_process_limit();
-    int status = 0;
-    ::wait4(end.si_pid, &status, 0, nullptr);
-    end_all_others();
-    report_end(control, status, out_of_processes);
-    ::_exit(0);
-}
-
-void collect(int control, pid_t payload)
-{
-    for (;;) {
-        siginfo_t end{};
-        if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT | WNOHANG) != 0 || end.si_pid == 0) return;
-        if (end.si_pid == payload) end_run(control, end);
-        ::wait4(end.si_pid, nullptr, 0, nullptr);
-    }
-}
-
 // The launcher says nothing more: what can be read is its end, and that is the end of the run.
 [[noreturn]] void watch_until_end(int control, int children, pid_t payload)
 {
@@ -164,7 +144,7 @@ void collect(int control, pid_t payload)
         if (::poll(wait, 2, -1) < 0) continue;
         signalfd_siginfo ignored;
         while (::read(children, &ignored, sizeof ignored) > 0) {}
-        collect(control, payload);
+        collect_ended(control, payload, true);
         if (wait[0].revents == 0) continue;
         end_all_others();
         ::_exit(1);

@@ -166,23 +166,27 @@ void enter_jail(jail_plan& plan)
     give_up_privileges(plan);
 }
 
-// Process 1: collects the orphans; its own end is the end of every process of the run.
-[[noreturn]] void reap_until_end(int control, pid_t payload)
+void block_news()
 {
+    const sigset_t news = news_of_run();
+    check(::sigprocmask(SIG_BLOCK, &news, nullptr), "watch children");
+}
+
+// Process 1: collects the orphans; its own end is the end of every process of the run.
+[[noreturn]] void reap_until_end(const jail_plan& plan, pid_t payload)
+{
+    const int control = plan.control.get();
+    const auto tells_its_end = [&](const siginfo_t& heard) {
+        return heard.si_code == SI_QUEUE && heard.si_pid == payload && !plan.executes && ::getpid() == 1;
+    };
     ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
     ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
+    const sigset_t news = news_of_run();
     for (;;) {
-        siginfo_t end{};
-        if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT) < 0) {
-            if (errno != EINTR) ::_exit(1);
-            continue;
-        }
-        const bool out_of_processes = end.si_pid == payload && ended_badly(end) && at_process_limit();
-        int status = 0;
-        if (::wait4(end.si_pid, &status, 0, nullptr) != payload) continue;
-        if (::getpid() == 1) end_all_others();   // what the payload left behind ends with it; elsewhere "all" would be the machine
-        report_end(control, status, out_of_processes);
-        ::_exit(0);
+        siginfo_t heard{};
+        const int signal = ::sigwaitinfo(&news, &heard);
+        if (signal == end_signal() && tells_its_end(heard)) report_end_in_advance(control, payload);
+        if (signal == SIGCHLD) collect_ended(control, payload, ::getpid() == 1);   // elsewhere "all" would be the machine
     }
 }
 
@@ -206,9 +210,10 @@ void run_child(jail_plan& plan, guest& inside)
     try {
         enter_jail(plan);
         inside.before_fork();
+        block_news();
         const pid_t child = check(::fork(), "start a process");
         if (child == 0) inside.become();
-        reap_until_end(control, child);
+        reap_until_end(plan, child);
     } catch (const step_failed& failure) {
         report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
