@@ -1,5 +1,6 @@
 #include "managers/runner.hpp"
 
+#include "managers/denied_paths.hpp"
 #include "managers/output_collector.hpp"
 #include "managers/progress_feed.hpp"
 #include "managers/working_folder.hpp"
@@ -141,9 +142,11 @@ awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std
 awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request request, std::size_t max_output)
 {
     std::string workspace = request.workspace;
+    const std::string inside = request.workspace_inside;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) { return backend.run(std::move(*kept), output); };
     auto outcome = co_await collect_output(outputs_, io, std::move(workspace), max_output, std::move(work));
+    for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
     co_return outcome;
 }
 
