@@ -74,7 +74,7 @@ struct settings {
 
     // python
     std::string python_interpreter = "/usr/bin/python3";    // PYTHON_INTERPRETER
-    std::string python_zygote = "stdlib";                   // PYTHON_ZYGOTE
+    std::string python_zygote = "auto";                     // PYTHON_ZYGOTE
     std::string otlp_endpoint;                              // OTEL_EXPORTER_OTLP_ENDPOINT
     std::string otlp_headers;                               // OTEL_EXPORTER_OTLP_HEADERS
     std::string otel_service = "container-mcp";             // OTEL_SERVICE_NAME

@@ -3,6 +3,9 @@
 #include "managers/bash_manager.hpp"
 #include "managers/python_bootstrap.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace cmcp {
@@ -15,6 +18,13 @@ std::string check(const std::string& code)
     if (code.size() <= longest_code) return {};
     return "code: " + std::to_string(code.size()) + " bytes are too long, at most " + std::to_string(longest_code) +
            " are taken; put data in a file with file_write and open it from the code";
+}
+
+// A guess that costs nothing when it is wrong but the time of an import.
+bool names_data_libraries(const std::string& code)
+{
+    constexpr std::array<std::string_view, 6> libraries{"numpy", "pandas", "matplotlib", "scipy", "sklearn", "seaborn"};
+    return std::any_of(libraries.begin(), libraries.end(), [&](std::string_view name) { return code.find(name) != std::string::npos; });
 }
 
 // What all runs have in common, cold or by way of a zygote: one interpreter, one bootstrap, one environment.
@@ -64,6 +74,7 @@ sandbox::run_request python_manager::request(std::string code, const run_options
 {
     sandbox::run_request made = model(interpreter_);
     made.prepared = true;
+    made.data_libraries = names_data_libraries(code);
     made.programs = programs_;
     made.limits = limits_;
     made.limits.wall = options.background ? chosen_timeout(options.timeout, job_timeout_, job_timeout_)

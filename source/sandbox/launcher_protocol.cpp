@@ -69,6 +69,7 @@ std::string encode_start(std::uint64_t id, bool probe, const run_request& reques
     out.number(request.script.has_value() || request.channel != nullptr);
     out.number(request.result_channel);
     out.number(request.prepared);
+    out.number(request.data_libraries);
     out.texts(request.argv);
     out.text(request.working_dir);
     out.text(request.workspace);
@@ -91,6 +92,7 @@ start_message decode_start(std::string_view body)
     auto& request = start.request;
     request.result_channel = in.number<bool>();
     request.prepared = in.number<bool>();
+    request.data_libraries = in.number<bool>();
     in.texts(request.argv);
     request.working_dir = in.text();
     request.workspace = in.text();

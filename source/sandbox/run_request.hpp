@@ -48,6 +48,7 @@ struct run_request {
     std::shared_ptr<unique_fd> channel;         ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
     bool result_channel = false;                ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB
     bool prepared = false;                      ///< a zygote may stand in for argv, when it was prepared for just this
+    bool data_libraries = false;                ///< and best one that has numpy, pandas and matplotlib loaded
     std::string label;                          ///< for the log: the request id
 };
 

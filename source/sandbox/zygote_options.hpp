@@ -15,9 +15,10 @@ inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 /// A Python interpreter that is kept loaded, so that a run is a clone of it instead of a start of its own.
 struct zygote_options {
     std::string path;              ///< absolute path of container-mcp-zygote
-    std::string profile;           ///< which modules are loaded: stdlib, or data (numpy, pandas, matplotlib too)
+    std::string profile;           ///< which modules are loaded: stdlib, data (numpy, pandas, matplotlib too), or auto: one of each,
+                                   ///< the second once a run is best served by it
     std::uint32_t waiting = 2;     ///< clones that wait, confined, for the next run; 0: clone when a run comes
-    std::uint32_t runs = 100;      ///< clones of one interpreter; then a new one, with a new hash seed, takes its place
+    std::uint32_t runs = 1000;     ///< clones of one interpreter; then a new one, with a new hash seed, takes its place
     run_request model;             ///< its argv and environment are those of the runs that the zygote may stand in for
 };
 

@@ -319,3 +319,18 @@ TEST_CASE("the layers of the zygote's runs are those of a cold run")
     CHECK(layers.back().is == sandbox::layer::state::on);
     CHECK(layers.back().detail.find("its runs have the layers of a cold run") != std::string::npos);
 }
+
+TEST_CASE("with PYTHON_ZYGOTE=auto, code that names a library for data meets an interpreter that has it, and other code does not")
+{
+    if (!built()) return;
+    settings chosen = with(1, 1000);
+    chosen.python_zygote = "auto";
+    system_stage s(chosen, way::zygote);
+    const std::string known = "import sys\nprint('num' + 'py' in sys.modules)";
+    if (text(s.python("import numpy"), "error").find("ModuleNotFoundError") != std::string::npos) return;
+    constexpr int most_tries = 1000;   // while it is being loaded, the other interpreter takes them
+    int tries = 0;
+    while (text(s.python("# numpy\n" + known), "output") != "True\n" && ++tries < most_tries) {}
+    CHECK(tries < most_tries);
+    CHECK(text(s.python(known), "output") == "False\n");
+}

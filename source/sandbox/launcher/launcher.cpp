@@ -187,7 +187,7 @@ try {
     if (firejail_) return tell(R"({"state": "off", "detail": "Firejail starts every run anew"})");
     check_zygote(wanted.path);
     wanted.path = views_->protected_program(wanted.path);
-    prepared_ = std::make_unique<prepared_runs>(static_cast<run_keeper&>(*this), std::move(wanted));
+    prepared_ = std::make_unique<prepared_profiles>(static_cast<run_keeper&>(*this), std::move(wanted));
 } catch (const step_failed& failure) {
     const std::string why = explain_setup_failure(failure.what(), failure.error);
     tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
-#include "prepared_runs.hpp"
+#include "prepared_profiles.hpp"
 #include "run.hpp"
 #include "waiting_commands.hpp"
 
@@ -74,7 +74,7 @@ private:
     bool with_time_namespace_;
     std::string no_apparmor_;               // why runs enter no profile; empty: they do
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;   ///< by id, or by the key they had before they began
-    std::unique_ptr<prepared_runs> prepared_;
+    std::unique_ptr<prepared_profiles> prepared_;
     waiting_commands commands_;
     std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
     struct waiting_start {

@@ -13,8 +13,9 @@ constexpr int most_failures = 3;
 
 }  // namespace
 
-prepared_runs::prepared_runs(run_keeper& keeper, zygote_options options)
-    : keeper_(keeper), options_(std::move(options)), children_(keeper, options_.waiting)
+prepared_runs::prepared_runs(run_keeper& keeper, zygote_options options, std::uint64_t lane)
+    : keeper_(keeper), options_(std::move(options)), lane_(lane), children_(keeper, options_.waiting),
+      last_key_(first_key + lane * each_lane)
 {
     active_ = start_zygote();
     active_number_ = last_number_;
@@ -26,7 +27,7 @@ try {
     const workshop shop = keeper_.shop();
     const zygote_setup setup{options_.profile, shop.filters.memory_is_counted, shop.with_time_namespace};
     auto started = std::make_unique<zygote>(options_, setup);
-    keeper_.watch(started->socket(), first_tag + ++last_number_);
+    keeper_.watch(started->socket(), first_tag + lane_ * each_lane + ++last_number_);
     return started;
 } catch (const std::exception& failure) {
     obstacle_ = failure.what();
@@ -78,7 +79,7 @@ try {
 
 void prepared_runs::handle(std::uint64_t tag)
 {
-    const bool from_active = tag == first_tag + active_number_;
+    const bool from_active = tag == first_tag + lane_ * each_lane + active_number_;
     for (;;) {
         const auto& speaker = from_active ? active_ : next_;
         auto said = speaker ? speaker->hear() : std::nullopt;
@@ -222,6 +223,7 @@ std::size_t prepared_runs::queued_for(const std::string& shape) const
 
 void prepared_runs::tell_state()
 {
+    if (lane_ != 0) return;
     json::object state;
     state["state"] = !active_ ? "off" : active_ready_ ? "on" : "starting";
     state["detail"] = !active_ ? obstacle_ : active_ready_ ? about_ : std::string();

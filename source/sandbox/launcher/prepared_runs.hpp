@@ -18,8 +18,11 @@ class prepared_runs {
 public:
     static constexpr std::uint64_t first_key = 1ull << 60;   ///< of runs that have no id yet
     static constexpr std::uint64_t first_tag = 1ull << 63;   ///< of zygotes, for epoll
+    static constexpr std::uint64_t each_lane = 1ull << 48;
 
-    prepared_runs(run_keeper& keeper, zygote_options options);
+    /// `lane`: tells the keys and tags of several such objects apart. The server is told of the state of lane 0.
+    prepared_runs(run_keeper& keeper, zygote_options options, std::uint64_t lane);
+    static std::uint64_t lane_of_tag(std::uint64_t tag) { return (tag - first_tag) / each_lane; }
 
     /// Takes the run over (true), or leaves it as it is for a cold start.
     bool take(start_message& start, std::vector<unique_fd>& descriptors);
@@ -54,6 +57,7 @@ private:
 
     run_keeper& keeper_;
     zygote_options options_;
+    std::uint64_t lane_;
     std::unique_ptr<zygote> active_, next_;
     std::uint64_t active_number_ = 0, last_number_ = 0;
     bool active_ready_ = false, next_ready_ = false;
@@ -65,7 +69,7 @@ private:
     std::deque<queued> queue_;
     std::string wanted_shape_;                 ///< of the run that came last
     run_request wanted_;
-    std::uint64_t last_key_ = first_key;
+    std::uint64_t last_key_;
     refill_pause refill_;
 };
 

@@ -23,6 +23,7 @@ std::string identity_of(const std::string& folder)
 run_request shape_of(run_request request)
 {
     request.working_dir.clear();
+    request.data_libraries = false;
     request.limits.wall = std::chrono::hours(24);
     request.limits.cpu = std::chrono::seconds(0);
     return request;
