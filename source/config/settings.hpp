@@ -47,6 +47,9 @@ struct settings {
     std::size_t memory_limit_bytes = 512 * 1024 * 1024;     // MCP_MEMORY_LIMIT_MB (MiB) of messages that wait or are kept, and of bodies
     std::chrono::milliseconds shed_delay{500};              // MCP_SHED_DELAY (s): calls are refused while requests wait longer than this
     bool metrics = true;                                    // MCP_METRICS: serve /metrics
+    std::string otlp_endpoint;                              // OTEL_EXPORTER_OTLP_ENDPOINT
+    std::string otlp_headers;                               // OTEL_EXPORTER_OTLP_HEADERS
+    std::string otel_service = "container-mcp";             // OTEL_SERVICE_NAME
     std::size_t json_depth = 64;                            // JSON_MAX_DEPTH
     std::size_t json_batch = 64;                            // JSON_MAX_BATCH
     std::chrono::milliseconds drain_timeout{10'000};        // MCP_DRAIN_TIMEOUT (s)
@@ -56,6 +59,7 @@ struct settings {
     std::vector<std::string> sandbox_require{"namespaces", "seccomp", "no_network", "limits"};  // SANDBOX_REQUIRE
     std::size_t max_runs = 0;                               // SANDBOX_MAX_RUNS at once; 0: 4 × cores
     std::size_t max_runs_per_caller = 0;                    // SANDBOX_MAX_RUNS_PER_CALLER; 0: all but one
+    std::size_t sandbox_waiting = 2;                        // SANDBOX_WAITING
     std::uint64_t process_limit = 64;                       // SANDBOX_PROCESS_LIMIT per run
     std::uint64_t memory_limit = 512ull << 20;              // SANDBOX_MEMORY_LIMIT (MiB) of commands
     std::uint64_t file_size_limit = 256ull << 20;           // SANDBOX_FILE_SIZE_LIMIT (MiB)
@@ -75,10 +79,6 @@ struct settings {
     // python
     std::string python_interpreter = "/usr/bin/python3";    // PYTHON_INTERPRETER
     std::string python_zygote = "auto";                     // PYTHON_ZYGOTE
-    std::string otlp_endpoint;                              // OTEL_EXPORTER_OTLP_ENDPOINT
-    std::string otlp_headers;                               // OTEL_EXPORTER_OTLP_HEADERS
-    std::string otel_service = "container-mcp";             // OTEL_SERVICE_NAME
-    std::size_t sandbox_waiting = 2;                        // SANDBOX_WAITING
     std::size_t python_zygote_waiting = 2;                  // PYTHON_ZYGOTE_WAITING
     std::size_t python_zygote_runs = 1000;                  // PYTHON_ZYGOTE_RUNS
     std::uint64_t python_memory_limit = 256ull << 20;       // PYTHON_MEMORY_LIMIT (MiB)
