@@ -3,7 +3,6 @@
 #include "log/log.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -39,7 +38,8 @@ void report(const std::string& name, const std::exception_ptr& failure)
 struct task_group::state {
     // Held by the child's completion handler, which is copied about: so it is a single pointer there.
     struct child : std::enable_shared_from_this<child> {
-        child(std::shared_ptr<state> group, std::string called) : in(std::move(group)), name(std::move(called))
+        child(std::shared_ptr<state> group, std::string called, std::shared_ptr<canceller> given)
+            : in(std::move(group)), name(std::move(called)), ends(std::move(given))
         {
             in->children.insert(this);
         }
@@ -49,7 +49,10 @@ struct task_group::state {
 
         std::shared_ptr<state> in;
         std::string name;
-        asio::cancellation_signal signal;
+        std::shared_ptr<canceller> ends;    // null: own
+        canceller own;
+
+        canceller& used() { return ends ? *ends : own; }
     };
 
     explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
@@ -70,7 +73,7 @@ struct task_group::state {
         std::vector<std::shared_ptr<child>> told;
         for (auto* each : children)
             if (auto held = each->weak_from_this().lock()) told.push_back(std::move(held));
-        for (const auto& each : told) each->signal.emit(asio::cancellation_type::terminal);
+        for (const auto& each : told) each->used().cancel();
     }
 };
 
@@ -78,10 +81,10 @@ task_group::task_group(asio::any_io_executor executor) : state_(std::make_shared
 
 task_group::~task_group() { state_->cancel_all(); }
 
-void task_group::spawn(std::string name, awaitable<> child)
+void task_group::spawn(std::string name, awaitable<> child, std::shared_ptr<canceller> ends)
 {
-    auto record = std::make_shared<state::child>(state_, std::move(name));
-    auto slot = record->signal.slot();
+    auto record = std::make_shared<state::child>(state_, std::move(name), std::move(ends));
+    auto slot = record->used().slot();
     auto done = [record = std::move(record)](std::exception_ptr failure) {
         if (failure) report(record->name, failure);
         record->in->ended(record.get());

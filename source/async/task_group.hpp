@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/canceller.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -19,7 +20,8 @@ public:
     task_group& operator=(const task_group&) = delete;
     ~task_group();  ///< cancels what still runs; the children's frames keep what they need alive
 
-    void spawn(std::string name, awaitable<> child);
+    /// `ends`: what others end the child by, too; the group uses it then.
+    void spawn(std::string name, awaitable<> child, std::shared_ptr<canceller> ends = nullptr);
 
     void cancel_all();             ///< emits terminal cancellation to every child
     std::size_t size() const;      ///< children that still run

@@ -1,7 +1,6 @@
 #include "http/client_socket.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +15,15 @@ constexpr std::size_t most_read_at_once = 64 * 1024;
 constexpr std::size_t watch_read_size = 8 * 1024;
 constexpr std::size_t most_kept_while_watching = 64 * 1024;
 constexpr std::size_t most_drained = 16 * 1024 * 1024;
+
+void take_away(client_socket::parts_to_write& parts, std::size_t written)
+{
+    for (auto& part : parts) {
+        auto taken = std::min(written, part.size());
+        part += taken;
+        written -= taken;
+    }
+}
 
 }  // namespace
 
@@ -59,12 +67,6 @@ void client_socket::abort()
     socket_.cancel(ignored);
 }
 
-awaitable<bool> client_socket::wait_readable()
-{
-    auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple);
-    co_return !error;
-}
-
 // Reads what is there without waiting. `end`: nothing will come any more. By way of a buffer that all connections share,
 // so that each holds no more than what has arrived for it.
 bool client_socket::take_available(std::size_t most, bool& end)
@@ -78,42 +80,51 @@ bool client_socket::take_available(std::size_t most, bool& end)
     return true;
 }
 
+void client_socket::read_now()
+{
+    bool end = false;
+    take_available(most_read_at_once, end);
+}
+
 awaitable<bool> client_socket::read_some(std::size_t most)
 {
     bool end = false;
     while (!end && !timed_out_) {
         if (take_available(most, end)) co_return true;
         if (end) break;
-        auto readable = co_await wait_readable();
-        if (!readable) break;
+        auto [error] = co_await wait_readable();
+        if (error) break;
     }
     co_return false;
 }
 
 awaitable<bool> client_socket::write(std::string_view first, std::string_view second, std::string_view third)
 {
-    std::array<asio::const_buffer, 3> parts{asio::buffer(first), asio::buffer(second), asio::buffer(third)};
-    while (asio::buffer_size(parts) != 0) {
-        error_code error;
-        auto written = socket_.write_some(parts, error);
-        if (error == asio::error::would_block) {
-            set_deadline(write_timeout_);
-            auto [late_error, late_written] = co_await socket_.async_write_some(parts, as_tuple);
-            clear_deadline();
-            error = late_error;
-            written = late_written;
-        }
-        if (error) {
-            gone_ = true;
-            co_return false;
-        }
-        for (auto& part : parts) {
-            auto taken = std::min(written, part.size());
-            part += taken;
-            written -= taken;
-        }
+    return write_rest({asio::buffer(first), asio::buffer(second), asio::buffer(third)});
+}
+
+bool client_socket::write_now(parts_to_write& parts)
+{
+    error_code error;
+    while (!error && asio::buffer_size(parts) != 0) take_away(parts, socket_.write_some(parts, error));
+    const bool broken = error && error != asio::error::would_block;
+    gone_ = gone_ || broken;
+    return !broken;
+}
+
+awaitable<bool> client_socket::write_rest(parts_to_write parts)
+{
+    for (;;) {
+        if (!write_now(parts)) co_return false;
+        if (asio::buffer_size(parts) == 0) co_return true;
+        set_deadline(write_timeout_);
+        auto [error, written] = co_await socket_.async_write_some(parts, as_tuple);
+        clear_deadline();
+        take_away(parts, written);
+        if (!error) continue;
+        gone_ = true;
+        co_return false;
     }
-    co_return true;
 }
 
 void client_socket::watch(std::function<void()> on_gone)

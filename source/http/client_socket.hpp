@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -34,12 +35,19 @@ public:
     bool timed_out() const { return timed_out_; }
     void abort();                               ///< ends what is pending now
 
-    awaitable<bool> wait_readable();            ///< false: deadline, abort or error
+    /// To be awaited: ends with an error at the deadline, at abort() and when the socket is broken.
+    auto wait_readable() { return socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple); }
+    void read_now();                            ///< what has arrived already, without waiting
     /// Appends at most `most` bytes to buffer(). False: end of input, deadline or error.
     awaitable<bool> read_some(std::size_t most = 64 * 1024);
 
     /// Writes all; the write timeout counts from the last byte that the peer took. False: the peer is gone or too slow.
     awaitable<bool> write(std::string_view first, std::string_view second = {}, std::string_view third = {});
+
+    /// Writes what the kernel takes at once, most often all; the rest, if any, stays in `parts`. False: the peer is gone.
+    using parts_to_write = std::array<asio::const_buffer, 3>;
+    bool write_now(parts_to_write& parts);
+    awaitable<bool> write_rest(parts_to_write parts);       ///< waits, as write() does
 
     /// Calls `on_gone` once when the peer closes its side; what it sends meanwhile is kept, up to a bound.
     void watch(std::function<void()> on_gone);

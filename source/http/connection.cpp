@@ -7,6 +7,7 @@
 #include "metrics/trace_context.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace cmcp {
 
@@ -65,6 +66,55 @@ exchange::fields shared_fields(const request_guard& guard, const http_request& a
     return std::move(carrier.fields);
 }
 
+request_reader::admission admission_of(const connection_context& shared)
+{
+    return [&shared](http_request& asked) {
+        auto refused = shared.guard.check(asked);
+        // What is not there is not there for anybody: no token would help.
+        bool may_be_nothing = !refused || refused->status == 401;
+        auto nothing = may_be_nothing ? shared.routes.refuse(asked) : std::nullopt;
+        return nothing ? nothing : refused;
+    };
+}
+
+request_reader::streaming streaming_of(const connection_context& shared)
+{
+    return [&shared](const http_request& asked) { return shared.routes.streams(asked); };
+}
+
+// How a request ended.
+struct served {
+    bool peer_gone = false;     // before its request was whole
+    bool go_on = false;
+    awaitable<bool> rest;       // of an answer that goes on as a stream
+};
+
+awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader)
+{
+    served done;
+    http_request asked;
+    http_reply refusal;
+    auto outcome = co_await reader.next(asked, refusal);
+    done.peer_gone = outcome == request_reader::outcome::closed;
+    if (done.peer_gone) co_return done;
+    auto began = std::chrono::steady_clock::now();
+    auto number = context.next_request++;
+    exchange x(peer, asked, shared_fields(context.guard, asked));
+    if (context.stopping) x.close_after();
+    if (outcome == request_reader::outcome::refused)
+        co_await x.reply(std::move(refusal));
+    else
+        co_await context.routes.serve(x);
+    // What is left of a body would be taken for the next request.
+    if (asked.stream && !asked.stream->complete()) x.close_after();
+    done.rest = x.take_rest();
+    if (!done.rest.valid()) peer.unwatch();
+    count(context.routes, asked, x, began);
+    log_access(asked, x.status(), number, began);
+    done.go_on = x.can_go_on();
+    co_return done;
+}
+
 }  // namespace
 
 void connection_context::close_idle()
@@ -75,38 +125,23 @@ void connection_context::close_idle()
 awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
 {
     auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout, context->deadlines);
-    auto admit = [&shared = *context](http_request& asked) {
-        auto refused = shared.guard.check(asked);
-        // What is not there is not there for anybody: no token would help.
-        bool may_be_nothing = !refused || refused->status == 401;
-        auto nothing = may_be_nothing ? shared.routes.refuse(asked) : std::nullopt;
-        return nothing ? nothing : refused;
-    };
-    auto streams = [&shared = *context](const http_request& asked) { return shared.routes.streams(asked); };
-    request_reader reader(*peer, context->chosen, *context->budget, admit, streams);
+    request_reader reader(*peer, context->chosen, *context->budget, admission_of(*context), streaming_of(*context));
+    std::optional<reading_mark> reads(std::in_place, *context, reader);
     for (bool go_on = true; go_on;) {
-        http_request asked;
-        http_reply refusal;
-        auto outcome = request_reader::outcome::closed;
-        {
-            reading_mark waiting(*context, reader);
-            outcome = co_await reader.next(asked, refusal);
+        auto begun = reader.begun();
+        if (!begun) begun = co_await reader.wait();
+        if (!begun) co_return;
+        served done = co_await serve_request(*peer, *context, reader);
+        if (done.peer_gone) co_return;
+        go_on = done.go_on;
+        if (done.rest.valid()) {
+            reads.reset();
+            auto ended = co_await std::move(done.rest);
+            peer->unwatch();
+            go_on = go_on && ended && !peer->gone();
+            reads.emplace(*context, reader);
         }
-        if (outcome == request_reader::outcome::closed) co_return;
-        auto began = std::chrono::steady_clock::now();
-        auto number = context->next_request++;
-        exchange x(*peer, asked, shared_fields(context->guard, asked));
-        if (context->stopping) x.close_after();
-        if (outcome == request_reader::outcome::refused)
-            co_await x.reply(std::move(refusal));
-        else
-            co_await context->routes.serve(x);
-        // What is left of a body would be taken for the next request.
-        if (asked.stream && !asked.stream->complete()) x.close_after();
-        peer->unwatch();
-        count(context->routes, asked, x, began);
-        log_access(asked, x.status(), number, began);
-        go_on = x.can_go_on() && !context->stopping;
+        go_on = go_on && !context->stopping;
     }
     auto limit = context->stopping ? last_words_at_stop : last_words;
     if (!peer->gone()) co_await peer->close_gently(limit);

@@ -6,6 +6,29 @@
 
 namespace cmcp {
 
+namespace {
+
+std::string chunk_head(std::size_t bytes)
+{
+    std::array<char, 24> size{};
+    auto length = std::snprintf(size.data(), size.size(), "%zx\r\n", bytes);
+    return std::string(size.data(), static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+// An empty chunk would end the stream.
+awaitable<bool> stream_body::write(std::string_view data)
+{
+    auto head = chunked_ ? chunk_head(data.size()) : std::string();
+    client_socket::parts_to_write parts{asio::buffer(head), asio::buffer(data), asio::buffer("\r\n", chunked_ ? 2 : 0)};
+    auto sent = peer_->write_now(parts);
+    if (sent && asio::buffer_size(parts) != 0) sent = co_await peer_->write_rest(parts);
+    co_return sent;
+}
+
+awaitable<bool> stream_body::end() { return peer_->write(chunked_ ? "0\r\n\r\n" : ""); }
+
 exchange::exchange(client_socket& peer, http_request& asked, fields shared)
     : peer_(peer), request_(asked), shared_(std::move(shared)), close_(!asked.keep_alive)
 {
@@ -21,38 +44,30 @@ awaitable<bool> exchange::reply(http_reply answer)
     auto type = answer.body.empty() ? std::string_view() : answer.type();
     auto head = reply_head(answer.status, answer.fields, type, length, !close_);
     auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
-    auto sent = co_await peer_.write(head, body);
+    client_socket::parts_to_write parts{asio::buffer(head), asio::buffer(body)};
+    auto sent = peer_.write_now(parts);
+    if (sent && asio::buffer_size(parts) != 0) sent = co_await peer_.write_rest(parts);
     co_return sent;
 }
 
 awaitable<bool> exchange::begin_stream(std::string_view content_type, fields extra, std::string first)
 {
     status_ = 200;
-    streaming_ = streamed_ = true;
+    streamed_ = true;
     close_ = close_ || !chunked();
     extra.insert(extra.end(), shared_.begin(), shared_.end());
-    shared_.clear();
-    shared_.shrink_to_fit();
     auto framing = chunked() ? std::string_view("Transfer-Encoding: chunked\r\n") : std::string_view();
     auto head = reply_head(200, extra, content_type, framing, !close_);
-    head += chunk_head(first);
-    auto sent = co_await peer_.write(head, first, chunk_end(first));
+    if (chunked() && !first.empty()) head += chunk_head(first.size());
+    const std::string_view end = chunked() && !first.empty() ? "\r\n" : "";
+    auto sent = co_await peer_.write(head, first, end);
     co_return sent;
 }
 
-awaitable<bool> exchange::write_chunk(std::string_view data)
+void exchange::go_on_with(awaitable<bool> rest)
 {
-    auto head = chunk_head(data);
-    auto sent = co_await peer_.write(head, data, chunk_end(data));
-    co_return sent;
-}
-
-awaitable<bool> exchange::end_stream()
-{
-    streaming_ = false;
-    if (!chunked()) co_return true;
-    auto sent = co_await peer_.write("0\r\n\r\n");
-    co_return sent;
+    rest_ = std::move(rest);
+    peer_.release_buffer();
 }
 
 awaitable<bool> exchange::begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length)
@@ -74,35 +89,9 @@ awaitable<bool> exchange::write_body(std::string_view data)
     co_return sent;
 }
 
-// An empty chunk would end the stream.
-std::string exchange::chunk_head(std::string_view data) const
+awaitable<> reply_with(exchange& x, http_reply answer)
 {
-    if (!chunked() || data.empty()) return {};
-    std::array<char, 24> size{};
-    auto length = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
-    return std::string(size.data(), static_cast<std::size_t>(length));
-}
-
-std::string_view exchange::chunk_end(std::string_view data) const
-{
-    return !chunked() || data.empty() ? std::string_view() : "\r\n";
-}
-
-void exchange::settle_as_stream()
-{
-    // Assigning an empty one would keep the memory.
-    request_.fields.clear();
-    request_.fields.shrink_to_fit();
-    for (auto* text : {&request_.query, &request_.body}) {
-        text->clear();
-        text->shrink_to_fit();
-    }
-    peer_.release_buffer();
-}
-
-awaitable<> refuse(exchange& x, http_reply refusal)
-{
-    co_await x.reply(std::move(refusal));
+    co_await x.reply(std::move(answer));
 }
 
 }  // namespace cmcp

@@ -13,6 +13,24 @@
 
 namespace cmcp {
 
+/// The body of an answer that is a stream, once its head is out: in chunks, or as it is for HTTP/1.0. It may outlive the
+/// request, not the connection.
+class stream_body {
+public:
+    stream_body(client_socket& peer, bool chunked) : peer_(&peer), chunked_(chunked) {}
+
+    /// Each returns false when the peer is gone. `data` is not empty.
+    awaitable<bool> write(std::string_view data);
+    awaitable<bool> end();
+
+    void watch(std::function<void()> on_gone) { peer_->watch(std::move(on_gone)); }
+    bool gone() const { return peer_->gone(); }
+
+private:
+    client_socket* peer_;
+    bool chunked_;
+};
+
 /// One request and the way to answer it: a whole reply, or a stream in chunks. Lives on its connection.
 class exchange {
 public:
@@ -27,42 +45,40 @@ public:
     /// Each returns false when the peer is gone.
     awaitable<bool> reply(http_reply answer);
     awaitable<bool> begin_stream(std::string_view content_type, fields extra, std::string first);
-    awaitable<bool> write_chunk(std::string_view data);
-    awaitable<bool> end_stream();
+    stream_body body() { return {peer_, chunked()}; }
 
     /// An answer whose length is known and whose body comes piece by piece: exactly `length` bytes by write_body().
     awaitable<bool> begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length);
     awaitable<bool> write_body(std::string_view data);
 
-    /// Frees what only the reading of requests needs: a stream may last for hours.
-    void settle_as_stream();
+    /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its route
+    /// holds are gone, because it may last for hours. It says whether the stream has ended as it should.
+    void go_on_with(awaitable<bool> rest);
+    awaitable<bool> take_rest() { return std::move(rest_); }
 
     void watch(std::function<void()> on_gone) { peer_.watch(std::move(on_gone)); }
     void unwatch() { peer_.unwatch(); }
     bool gone() const { return peer_.gone(); }
 
     int status() const { return status_; }              ///< sent; 0: nothing yet
-    bool streaming() const { return streaming_; }
-    bool streamed() const { return streamed_; }         ///< the answer was or is a stream
-    bool can_go_on() const { return !close_ && !streaming_ && owed_ == 0 && status_ != 0 && !peer_.gone(); }
+    bool streamed() const { return streamed_; }         ///< the answer is a stream
+    bool can_go_on() const { return !close_ && owed_ == 0 && status_ != 0 && !peer_.gone(); }
     void close_after() { close_ = true; }
 
 private:
     bool chunked() const { return request_.version >= 11; }
-    std::string chunk_head(std::string_view data) const;
-    std::string_view chunk_end(std::string_view data) const;
 
     client_socket& peer_;
     http_request& request_;
     fields shared_;
     int status_ = 0;
-    bool streaming_ = false;
     bool streamed_ = false;
     bool close_ = false;
     std::uint64_t owed_ = 0;            // of a sized answer
+    awaitable<bool> rest_;
 };
 
-/// Answers with `refusal`: for routes that choose between coroutines.
-awaitable<> refuse(exchange& x, http_reply refusal);
+/// Answers with a whole reply: for routes that are no coroutines themselves.
+awaitable<> reply_with(exchange& x, http_reply answer);
 
 }  // namespace cmcp

@@ -50,15 +50,15 @@ request_reader::request_reader(client_socket& peer, const settings& limits, memo
 
 awaitable<request_reader::outcome> request_reader::next(http_request& into, http_reply& refusal)
 {
-    auto arrived = co_await wait_for_first_byte();
-    if (!arrived) co_return outcome::closed;
-    std::size_t header_size = 0;
-    auto result = co_await read_header(header_size, refusal);
+    raw_header header(limits_.max_header_bytes);
+    auto result = outcome::request;
+    const auto looked = look_at_once(header);
+    if (looked != raw_header::verdict::complete) result = co_await read_header(header, looked, refusal);
     if (result != outcome::request) co_return result;
 
     request_parser parser(limits_.max_header_bytes);
-    auto found = parser.put_header(peer_.buffered().substr(0, header_size), into);
-    peer_.buffer().consume(header_size);
+    auto found = parser.put_header(peer_.buffered().substr(header.begin(), header.size() - header.begin()), into);
+    peer_.buffer().consume(header.size());
     if (found != state::more && found != state::done) co_return refuse(refusal, found, parser);
     into.address = peer_.address();
     const bool streams = streams_ && streams_(into);
@@ -89,17 +89,17 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     co_return result;
 }
 
-awaitable<bool> request_reader::wait_for_first_byte()
+awaitable<bool> request_reader::wait()
 {
-    if (peer_.buffer().size() != 0) co_return true;
+    if (begun()) co_return true;
     peer_.release_buffer();
     peer_.set_deadline(first_ ? limits_.header_timeout : limits_.idle_timeout);
     first_ = false;
     idle_ = true;
-    auto readable = co_await peer_.wait_readable();
+    auto [error] = co_await peer_.wait_readable();
     idle_ = false;
     peer_.clear_deadline();
-    co_return readable;
+    co_return !error;
 }
 
 void request_reader::interrupt_if_idle()
@@ -107,12 +107,18 @@ void request_reader::interrupt_if_idle()
     if (idle_) peer_.abort();
 }
 
-// One deadline for the whole header: a byte now and then does not move it (slow loris).
-awaitable<request_reader::outcome> request_reader::read_header(std::size_t& header_size, http_reply& refusal)
+// Most headers arrive whole.
+raw_header::verdict request_reader::look_at_once(raw_header& header)
 {
-    raw_header header(limits_.max_header_bytes);
-    for (bool waiting = false;; waiting = true) {
-        auto verdict = header.look(peer_.buffered());
+    if (!begun()) peer_.read_now();
+    return header.look(peer_.buffered());
+}
+
+// One deadline for the whole header: a byte now and then does not move it (slow loris).
+awaitable<request_reader::outcome> request_reader::read_header(raw_header& header, raw_header::verdict verdict,
+                                                              http_reply& refusal)
+{
+    for (bool waiting = false;; verdict = header.look(peer_.buffered()), waiting = true) {
         if (verdict == raw_header::verdict::refused) {
             peer_.clear_deadline();
             co_return refuse(refusal, header.status(), header.sentence());
@@ -127,8 +133,6 @@ awaitable<request_reader::outcome> request_reader::read_header(std::size_t& head
         co_return outcome::closed;
     }
     peer_.clear_deadline();
-    peer_.buffer().consume(header.begin());
-    header_size = header.size() - header.begin();
     co_return outcome::request;
 }
 

@@ -4,6 +4,7 @@
 #include "http/client_socket.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
+#include "http/raw_header.hpp"
 #include "http/request_parser.hpp"
 #include "transport/memory_budget.hpp"
 
@@ -30,13 +31,18 @@ public:
     request_reader(client_socket& peer, const settings& limits, memory_budget& budget, admission admit,
                    streaming streams = {});
 
+    /// Waits until something of the next request has arrived. False: the peer is gone or silent.
+    awaitable<bool> wait();
+    bool begun() const { return peer_.buffer().size() != 0; }
+
+    /// After wait().
     awaitable<outcome> next(http_request& into, http_reply& refusal);
 
-    void interrupt_if_idle();               ///< next() ends as closed when nothing of a request has arrived
+    void interrupt_if_idle();               ///< ends wait()
 
 private:
-    awaitable<bool> wait_for_first_byte();
-    awaitable<outcome> read_header(std::size_t& header_size, http_reply& refusal);
+    raw_header::verdict look_at_once(raw_header& header);
+    awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     awaitable<outcome> read_body(request_parser& parser, bool keep, http_reply& refusal);
     outcome refuse(http_reply& refusal, int status, std::string_view sentence) const;
     outcome refuse(http_reply& refusal, request_parser::state found, const request_parser& parser) const;

@@ -174,8 +174,9 @@ awaitable<> change_hub::listen(change_filter filter, json::value subscription, o
         observers.push_back(observe(uri, [&self, uri] { self.add({resource_updated, uri}); }));
         return !observers.back();
     });
-    auto first = acknowledgement(filter, subscription);
-    bool connected = co_await sink->send(std::move(first));
+    observe = nullptr;
+    auto message = acknowledgement(filter, subscription);
+    bool connected = co_await sink->send(std::move(message));
     for (const auto& id : filter.tasks) self.pending.insert({std::string(task_changed), id});
     while (connected && !closed_) {
         if (self.pending.empty()) {
@@ -183,10 +184,8 @@ awaitable<> change_hub::listen(change_filter filter, json::value subscription, o
             co_await self.wake.async_wait(as_tuple);
         }
         if (self.pending.empty()) continue;
-        const auto next = self.pending.extract(self.pending.begin()).value();
-        auto message = notification(next, subscription);
-        if (message.text.empty()) continue;
-        connected = co_await sink->send(std::move(message));
+        message = notification(self.pending.extract(self.pending.begin()).value(), subscription);
+        if (!message.text.empty()) connected = co_await sink->send(std::move(message));
     }
 }
 

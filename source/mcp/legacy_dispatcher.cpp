@@ -28,21 +28,6 @@ awaitable<> ask_for_inputs(request_io& io, input_required& asked, method_call& c
     call.request_state = asked.request_state;
 }
 
-awaitable<json::object> call_until_complete(method_function function, catalogue& offered, method_call& call)
-{
-    for (int round = 0; round < most_rounds; ++round) {
-        input_required asked;
-        try {
-            json::object result = co_await function(offered, call);
-            co_return result;
-        } catch (const input_required& needed) {
-            asked = needed;
-        }
-        co_await ask_for_inputs(call.io, asked, call);
-    }
-    throw rpc_error(rpc_code::internal_error, "the request asked the client too many times");
-}
-
 }  // namespace
 
 void legacy_dispatcher::check(const session& who, const std::string& method) const
@@ -54,29 +39,29 @@ void legacy_dispatcher::check(const session& who, const std::string& method) con
                         "Invalid request: the session is not initialized: send `initialize` before " + method);
 }
 
-awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply)
+awaitable<> legacy_dispatcher::request(std::shared_ptr<void>, std::shared_ptr<session> who, jsonrpc::request incoming,
+                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
     auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
     std::unique_ptr<request_register::entry> running;
     outcome done;
     try {
         check(*who, shared->method);
-        running = requests_.begin(shared->method, shared->id, who);
+        running = requests_.begin(shared->method, shared->id, who, std::move(ends));
         // Not cancellable (2025-11-25, "Cancellation"): done at once.
         if (shared->method == "initialize") done.result = initialize(*who, shared->params);
     } catch (const rpc_error& refused) {
-        done.error = refused;
+        done.error = std::make_unique<rpc_error>(refused);
     }
     if (running && !done.result && !done.error) {
         auto request = running->request();
         request->trace = trace_of(meta_of(shared->params));
         request->target = target_of(shared->params);
-        auto abandoned = std::make_shared<legacy_channel::question_ids>();
-        auto work = execute(who, shared, reply, request->log_id, abandoned);
+        auto work = execute(who, shared, reply, request);
         done = co_await run_request_to_end(request, std::move(work));
-        if (!abandoned->empty()) co_await take_back_questions(reply, *abandoned);
-        if (request->cancelled) co_return;
+        if (!request->abandoned.empty()) co_await take_back_questions(reply, request->abandoned);
+        who->last_used = std::chrono::steady_clock::now();
+        if (request->cancelled()) co_return;
     }
     running.reset();
     co_await send_answer(std::move(reply), shared->id, std::move(done));
@@ -84,15 +69,25 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<session> who, jsonrpc::re
 
 awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,
                                                    std::shared_ptr<jsonrpc::request> incoming,
-                                                   std::shared_ptr<message_sink> reply, std::string log_id,
-                                                   std::shared_ptr<legacy_channel::question_ids> abandoned)
+                                                   std::shared_ptr<message_sink> reply,
+                                                   std::shared_ptr<running_request> running)
 {
     if (const auto function = find_legacy_method(incoming->method)) co_return function({who, incoming->params, offered_, changes_});
+    std::shared_ptr<legacy_channel::question_ids> abandoned(running, &running->abandoned);
     legacy_channel io(who, std::move(reply), meta_of(incoming->params), std::move(abandoned));
-    method_call call{who->who, incoming->params, io, std::move(log_id), {}, {}};
+    method_call call{who->who, incoming->params, io, running->log_id, {}, {}};
     const auto function = find_shared_method(incoming->method);
-    json::object result = co_await call_until_complete(function, offered_, call);
-    co_return result;
+    for (int round = 0; round < most_rounds; ++round) {
+        input_required asked;
+        try {
+            json::object result = co_await function(offered_, call);
+            co_return result;
+        } catch (const input_required& needed) {
+            asked = needed;
+        }
+        co_await ask_for_inputs(io, asked, call);
+    }
+    throw rpc_error(rpc_code::internal_error, "the request asked the client too many times");
 }
 
 json::object legacy_dispatcher::initialize(session& who, const json::object& params) const
@@ -118,8 +113,8 @@ void legacy_dispatcher::notification(session& who, const jsonrpc::notification& 
     if (!id) return;
     const auto running = who.in_flight.find(jsonrpc::write_json(*id));
     if (running == who.in_flight.end()) return;
-    const auto signal = running->second;
-    signal->emit(asio::cancellation_type::terminal);
+    const auto ends = running->second;
+    ends->cancel();
 }
 
 void legacy_dispatcher::response(session& who, const jsonrpc::response& incoming) const

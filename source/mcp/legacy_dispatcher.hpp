@@ -17,14 +17,15 @@ public:
     {
     }
 
-    awaitable<> request(std::shared_ptr<session> who, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
+    /// `keeps`: what must live as long as the request; `ends`: as running_request's.
+    awaitable<> request(std::shared_ptr<void> keeps, std::shared_ptr<session> who, jsonrpc::request incoming,
+                        std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
     void notification(session& who, const jsonrpc::notification& incoming) const;
     void response(session& who, const jsonrpc::response& incoming) const;
 
 private:
     awaitable<json::object> execute(std::shared_ptr<session> who, std::shared_ptr<jsonrpc::request> incoming,
-                                    std::shared_ptr<message_sink> reply, std::string log_id,
-                                    std::shared_ptr<legacy_channel::question_ids> abandoned);
+                                    std::shared_ptr<message_sink> reply, std::shared_ptr<running_request> running);
     json::object initialize(session& who, const json::object& params) const;
     void check(const session& who, const std::string& method) const;
 

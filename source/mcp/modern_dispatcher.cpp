@@ -64,27 +64,28 @@ void modern_dispatcher::check(const std::string& method) const
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
-awaitable<> modern_dispatcher::request(std::string principal, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply)
+awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string principal, jsonrpc::request incoming,
+                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
-    const json::value id = incoming.id;
+    const json::value id(incoming.id, json::storage_ptr());
     std::shared_ptr<modern_request> request;
     std::unique_ptr<request_register::entry> running;
     outcome done;
     try {
         request = std::make_shared<modern_request>(std::move(principal), std::move(incoming));
         check(request->method);
-        running = requests_.begin(request->method, id, nullptr);
+        running = requests_.begin(request->method, id, nullptr, std::move(ends));
     } catch (const rpc_error& refused) {
-        done.error = refused;
+        done.error = std::make_unique<rpc_error>(refused);
     }
     if (running) {
         auto in_flight = running->request();
         in_flight->trace = trace_of(&request->meta());
         in_flight->target = target_of(request->params);
-        auto work = execute(request, reply, in_flight->log_id);
+        const bool listens = request->method == "subscriptions/listen";
+        auto work = listens ? listen(std::move(request), reply) : execute(std::move(request), reply, in_flight->log_id);
         done = co_await run_request_to_end(in_flight, std::move(work));
-        if (in_flight->cancelled) co_return;
+        if (in_flight->cancelled()) co_return;
     }
     running.reset();
     co_await send_answer(std::move(reply), id, std::move(done));
@@ -95,7 +96,6 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
 {
     json::object result;
     if (incoming->method == "server/discover") result = discover();
-    else if (incoming->method == "subscriptions/listen") result = co_await listen(incoming, std::move(reply));
     else if (const auto function = find_task_method(incoming->method)) result = function(tasks_, *incoming);
     else result = co_await calls_.run(incoming, std::move(reply), std::move(log_id));
     if (!result.contains("resultType")) {
@@ -106,18 +106,23 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
     co_return result;
 }
 
+// A subscription waits for hours: nothing of its request is kept meanwhile.
 awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
                                                   std::shared_ptr<message_sink> reply)
 {
+    const json::value subscription(incoming->id, json::storage_ptr());
     auto filter = filter_of(*incoming);
     change_hub::observe_function observe = [this, incoming](const std::string& uri, const std::function<void()>& changed) {
         return offered_.observe(incoming->who, uri, changed);
     };
-    co_await changes_.listen(std::move(filter), incoming->id, std::move(observe), std::move(reply));
+    incoming.reset();
+    co_await changes_.listen(std::move(filter), subscription, std::move(observe), std::move(reply));
     json::object meta;
-    meta[reserved_name::subscription_id] = incoming->id;
+    meta[reserved_name::subscription_id] = subscription;
     json::object result;
     result["_meta"] = std::move(meta);
+    result["resultType"] = "complete";
+    add_server_info(result, offered_.identity);
     co_return result;
 }
 

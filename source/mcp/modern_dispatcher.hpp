@@ -21,7 +21,9 @@ public:
     {
     }
 
-    awaitable<> request(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
+    /// `keeps`: what must live as long as the request; `ends`: as running_request's.
+    awaitable<> request(std::shared_ptr<void> keeps, std::string principal, jsonrpc::request incoming,
+                        std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
 
 private:
     awaitable<json::object> execute(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,

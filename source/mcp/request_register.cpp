@@ -6,11 +6,6 @@ namespace cmcp {
 
 namespace {
 
-std::shared_ptr<asio::cancellation_signal> signal_of(const std::shared_ptr<running_request>& request)
-{
-    return {request, &request->signal};
-}
-
 bool listens(const running_request& request) { return request.method == "subscriptions/listen"; }
 
 void check_session(const session& who, const std::string& key, std::size_t most)
@@ -30,7 +25,7 @@ request_register::entry::entry(request_register& owner, std::shared_ptr<running_
 {
     owner_.running_.insert(request_);
     if (listens(*request_)) ++owner_.listening_;
-    if (who_) who_->in_flight[key_] = signal_of(request_);
+    if (who_) who_->in_flight[key_] = request_->ends;
 }
 
 request_register::entry::~entry()
@@ -41,7 +36,8 @@ request_register::entry::~entry()
 }
 
 std::unique_ptr<request_register::entry> request_register::begin(std::string method, const json::value& id,
-                                                                 std::shared_ptr<session> who)
+                                                                 std::shared_ptr<session> who,
+                                                                 std::shared_ptr<canceller> ends)
 {
     if (stopping_) throw rpc_error(rpc_code::server_error, "the server is stopping: no new requests are taken");
     // What tells whether the server is alive must be answered when it is busy, and costs next to nothing.
@@ -53,7 +49,7 @@ std::unique_ptr<request_register::entry> request_register::begin(std::string met
                                                     " requests are running (MCP_MAX_REQUESTS); try again later");
     auto key = jsonrpc::write_json(id);
     if (who) check_session(*who, key, most_per_session_);
-    auto request = std::make_shared<running_request>();
+    auto request = std::make_shared<running_request>(std::move(ends));
     request->log_id = "r" + std::to_string(++last_);
     request->method = std::move(method);
     return std::make_unique<entry>(*this, std::move(request), std::move(who), std::move(key));

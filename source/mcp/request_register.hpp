@@ -35,8 +35,9 @@ public:
         std::string key_;
     };
 
-    /// `who` null: stateless era. Throws rpc_error: stopping, busy, id in use.
-    std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who);
+    /// `who` null: stateless era; `ends`: as running_request's. Throws rpc_error: stopping, busy, id in use.
+    std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who,
+                                 std::shared_ptr<canceller> ends);
 
     /// While it says true, new requests are refused, pings excepted.
     void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }

@@ -36,7 +36,7 @@ bool is_tool_error(const outcome& done)
 
 std::string error_of(const running_request& request, const outcome& done)
 {
-    if (request.cancelled) return "cancelled";
+    if (request.cancelled()) return "cancelled";
     if (done.error) return std::to_string(static_cast<int>(done.error->code));
     return is_tool_error(done) ? "tool_error" : std::string();
 }

@@ -31,7 +31,7 @@ rpc_error failed(const running_request& request, const boost::system::system_err
 
 std::string_view how_it_ended(const running_request& request, const outcome& done)
 {
-    if (request.cancelled) return "cancelled";
+    if (request.cancelled()) return "cancelled";
     if (done.asked) return "input_required";
     return done.error ? "error" : "ok";
 }
@@ -55,49 +55,46 @@ void record(const running_request& request, const outcome& done, std::chrono::st
 
 awaitable<outcome> guarded(std::shared_ptr<running_request> request, awaitable<json::object> work)
 {
+    const auto began = std::chrono::steady_clock::now();
     outcome done;
     try {
         json::object result = co_await std::move(work);
         done.result = std::move(result);
     } catch (const rpc_error& error) {
-        done.error = error;
-    } catch (const input_required& asked) {
-        done.asked = asked;
+        done.error = std::make_unique<rpc_error>(error);
+    } catch (const input_required&) {
+        done.asked = true;
     } catch (const boost::system::system_error& failure) {
         const bool aborted = failure.code() == asio::error::operation_aborted;
-        if (!aborted || !request->cancelled) done.error = failed(*request, failure);
+        if (!aborted || !request->cancelled()) done.error = std::make_unique<rpc_error>(failed(*request, failure));
     } catch (const std::exception& failure) {
-        if (!request->cancelled) done.error = unexpected(*request, failure.what());
+        if (!request->cancelled()) done.error = std::make_unique<rpc_error>(unexpected(*request, failure.what()));
     }
+    record(*request, done, began);
+    // What has been cancelled may await nothing; what is left to do for the request may.
+    if (request->cancelled()) co_await asio::this_coro::reset_cancellation_state();
     co_return done;
 }
 
-}  // namespace
-
-running_request::running_request()
+// As a child with a cancellation of its own.
+awaitable<outcome> apart(std::shared_ptr<running_request> request, awaitable<outcome> work)
 {
-    signal.slot().assign([this](asio::cancellation_type) { cancel(); });
-}
-
-void running_request::cancel()
-{
-    cancelled = true;
-    child.emit(asio::cancellation_type::terminal);
-}
-
-awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)
-{
-    const auto began = std::chrono::steady_clock::now();
     auto executor = co_await asio::this_coro::executor;
     auto state = co_await asio::this_coro::cancellation_state;
     // The child is bound to its own signal, so the slot of this coroutine is free to pass cancellation on.
     if (state.slot().is_connected())
         state.slot().assign([request](asio::cancellation_type) { request->cancel(); });
-    auto job = guarded(request, std::move(work));
-    auto token = asio::bind_cancellation_slot(request->child.slot(), asio::use_awaitable);
-    outcome done = co_await asio::co_spawn(executor, std::move(job), token);
-    record(*request, done, began);
+    auto token = asio::bind_cancellation_slot(request->ends->slot(), asio::use_awaitable);
+    outcome done = co_await asio::co_spawn(executor, std::move(work), token);
     co_return done;
+}
+
+}  // namespace
+
+awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)
+{
+    auto whole = guarded(request, std::move(work));
+    return request->in_place ? std::move(whole) : apart(std::move(request), std::move(whole));
 }
 
 }  // namespace cmcp

@@ -1,45 +1,51 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/canceller.hpp"
 #include "jsonrpc/json.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "mcp/input_required.hpp"
 #include "metrics/trace_context.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
-
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
-/// A request between its arrival and its end. Whoever wants it to end calls cancel() or emits `signal`.
+/// A request between its arrival and its end.
 struct running_request {
-    running_request();
+    /// `of_awaiting`: ends the coroutine that awaits run_request_to_end(); null: that one is not to be ended.
+    explicit running_request(std::shared_ptr<canceller> of_awaiting = nullptr)
+        : in_place(of_awaiting != nullptr), ends(in_place ? std::move(of_awaiting) : std::make_shared<canceller>())
+    {
+    }
     running_request(const running_request&) = delete;
     running_request& operator=(const running_request&) = delete;
 
-    void cancel();
+    void cancel() const { ends->cancel(); }
+    bool cancelled() const { return ends->cancelled(); }
 
+    const bool in_place;                    ///< the work needs no coroutine that can be ended by itself
+    const std::shared_ptr<canceller> ends;
     std::string log_id;                     ///< unique in this server
     std::string method;
     std::string target;                     ///< the tool, prompt or resource that it names; empty: none
     metrics::trace_parent trace;            ///< what `_meta.traceparent` says
-    bool cancelled = false;
-    asio::cancellation_signal signal;       ///< for those who know only a signal (session::in_flight)
-    asio::cancellation_signal child;        ///< ends the coroutine that does the work
+    std::vector<std::int64_t> abandoned;    ///< ids of questions to the client that it need not answer any more
 };
 
-/// How the work ended. All empty when it was cancelled.
+/// How the work ended. All empty when it was cancelled. Small, because the frames of coroutines hold several.
 struct outcome {
     std::optional<json::object> result;
-    std::optional<rpc_error> error;
-    std::optional<input_required> asked;
+    std::unique_ptr<rpc_error> error;
+    bool asked = false;             ///< for input
 };
 
-/// Runs `work` as a child that request->cancel() and the cancellation of the awaiting coroutine end; returns when it has
-/// ended. Exceptions become errors of the outcome, unexpected ones are logged.
+/// Runs `work`, which request->cancel() and the cancellation of the awaiting coroutine end; returns when it has ended, and
+/// the awaiting coroutine can go on then. Exceptions become errors of the outcome, unexpected ones are logged.
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work);
 
 }  // namespace cmcp

@@ -11,6 +11,12 @@
 
 namespace cmcp {
 
+namespace {
+
+awaitable<> nothing() { co_return; }
+
+}  // namespace
+
 struct server_core::implementation : std::enable_shared_from_this<server_core::implementation> {
     implementation(asio::any_io_executor executor, const core_limits& limits)
         : requests(limits.requests_in_flight, limits.requests_per_session),
@@ -59,26 +65,22 @@ void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prom
 void server_core::prompts_changed() { self_->changes.publish({"notifications/prompts/list_changed", {}}); }
 
 awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message incoming,
-                                std::shared_ptr<message_sink> reply)
+                                std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
-    const auto kept = self_;
     who->last_used = std::chrono::steady_clock::now();
-    if (auto* request = std::get_if<jsonrpc::request>(&incoming)) {
-        auto taken = std::move(*request);
-        co_await kept->legacy.request(who, std::move(taken), std::move(reply));
-        who->last_used = std::chrono::steady_clock::now();
-    } else if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming)) {
+    if (auto* request = std::get_if<jsonrpc::request>(&incoming))
+        return self_->legacy.request(self_, std::move(who), std::move(*request), std::move(reply), std::move(ends));
+    if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming))
         self_->legacy.notification(*who, *notification);
-    } else {
+    else
         self_->legacy.response(*who, std::get<jsonrpc::response>(incoming));
-    }
+    return nothing();
 }
 
 awaitable<> server_core::handle_modern(std::string principal, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply)
+                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
-    const auto kept = self_;
-    co_await kept->modern.request(std::move(principal), std::move(incoming), std::move(reply));
+    return self_->modern.request(self_, std::move(principal), std::move(incoming), std::move(reply), std::move(ends));
 }
 
 bool server_core::claims_modern(const jsonrpc::message& incoming)

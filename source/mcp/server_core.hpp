@@ -49,12 +49,14 @@ public:
     /// operation_aborted; a cancelled request sends no response, as the specification says. `initialize` fills
     /// `who->who` and sets `initialized`; before it only initialize and ping are answered.
     /// The request is registered in `who->in_flight`, so that notifications/cancelled and session::cancel_all end it.
-    awaitable<> handle(std::shared_ptr<session> who, jsonrpc::message incoming, std::shared_ptr<message_sink> reply);
+    /// `ends`, where it is given, is what the awaiting coroutine is bound to: the request needs none of its own then.
+    awaitable<> handle(std::shared_ptr<session> who, jsonrpc::message incoming, std::shared_ptr<message_sink> reply,
+                       std::shared_ptr<canceller> ends = nullptr);
 
     /// 2026-07-28: `_meta` is read from the params; the same contract. Cancel the coroutine to cancel the request (the
-    /// client closed the stream). `cancel_key`: for stdio, where notifications/cancelled names the id: requests with the
-    /// same key prefix can be ended by cancel_modern().
-    awaitable<> handle_modern(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
+    /// client closed the stream).
+    awaitable<> handle_modern(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply,
+                              std::shared_ptr<canceller> ends = nullptr);
 
     /// Whether the body claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
     static bool claims_modern(const jsonrpc::message& incoming);

@@ -1,10 +1,9 @@
 #pragma once
 
+#include "async/canceller.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "transport/message_sink.hpp"
-
-#include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -28,7 +27,7 @@ struct session {
     std::shared_ptr<message_sink> general;
 
     /// Requests that run, by the serialized id.
-    std::unordered_map<std::string, std::shared_ptr<asio::cancellation_signal>> in_flight;
+    std::unordered_map<std::string, std::shared_ptr<canceller>> in_flight;
 
     /// Our questions to the client that wait for their answer, by our id: called once with the whole response.
     std::unordered_map<std::int64_t, std::function<void(const json::object* result, const json::object* error)>> asked;
@@ -36,7 +35,7 @@ struct session {
 
     std::chrono::steady_clock::time_point last_used = std::chrono::steady_clock::now();
 
-    /// Emits terminal cancellation to every request in flight.
+    /// Cancels every request in flight.
     void cancel_all();
 };
 

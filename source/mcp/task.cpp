@@ -178,9 +178,9 @@ void task::settle(outcome done)
         return change(status::completed);
     }
     if (expired_ && !done.error)
-        done.error.emplace(rpc_code::server_error, "the client did not answer the task's questions in time");
+        done.error = std::make_unique<rpc_error>(rpc_code::server_error, "the client did not answer the task's questions in time");
     if (!done.error) return change(status::cancelled);
-    error_ = std::move(done.error);
+    error_ = std::move(*done.error);
     message_ = error_->what();
     change(status::failed);
 }

@@ -124,12 +124,10 @@ std::vector<event_stream::item> event_stream::take()
     return taken;
 }
 
-awaitable<bool> event_stream::wait(consumer who, std::chrono::milliseconds limit)
+asio::steady_timer& event_stream::news(std::chrono::milliseconds limit)
 {
-    if (ready(who)) co_return true;
     wake_.expires_after(limit);
-    auto [error] = co_await wake_.async_wait(as_tuple);
-    co_return error || ready(who);
+    return wake_;
 }
 
 }  // namespace cmcp

@@ -55,7 +55,8 @@ public:
     bool ended(consumer who) const;             ///< nothing more will come for this consumer
     const std::vector<item>& queued() const { return queue_; }
     std::vector<item> take();
-    awaitable<bool> wait(consumer who, std::chrono::milliseconds limit);  ///< false: nothing happened within the limit
+    bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
+    asio::steady_timer& news(std::chrono::milliseconds limit);  ///< when not ready(): to be awaited at once; cancelled by news
     void wake() { wake_.cancel(); }
 
     bool attached() const { return attached_; }
@@ -72,7 +73,6 @@ private:
     bool full() const;
     void enqueue(item next);
     void unqueue_all();
-    bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
 
     options chosen_;
     asio::steady_timer wake_;

@@ -10,9 +10,13 @@ namespace {
 
 // The session ends with its stream, however that ends.
 struct session_life {
+    session_life(session_store& store, std::shared_ptr<http_session> made) : sessions(store), held(std::move(made)) {}
+    session_life(const session_life&) = delete;
+    session_life& operator=(const session_life&) = delete;
+    ~session_life() { sessions.drop(held); }
+
     session_store& sessions;
     std::shared_ptr<http_session> held;
-    ~session_life() { sessions.drop(held); }
 };
 
 // Relative, so that it keeps the path prefix of a proxy in front.
@@ -44,20 +48,20 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, 
     return made;
 }
 
-// No coroutine: what only the opening needs is gone while the stream waits for hours.
 awaitable<> http_sse::open(exchange& x)
 {
     http_reply refusal;
     auto made = make_session(x.request(), refusal);
-    return made ? hold(x, std::move(made)) : refuse(x, std::move(refusal));
+    return made ? hold(x, std::move(made)) : reply_with(x, std::move(refusal));
 }
 
 awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> made)
 {
-    session_life life{sessions_, std::move(made)};
-    auto who = life.held->general->attach();
-    stream_writer writer(x, life.held->general, who, held_open(chosen_, endpoint_event(life.held->id)));
-    co_await writer.run();
+    auto stream = made->general;
+    auto who = stream->attach();
+    auto options = held_open(chosen_, endpoint_event(made->id));
+    options.keeps = std::make_shared<session_life>(sessions_, std::move(made));
+    return stream_writer::run(stream_writer(x, std::move(stream), who, std::move(options)));
 }
 
 awaitable<> http_sse::post(exchange& x)
@@ -86,7 +90,7 @@ awaitable<> http_sse::post(exchange& x)
     co_await x.reply(std::move(taken));
     for (auto& each : received.messages) {
         if (std::holds_alternative<jsonrpc::request>(each))
-            requests_.spawn("request", run_request(core_, state, std::move(each), stream));
+            start_request(requests_, core_, state, std::move(each), stream);
         else
             co_await core_.handle(state, std::move(each), nullptr);
     }

@@ -158,6 +158,7 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
     });
     exchange::fields fields{{"Cache-Control", "no-cache, no-transform"}, {"X-Accel-Buffering", "no"}};
     bool delivered = co_await x.begin_stream("text/event-stream", std::move(fields), ": running\n\n");
+    auto body = x.body();
     while (delivered && !sink->ended() && !sink->closed()) {
         const auto limit = news::clock::now() + chosen_.keep_alive;
         co_await sink->wait(limit);
@@ -166,14 +167,14 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
         if (!text.empty())
             append_event(frames, "output", jsonrpc::write_json(json::object{{"text", text}}), std::nullopt);
         else if (news::clock::now() >= limit) frames = ": keep-alive\n\n";
-        if (!frames.empty()) delivered = co_await x.write_chunk(frames);
+        if (!frames.empty()) delivered = co_await body.write(frames);
     }
     if (!delivered || x.gone()) co_return;
     const auto reply = reply_of(*sink);
     std::string last;
     append_event(last, "result", reply.body, std::nullopt);
-    co_await x.write_chunk(last);
-    co_await x.end_stream();
+    co_await body.write(last);
+    co_await body.end();
 }
 
 awaitable<> rest_tools::describe(exchange& x)

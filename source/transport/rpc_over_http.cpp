@@ -46,14 +46,18 @@ http_reply session_refused(session_store::refusal why)
     return reply;
 }
 
-awaitable<> run_request(server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
-                        std::shared_ptr<event_stream> reply)
+std::shared_ptr<message_sink> sink_of_request(std::shared_ptr<event_stream> stream)
 {
-    struct at_end {
-        event_stream& stream;
-        ~at_end() { stream.request_ended(); }
-    } tells{*reply};
-    co_await core.handle(std::move(who), std::move(request), reply);
+    auto* sink = stream.get();
+    return {sink, [held = std::move(stream)](message_sink*) { held->request_ended(); }};
+}
+
+void start_request(task_group& requests, server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
+                   const std::shared_ptr<event_stream>& reply)
+{
+    auto ends = std::make_shared<canceller>();
+    auto work = core.handle(std::move(who), std::move(request), sink_of_request(reply), ends);
+    requests.spawn("request", std::move(work), std::move(ends));
 }
 
 }  // namespace cmcp

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
@@ -24,8 +25,11 @@ std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revisio
 /// 503 or 429 with Retry-After, for a session that could not be made.
 http_reply session_refused(session_store::refusal why);
 
-/// Runs one request of an older revision to its end and tells the stream.
-awaitable<> run_request(server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
-                        std::shared_ptr<event_stream> reply);
+/// Starts one request of an older revision, which tells the stream when it has ended.
+void start_request(task_group& requests, server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
+                   const std::shared_ptr<event_stream>& reply);
+
+/// A stream as the sink of one request: when that has ended and lets go of it, the stream is told.
+std::shared_ptr<message_sink> sink_of_request(std::shared_ptr<event_stream> stream);
 
 }  // namespace cmcp

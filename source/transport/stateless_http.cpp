@@ -1,6 +1,5 @@
 #include "transport/stateless_http.hpp"
 
-#include "async/task_group.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -34,16 +33,6 @@ int status_of(int code, bool envelope)
     }
 }
 
-awaitable<> run_stateless(server_core& core, std::string principal, jsonrpc::request asked,
-                          std::shared_ptr<event_stream> reply)
-{
-    struct at_end {
-        event_stream& stream;
-        ~at_end() { stream.request_ended(); }
-    } tells{*reply};
-    co_await core.handle_modern(std::move(principal), std::move(asked), reply);
-}
-
 }  // namespace
 
 awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accepted_types accepted)
@@ -53,17 +42,12 @@ awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accept
         // There is nothing that a notification could refer to: closing the stream cancels.
         http_reply taken;
         taken.status = 202;
-        co_await x.reply(std::move(taken));
-        co_return;
+        return reply_with(x, std::move(taken));
     }
     auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
     auto mismatch = core_.check_headers(*asked, header);
-    if (mismatch) {
-        auto refusal = rpc_error_reply(400, asked->id, *mismatch);
-        co_await x.reply(std::move(refusal));
-        co_return;
-    }
-    co_await answer(x, std::move(*asked), accepted);
+    if (mismatch) return reply_with(x, rpc_error_reply(400, asked->id, *mismatch));
+    return answer(x, std::move(*asked), accepted);
 }
 
 awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted_types accepted)
@@ -76,11 +60,12 @@ awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted
     chosen.sse = accepted.events;
     chosen.patience = chosen.keep_alive = chosen_.keep_alive;
     chosen.status_of = [envelope = has_envelope(asked)](int code) { return status_of(code, envelope); };
+    auto ends = std::make_shared<canceller>();
+    chosen.keeps = std::shared_ptr<void>(nullptr, [ends](void*) { ends->cancel(); });   // the client has closed the stream
     stream_writer writer(x, stream, who, std::move(chosen));
-    // Going out of scope, the group cancels the request if it still runs: the client has closed the stream.
-    task_group running(x.executor());
-    running.spawn("request", run_stateless(core_, x.request().principal, std::move(asked), std::move(stream)));
-    co_await writer.run();
+    auto work = core_.handle_modern(x.request().principal, std::move(asked), sink_of_request(std::move(stream)), ends);
+    requests_.spawn("request", std::move(work), std::move(ends));
+    return stream_writer::run(std::move(writer));
 }
 
 }  // namespace cmcp

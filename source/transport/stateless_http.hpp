@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "jsonrpc/message.hpp"
@@ -15,8 +16,9 @@ namespace cmcp {
 /// cancels it by closing the stream.
 class stateless_http {
 public:
-    stateless_http(server_core& core, const settings& chosen, std::shared_ptr<memory_budget> budget) 
-        : core_(core), chosen_(chosen), budget_(std::move(budget))
+    /// `requests` owns the running requests.
+    stateless_http(server_core& core, const settings& chosen, task_group& requests, std::shared_ptr<memory_budget> budget)
+        : core_(core), chosen_(chosen), requests_(requests), budget_(std::move(budget))
     {
     }
 
@@ -27,6 +29,7 @@ private:
 
     server_core& core_;
     const settings& chosen_;
+    task_group& requests_;
     std::shared_ptr<memory_budget> budget_;
 };
 

@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Most calls end sooner: only longer ones pay for a look at whether the client is still there.
+// How long an answer is awaited before it is watched whether the client is still there.
 constexpr milliseconds unwatched(50);
 
 constexpr int retry_ms = 1000;
@@ -42,38 +42,37 @@ stream_writer::stream_writer(exchange& x, std::shared_ptr<event_stream> from, ev
     : x_(x), from_(std::move(from)), who_(who), chosen_(std::move(chosen))
 {
     from_->plain_reply(chosen_.json && !chosen_.start_now);
+    quiet_at_ = steady_clock::now() + chosen_.patience;
 }
 
-awaitable<stream_end> stream_writer::run()
+awaitable<> stream_writer::run(stream_writer self)
 {
-    quiet_at_ = steady_clock::now() + chosen_.patience;
-    auto next = chosen_.start_now ? decision::events : decision::wait;
-    for (bool delivered = true; delivered;) {
-        if (!streaming_ && next == decision::wait) next = decide();
-        if (!streaming_ && next == decision::json) co_return co_await reply_json();
-        if (!streaming_ && next == decision::nothing) co_return co_await reply_nothing();
-        if (!streaming_ && next == decision::events) {
-            delivered = co_await begin();
-        } else if (from_->ended(who_)) {
-            co_return co_await finish();
-        } else if (streaming_ && !from_->queued().empty()) {
-            delivered = co_await flush();
-        } else if (x_.gone()) {
-            break;
-        } else {
-            auto in_time = co_await wait();
-            if (in_time) continue;
-            if (streaming_) delivered = co_await flush();
-            else if (chosen_.sse) next = decision::events;
-        }
+    auto next = self.decide();
+    while (next == decision::wait) {
+        auto& news = self.from_->news(self.patience());
+        auto [cancelled] = co_await news.async_wait(as_tuple);
+        if (!cancelled) self.looked_in_vain();
+        next = self.decide();
     }
-    co_return lost();
+    if (next == decision::gone) self.from_->detach(self.who_);
+    else co_await self.carry_out(next);
 }
 
 stream_writer::decision stream_writer::decide()
 {
+    if (chosen_.start_now) return decision::events;
+    const auto found = decide_by_what_came();
+    if (found != decision::wait) return found;
+    if (from_->ended(who_)) return decision::taken_over;
+    if (x_.gone()) return decision::gone;
+    return chosen_.sse && steady_clock::now() >= quiet_at_ ? decision::events : decision::wait;
+}
+
+stream_writer::decision stream_writer::decide_by_what_came()
+{
     auto arrived = from_->take();
-    std::move(arrived.begin(), arrived.end(), std::back_inserter(held_));
+    if (held_.empty()) held_ = std::move(arrived);
+    else std::move(arrived.begin(), arrived.end(), std::back_inserter(held_));
     if (!chosen_.sse) return decide_without_events();
     bool ended = from_->all_requests_ended();
     bool only_responses = std::all_of(held_.begin(), held_.end(), is_response);
@@ -92,107 +91,78 @@ stream_writer::decision stream_writer::decide_without_events()
     return ended ? decision::nothing : decision::wait;
 }
 
-awaitable<bool> stream_writer::begin()
+// No coroutine: the answer is all that is left to wait for.
+awaitable<> stream_writer::carry_out(decision chosen)
 {
-    streaming_ = true;
+    if (chosen == decision::events) return begin();
+    from_->detach(who_);
+    if (chosen == decision::json) return reply_with(x_, json_reply());
+    if (chosen == decision::taken_over)
+        return reply_with(x_, error_reply(503, "This stream was taken over by another connection of the same session."));
+    // Cancelled requests have no response (cancellation, "Behavior Requirements"), but HTTP needs an answer.
+    http_reply nothing;
+    nothing.status = 202;
+    nothing.fields = chosen_.fields;
+    return reply_with(x_, std::move(nothing));
+}
+
+awaitable<> stream_writer::begin()
+{
     from_->plain_reply(false);
+    auto first = beginning();
+    auto fields = std::move(chosen_.fields);
+    std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(fields));
+    fields.emplace_back("Cache-Control", "no-cache, no-transform");
+    fields.emplace_back("X-Accel-Buffering", "no");
+    event_writer rest(x_.body(), from_, who_, chosen_.keep_alive, std::move(chosen_.keeps));
+    if (watching_) rest.is_watched();
+    else if (chosen_.start_now) rest.watch();
+    auto delivered = co_await x_.begin_stream("text/event-stream", std::move(fields), std::move(first));
+    if (delivered) x_.go_on_with(event_writer::run(std::move(rest)));
+    else from_->detach(who_);
+}
+
+std::string stream_writer::beginning()
+{
     std::string first = std::move(chosen_.preface);
     if (chosen_.prime) {
         auto before = held_.empty() ? from_->taken_id() : event_id{from_->taken_id().stream, held_.front().sequence - 1};
         append_priming(first, before, retry_ms);
     }
-    auto fields = std::move(chosen_.fields);
-    std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(fields));
-    fields.emplace_back("Cache-Control", "no-cache, no-transform");
-    fields.emplace_back("X-Accel-Buffering", "no");
-    auto held = std::move(held_);
-    held_ = {};
-    for (const auto& each : held) {
-        auto id = from_->has_log() ? std::optional(from_->id_of(each)) : std::nullopt;
-        append_event(first, "message", *each.text, id);
-    }
-    x_.settle_as_stream();
-    if (chosen_.start_now) watch();
-    quiet_at_ = steady_clock::now() + chosen_.keep_alive;
-    auto delivered = co_await x_.begin_stream("text/event-stream", std::move(fields), std::move(first));
-    co_return delivered;
+    for (const auto& each : std::exchange(held_, {})) append_message(first, *from_, each);
+    return first;
 }
 
-// With nothing queued, a comment keeps proxies and clients from closing a silent stream.
-awaitable<bool> stream_writer::flush()
+http_reply stream_writer::json_reply()
 {
-    std::string frames;
-    for (const auto& each : from_->take()) {
-        auto id = from_->has_log() ? std::optional(from_->id_of(each)) : std::nullopt;
-        append_event(frames, "message", *each.text, id);
-    }
-    if (frames.empty()) frames = ": keep-alive\n\n";
-    auto delivered = co_await x_.write_chunk(frames);
-    quiet_at_ = steady_clock::now() + chosen_.keep_alive;
-    co_return delivered;
-}
-
-awaitable<stream_end> stream_writer::reply_json()
-{
-    from_->detach(who_);
     http_reply answer;
     answer.body = json_body(held_, chosen_.batch);
-    answer.fields = chosen_.fields;
+    answer.fields = std::move(chosen_.fields);
     auto code = chosen_.batch ? 0 : held_.front().error_code;
-    if (code == 0) answer.fields.insert(answer.fields.end(), chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end());
+    if (code == 0) std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(answer.fields));
     if (code != 0 && chosen_.status_of) answer.status = chosen_.status_of(code);
     if (answer.status == 503) answer.with("Retry-After", "1");
-    held_.clear();
-    auto delivered = co_await x_.reply(std::move(answer));
-    co_return delivered ? stream_end::done : stream_end::gone;
+    return answer;
 }
 
-// Cancelled requests have no response (cancellation, "Behavior Requirements"), but HTTP needs an answer.
-awaitable<stream_end> stream_writer::reply_nothing()
-{
-    from_->detach(who_);
-    http_reply answer;
-    answer.status = 202;
-    answer.fields = chosen_.fields;
-    auto delivered = co_await x_.reply(std::move(answer));
-    co_return delivered ? stream_end::done : stream_end::gone;
-}
-
-awaitable<stream_end> stream_writer::finish()
-{
-    from_->detach(who_);
-    if (!streaming_) {
-        auto answer = error_reply(503, "This stream was taken over by another connection of the same session.");
-        co_await x_.reply(std::move(answer));
-        co_return stream_end::done;
-    }
-    auto delivered = co_await x_.end_stream();
-    co_return delivered ? stream_end::done : stream_end::gone;
-}
-
-awaitable<bool> stream_writer::wait()
+milliseconds stream_writer::patience() const
 {
     auto left = std::chrono::duration_cast<milliseconds>(quiet_at_ - steady_clock::now()) + milliseconds(1);
-    bool short_wait = !watching_ && unwatched < left;
-    auto limit = short_wait ? unwatched : std::max(left, milliseconds(0));
-    auto happened = co_await from_->wait(who_, limit);
-    if (happened) co_return true;
-    if (!watching_) watch();
-    co_return short_wait;
+    if (!chosen_.sse) left = chosen_.keep_alive;    // there is nothing to send before the response
+    return std::max(watching_ ? left : std::min(left, unwatched), milliseconds(0));
+}
+
+// Most calls end sooner than that: they do not pay for it.
+void stream_writer::looked_in_vain()
+{
+    if (!std::exchange(watching_, true)) watch();
 }
 
 void stream_writer::watch()
 {
-    watching_ = true;
     x_.watch([weak = std::weak_ptr(from_)] {
         if (auto stream = weak.lock()) stream->wake();
     });
-}
-
-stream_end stream_writer::lost()
-{
-    from_->detach(who_);
-    return stream_end::gone;
 }
 
 }  // namespace cmcp

@@ -3,6 +3,7 @@
 #include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "transport/event_stream.hpp"
+#include "transport/event_writer.hpp"
 
 #include <chrono>
 #include <functional>
@@ -25,33 +26,33 @@ struct stream_options {
     std::function<int(int)> status_of;              ///< HTTP status for a JSON-RPC error code; none: 200
     std::chrono::milliseconds patience{15'000};     ///< without a message, then an event stream is begun
     std::chrono::milliseconds keep_alive{15'000};   ///< a comment on a silent stream
+    std::shared_ptr<void> keeps;                    ///< what ends with the answer
 };
 
 /// For a stream that is opened to be held, whatever comes.
 stream_options held_open(const settings& chosen, std::string preface);
 
-enum class stream_end { done, gone };
-
-/// Takes messages out of an event_stream and writes them to one exchange: as one JSON reply when the first message is
-/// the response, else as server-sent events, all that is queued in one write.
+/// Answers one exchange with what comes from an event_stream: with one JSON reply when the first message is the
+/// response, else with server-sent events, which go on when the exchange is over (event_writer).
 class stream_writer {
 public:
     stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who, stream_options chosen);
 
-    awaitable<stream_end> run();
+    /// Until the answer is out or is a stream.
+    static awaitable<> run(stream_writer self);
 
 private:
-    enum class decision { wait, json, events, nothing };
+    enum class decision { wait, json, events, nothing, taken_over, gone };
     decision decide();
+    decision decide_by_what_came();
     decision decide_without_events();
-    awaitable<bool> begin();
-    awaitable<bool> flush();
-    awaitable<stream_end> reply_json();
-    awaitable<stream_end> reply_nothing();
-    awaitable<stream_end> finish();
-    awaitable<bool> wait();
+    awaitable<> carry_out(decision chosen);
+    awaitable<> begin();
+    std::string beginning();
+    http_reply json_reply();
+    std::chrono::milliseconds patience() const;
+    void looked_in_vain();
     void watch();
-    stream_end lost();
 
     exchange& x_;
     std::shared_ptr<event_stream> from_;
@@ -59,7 +60,6 @@ private:
     stream_options chosen_;
     std::vector<event_stream::item> held_;
     std::chrono::steady_clock::time_point quiet_at_;
-    bool streaming_ = false;
     bool watching_ = false;
 };
 

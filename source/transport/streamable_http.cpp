@@ -48,16 +48,10 @@ std::optional<http_reply> refuse_version(const http_request& asked)
 
 bool can_be_polled(const http_session& from) { return from.state->who.protocol >= revision::v2025_11_25; }
 
-// By itself, so that nothing but the writer is kept while the stream waits for hours.
-awaitable<> hold(stream_writer writer)
-{
-    co_await writer.run();
-}
-
 }  // namespace
 
 streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
-    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen, sessions.budget())
+    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen, requests, sessions.budget())
 {
 }
 
@@ -68,14 +62,12 @@ void streamable_http::add_routes(router& routes)
     routes.add("DELETE", "/mcp", [this](exchange& x) { return remove(x); });
 }
 
+// No coroutine, nor is what it calls where it need not be: a call has fewer frames, and a stream that waits holds none.
 awaitable<> streamable_http::post(exchange& x)
 {
     auto accepted = parse_accept(x.request().header("accept"));
-    if (!accepted.json && !accepted.events) {
-        auto refusal = error_reply(406, "Accept must name application/json and text/event-stream.");
-        co_await x.reply(std::move(refusal));
-        co_return;
-    }
+    if (!accepted.json && !accepted.events)
+        return reply_with(x, error_reply(406, "Accept must name application/json and text/event-stream."));
     jsonrpc::payload received;
     auto refused = decode_body(x.request(), chosen_, received);
     bool single = !refused && !received.batch && received.messages.size() == 1;
@@ -86,12 +78,9 @@ awaitable<> streamable_http::post(exchange& x)
                         "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities.");
         refused = rpc_error_reply(400, id_of(received), error);
     }
-    if (refused)
-        co_await x.reply(std::move(*refused));
-    else if (claimed)
-        co_await stateless_.serve(x, std::move(received.messages.front()), accepted);
-    else
-        co_await serve_session(x, std::move(received), accepted);
+    if (refused) return reply_with(x, std::move(*refused));
+    if (claimed) return stateless_.serve(x, std::move(received.messages.front()), accepted);
+    return serve_session(x, std::move(received), accepted);
 }
 
 std::shared_ptr<http_session> streamable_http::session_of(const http_request& asked, http_reply& refusal) const
@@ -171,10 +160,10 @@ awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_s
     chosen.keep_alive = chosen_.keep_alive;
     if (begins) chosen.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
     stream_writer writer(x, stream, who, std::move(chosen));
-    for (auto& each : requests) requests_.spawn("request", run_request(core_, from->state, std::move(each), stream));
+    for (auto& each : requests) start_request(requests_, core_, from->state, std::move(each), stream);
     from.reset();
     stream.reset();
-    co_await writer.run();
+    return stream_writer::run(std::move(writer));
 }
 
 awaitable<> streamable_http::get(exchange& x)
@@ -187,7 +176,7 @@ awaitable<> streamable_http::get(exchange& x)
         refusal = error_reply(406, "Accept must name text/event-stream.");
         from = nullptr;
     }
-    return from ? listen(x, *from) : refuse(x, std::move(refusal));
+    return from ? listen(x, *from) : reply_with(x, std::move(refusal));
 }
 
 // The GET stream, or the stream that Last-Event-ID names.
@@ -200,7 +189,7 @@ awaitable<> streamable_http::listen(exchange& x, http_session& from)
     if (!known) stream = from.general;
     options.prime = !known && can_be_polled(from);
     auto who = known ? stream->attach_after(last->sequence) : stream->attach();
-    return hold(stream_writer(x, std::move(stream), who, std::move(options)));
+    return stream_writer::run(stream_writer(x, std::move(stream), who, std::move(options)));
 }
 
 awaitable<> streamable_http::remove(exchange& x)

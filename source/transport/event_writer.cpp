@@ -1,0 +1,78 @@
+#include "transport/event_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+// As for an answer: how long until it is watched whether the client is still there.
+constexpr milliseconds unwatched(50);
+
+}  // namespace
+
+void append_message(std::string& out, const event_stream& from, const event_stream::item& message)
+{
+    auto id = from.has_log() ? std::optional(from.id_of(message)) : std::nullopt;
+    append_event(out, "message", *message.text, id);
+}
+
+event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
+                           milliseconds keep_alive, std::shared_ptr<void> keeps)
+    : to_(to), from_(std::move(from)), who_(who), keep_alive_(keep_alive), quiet_at_(steady_clock::now() + keep_alive),
+      keeps_(std::move(keeps))
+{
+}
+
+// The frame of this coroutine is what a stream costs while it waits: what is awaited here has no further ones.
+awaitable<bool> event_writer::run(event_writer self)
+{
+    bool delivered = true;
+    while (delivered && !self.from_->ended(self.who_)) {
+        if (!self.from_->queued().empty() || self.late()) {
+            const auto text = self.frames();
+            delivered = co_await self.to_.write(text);
+            self.quiet_at_ = steady_clock::now() + self.keep_alive_;
+        } else if (self.to_.gone()) {
+            delivered = false;
+        } else {
+            auto& news = self.from_->news(self.patience());
+            auto [cancelled] = co_await news.async_wait(as_tuple);
+            if (!cancelled && !self.watching_) self.watch();
+        }
+    }
+    self.from_->detach(self.who_);
+    if (delivered) delivered = co_await self.to_.end();
+    co_return delivered;
+}
+
+// With nothing queued, a comment keeps proxies and clients from closing a silent stream.
+std::string event_writer::frames()
+{
+    std::string text;
+    for (const auto& each : from_->take()) append_message(text, *from_, each);
+    if (text.empty()) text = ": keep-alive\n\n";
+    return text;
+}
+
+bool event_writer::late() const { return steady_clock::now() >= quiet_at_; }
+
+milliseconds event_writer::patience() const
+{
+    auto left = std::chrono::duration_cast<milliseconds>(quiet_at_ - steady_clock::now()) + milliseconds(1);
+    return std::max(watching_ ? left : std::min(left, unwatched), milliseconds(0));
+}
+
+void event_writer::watch()
+{
+    watching_ = true;
+    to_.watch([weak = std::weak_ptr(from_)] {
+        if (auto stream = weak.lock()) stream->wake();
+    });
+}
+
+}  // namespace cmcp

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "http/exchange.hpp"
+#include "transport/event_stream.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// Writes the messages of an event_stream as server-sent events, all that is queued in one write, and a comment when it
+/// is silent for long. It holds nothing of the request that opened the stream: most streams wait for hours.
+class event_writer {
+public:
+    /// `keeps`: what ends with the stream.
+    event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
+                 std::chrono::milliseconds keep_alive, std::shared_ptr<void> keeps);
+
+    /// Until the stream has ended (true) or the peer is gone.
+    static awaitable<bool> run(event_writer self);
+
+    void watch();                                   ///< notices from now on when the peer closes its side
+    void is_watched() { watching_ = true; }         ///< it does already, and wakes the stream
+
+private:
+    std::string frames();
+    std::chrono::milliseconds patience() const;
+    bool late() const;
+
+    stream_body to_;
+    std::shared_ptr<event_stream> from_;
+    event_stream::consumer who_;
+    std::chrono::milliseconds keep_alive_;
+    std::chrono::steady_clock::time_point quiet_at_;
+    bool watching_ = false;
+    std::shared_ptr<void> keeps_;
+};
+
+/// Appends one message, with its id where the stream can be resumed.
+void append_message(std::string& out, const event_stream& from, const event_stream::item& message);
+
+}  // namespace cmcp
