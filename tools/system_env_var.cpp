@@ -78,8 +78,10 @@ system_env_var::system_env_var(const settings& chosen) : variables_(visible_vari
 awaitable<tool_result> system_env_var::call(tool_context&, json::object arguments)
 {
     const json::value* asked = arguments.if_contains("var_name");
-    json::object shown;
-    json::value wanted;
+    tool_result made(arguments.storage());
+    made.structured.reserve(3);
+    auto& shown = made.structured["variables"].emplace_object();
+    auto& wanted = made.structured["requested_var"];
     if (asked == nullptr) {
         shown.reserve(variables_.size());
         for (const auto& [name, value] : variables_) shown.emplace(name, value);
@@ -89,9 +91,6 @@ awaitable<tool_result> system_env_var::call(tool_context&, json::object argument
         shown[found->first] = found->second;
         wanted = found->second;
     }
-    tool_result made;
-    made.structured["variables"] = std::move(shown);
-    made.structured["requested_var"] = std::move(wanted);
     made.structured["success"] = true;
     co_return made;
 }

@@ -49,6 +49,11 @@ void client_socket::release_buffer()
     if (buffer_.size() == 0) buffer_.shrink_to_fit();
 }
 
+void client_socket::release_large_buffer()
+{
+    if (buffer_.capacity() > 2 * most_read_first) release_buffer();
+}
+
 void client_socket::set_deadline(milliseconds limit)
 {
     timed_out_ = false;
@@ -80,10 +85,11 @@ bool client_socket::take_available(std::size_t most, bool& end)
     return true;
 }
 
-void client_socket::read_now()
+void client_socket::arrived(std::size_t first_bytes)
 {
     bool end = false;
-    take_available(most_read_at_once, end);
+    buffer_.commit(first_bytes);
+    if (first_bytes == most_read_first) take_available(most_read_at_once, end);
 }
 
 awaitable<bool> client_socket::read_some(std::size_t most)
@@ -92,7 +98,7 @@ awaitable<bool> client_socket::read_some(std::size_t most)
     while (!end && !timed_out_) {
         if (take_available(most, end)) co_return true;
         if (end) break;
-        auto [error] = co_await wait_readable();
+        auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple);
         if (error) break;
     }
     co_return false;

@@ -28,6 +28,7 @@ public:
     boost::beast::flat_buffer& buffer() { return buffer_; }
     std::string_view buffered() const;
     void release_buffer();                      ///< gives its memory back when it is empty
+    void release_large_buffer();                ///< if there is more of it than a usual request takes
 
     /// Whatever is pending ends with operation_aborted after `limit`; timed_out() tells then.
     void set_deadline(milliseconds limit);
@@ -35,9 +36,10 @@ public:
     bool timed_out() const { return timed_out_; }
     void abort();                               ///< ends what is pending now
 
-    /// To be awaited: ends with an error at the deadline, at abort() and when the socket is broken.
-    auto wait_readable() { return socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple); }
-    void read_now();                            ///< what has arrived already, without waiting
+    /// To be awaited: the first bytes of a request, which are then to be told to arrived(). Ends with an error at the
+    /// deadline, at abort(), at the end of input and when the socket is broken.
+    auto read_first() { return socket_.async_read_some(buffer_.prepare(most_read_first), as_tuple); }
+    void arrived(std::size_t first_bytes);
     /// Appends at most `most` bytes to buffer(). False: end of input, deadline or error.
     awaitable<bool> read_some(std::size_t most = 64 * 1024);
 
@@ -59,6 +61,8 @@ public:
     awaitable<> close_gently(milliseconds limit);
 
 private:
+    static constexpr std::size_t most_read_first = 1024;    // most requests; each connection that is idle holds as much
+
     void await_input();
     void look_at_input();
     void lost();

@@ -34,7 +34,7 @@ exchange::exchange(client_socket& peer, http_request& asked, fields shared)
 {
 }
 
-awaitable<bool> exchange::reply(http_reply answer)
+awaitable<> exchange::reply(http_reply answer)
 {
     status_ = answer.status;
     close_ = close_ || answer.close;
@@ -45,9 +45,7 @@ awaitable<bool> exchange::reply(http_reply answer)
     auto head = reply_head(answer.status, answer.fields, type, length, !close_);
     auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
     client_socket::parts_to_write parts{asio::buffer(head), asio::buffer(body)};
-    auto sent = peer_.write_now(parts);
-    if (sent && asio::buffer_size(parts) != 0) sent = co_await peer_.write_rest(parts);
-    co_return sent;
+    if (peer_.write_now(parts) && asio::buffer_size(parts) != 0) co_await peer_.write_rest(parts);
 }
 
 awaitable<bool> exchange::begin_stream(std::string_view content_type, fields extra, std::string first)
@@ -87,11 +85,6 @@ awaitable<bool> exchange::write_body(std::string_view data)
     auto sent = co_await peer_.write(piece);
     owed_ -= sent ? piece.size() : 0;
     co_return sent;
-}
-
-awaitable<> reply_with(exchange& x, http_reply answer)
-{
-    co_await x.reply(std::move(answer));
 }
 
 }  // namespace cmcp

@@ -42,8 +42,9 @@ public:
     http_request& request() { return request_; }
     asio::any_io_executor executor() { return peer_.executor(); }
 
+    awaitable<> reply(http_reply answer);
+
     /// Each returns false when the peer is gone.
-    awaitable<bool> reply(http_reply answer);
     awaitable<bool> begin_stream(std::string_view content_type, fields extra, std::string first);
     stream_body body() { return {peer_, chunked()}; }
 
@@ -77,8 +78,5 @@ private:
     std::uint64_t owed_ = 0;            // of a sized answer
     awaitable<bool> rest_;
 };
-
-/// Answers with a whole reply: for routes that are no coroutines themselves.
-awaitable<> reply_with(exchange& x, http_reply answer);
 
 }  // namespace cmcp

@@ -2,8 +2,10 @@
 
 #include "jsonrpc/message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <iterator>
 
 namespace cmcp {
 
@@ -29,8 +31,8 @@ const std::string& date_line()
 void append_field(std::string& out, std::string_view name, std::string_view value)
 {
     out.append(name).append(": ");
-    for (char c : value)
-        if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) out += c;
+    std::copy_if(value.begin(), value.end(), std::back_inserter(out),
+                 [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
     out += "\r\n";
 }
 
@@ -93,8 +95,10 @@ std::string_view reason_phrase(int status)
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type, std::string_view framing, bool keep_alive)
 {
-    std::string out = "HTTP/1.1 " + std::to_string(status) + ' ';
-    out.append(reason_phrase(status)).append("\r\n").append(date_line());
+    std::string out;
+    out.reserve(256);
+    out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(reason_phrase(status)).append("\r\n");
+    out.append(date_line());
     if (!content_type.empty()) append_field(out, "Content-Type", content_type);
     for (const auto& field : fields) append_field(out, field.first, field.second);
     out.append(framing);

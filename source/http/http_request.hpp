@@ -18,7 +18,8 @@ struct http_request {
     std::string query;                  ///< after it
     int version = 11;                   ///< 10 or 11
     bool keep_alive = true;
-    std::vector<std::pair<std::string, std::string>> fields;  ///< names in lower case, in the order of arrival
+    std::string head;                   ///< the header as it came; what `fields` refer to
+    std::vector<std::pair<std::string_view, std::string_view>> fields;  ///< names in lower case, in the order of arrival
     std::string body;
     std::string principal;              ///< who authenticated; empty: no authentication is configured
     std::string address;                ///< of the peer, without the port

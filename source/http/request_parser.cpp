@@ -3,6 +3,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -12,6 +13,8 @@ using boost::beast::string_view;
 using boost::system::error_code;
 
 namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string to_text(string_view text) { return std::string(text.data(), text.size()); }
 
@@ -40,7 +43,16 @@ struct request_parser::implementation final : http::basic_parser<true> {
     void on_field_impl(http::field, string_view name, string_view value, error_code&) override
     {
         // Trailers are read over: nothing here has a use for them, and they must not pass for header fields.
-        if (into != nullptr) into->fields.emplace_back(lower_case({name.data(), name.size()}), to_text(value));
+        if (into == nullptr) return;
+        into->fields.emplace_back(in_lower_case(name), std::string_view(value.data(), value.size()));
+    }
+
+    // Both are parts of into->head, the text that is parsed.
+    std::string_view in_lower_case(string_view name)
+    {
+        auto at = into->head.begin() + (name.data() - into->head.data());
+        std::transform(at, at + static_cast<std::ptrdiff_t>(name.size()), at, lower);
+        return {name.data(), name.size()};
     }
 
     // Pure in the base from Boost 1.84 on.
@@ -78,9 +90,10 @@ request_parser::~request_parser() = default;
 request_parser::state request_parser::put_header(std::string_view header, http_request& into)
 {
     self_->into = &into;
-    into.fields.reserve(16);
+    into.head = header;
+    into.fields.reserve(12);
     error_code error;
-    self_->put(boost::asio::buffer(header), error);
+    self_->put(boost::asio::buffer(into.head), error);
     self_->into = nullptr;
     if (error) why_ = error.message();
     if (over_limit(error)) return state::too_large;

@@ -52,7 +52,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
 {
     raw_header header(limits_.max_header_bytes);
     auto result = outcome::request;
-    const auto looked = look_at_once(header);
+    const auto looked = header.look(peer_.buffered());      // most headers arrive whole
     if (looked != raw_header::verdict::complete) result = co_await read_header(header, looked, refusal);
     if (result != outcome::request) co_return result;
 
@@ -81,7 +81,8 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
         co_return outcome::request;
     }
     http_reply broken;
-    if (found == state::more) result = co_await read_body(parser, !refused, broken);
+    if (found == state::more && peer_.buffer().size() != 0) found = take_body(parser);
+    if (found != state::done) result = co_await read_body(parser, found, !refused, broken);
     peer_.clear_deadline();
     if (result == outcome::refused) refusal = std::move(broken);
     if (result == outcome::request && refused) result = outcome::refused;
@@ -92,12 +93,13 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
 awaitable<bool> request_reader::wait()
 {
     if (begun()) co_return true;
-    peer_.release_buffer();
+    peer_.release_large_buffer();
     peer_.set_deadline(first_ ? limits_.header_timeout : limits_.idle_timeout);
     first_ = false;
     idle_ = true;
-    auto [error] = co_await peer_.wait_readable();
+    auto [error, size] = co_await peer_.read_first();
     idle_ = false;
+    peer_.arrived(size);
     peer_.clear_deadline();
     co_return !error;
 }
@@ -105,13 +107,6 @@ awaitable<bool> request_reader::wait()
 void request_reader::interrupt_if_idle()
 {
     if (idle_) peer_.abort();
-}
-
-// Most headers arrive whole.
-raw_header::verdict request_reader::look_at_once(raw_header& header)
-{
-    if (!begun()) peer_.read_now();
-    return header.look(peer_.buffered());
 }
 
 // One deadline for the whole header: a byte now and then does not move it (slow loris).
@@ -136,15 +131,21 @@ awaitable<request_reader::outcome> request_reader::read_header(raw_header& heade
     co_return outcome::request;
 }
 
+state request_reader::take_body(request_parser& parser)
+{
+    std::size_t used = 0;
+    const auto found = parser.put_body(peer_.buffered(), used);
+    peer_.buffer().consume(used);
+    return found;
+}
+
 // One deadline for the whole body as well.
-awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, bool keep, http_reply& refusal)
+awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state found, bool keep,
+                                                            http_reply& refusal)
 {
     body_share held(budget_);
-    for (bool waiting = false;;) {
+    for (bool waiting = false;; found = take_body(parser)) {
         held.grow_to(parser.body_size());
-        std::size_t used = 0;
-        auto found = peer_.buffer().size() == 0 ? state::more : parser.put_body(peer_.buffered(), used);
-        peer_.buffer().consume(used);
         if (found == state::done) co_return outcome::request;
         if (found == state::more && !keep && parser.body_size() > most_read_over) found = state::too_large;
         if (found != state::more) co_return refuse(refusal, found, parser);

@@ -41,9 +41,9 @@ public:
     void interrupt_if_idle();               ///< ends wait()
 
 private:
-    raw_header::verdict look_at_once(raw_header& header);
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
-    awaitable<outcome> read_body(request_parser& parser, bool keep, http_reply& refusal);
+    request_parser::state take_body(request_parser& parser);
+    awaitable<outcome> read_body(request_parser& parser, request_parser::state found, bool keep, http_reply& refusal);
     outcome refuse(http_reply& refusal, int status, std::string_view sentence) const;
     outcome refuse(http_reply& refusal, request_parser::state found, const request_parser& parser) const;
 

@@ -6,20 +6,33 @@ namespace cmcp::jsonrpc {
 namespace {
 
 // Put together as text: a large result is not copied into an envelope first.
-std::string head(const json::value& id) { return R"({"jsonrpc":"2.0","id":)" + write_json(id); }
-
-std::string method_and_params(std::string_view method, const json::object& params)
+void append_head(std::string& out, const json::value& id)
 {
-    std::string text = R"("method":)" + write_json(method);
-    if (!params.empty()) text += R"(,"params":)" + write_json(params);
-    return text + "}";
+    out += R"({"jsonrpc":"2.0","id":)";
+    append_json(out, id);
+}
+
+void append_method(std::string& out, std::string_view method, const json::object& params)
+{
+    out += R"("method":)";
+    append_json(out, method);
+    if (!params.empty()) {
+        out += R"(,"params":)";
+        append_json(out, params);
+    }
+    out += '}';
 }
 
 }  // namespace
 
-std::string encode_result(const json::value& id, const json::value& result)
+std::string encode_result(const json::value& id, const json::object& result)
 {
-    return head(id) + R"(,"result":)" + write_json(result) + "}";
+    return put_together([&](std::string& out) {
+        append_head(out, id);
+        out += R"(,"result":)";
+        append_json(out, result);
+        out += '}';
+    });
 }
 
 std::string encode_error(const json::value& id, const rpc_error& error)
@@ -28,17 +41,29 @@ std::string encode_error(const json::value& id, const rpc_error& error)
     body["code"] = error.code;
     body["message"] = error.what();
     if (error.data) body["data"] = *error.data;
-    return head(id) + R"(,"error":)" + write_json(body) + "}";
+    return put_together([&](std::string& out) {
+        append_head(out, id);
+        out += R"(,"error":)";
+        append_json(out, body);
+        out += '}';
+    });
 }
 
 std::string encode_request(const json::value& id, std::string_view method, const json::object& params)
 {
-    return head(id) + "," + method_and_params(method, params);
+    return put_together([&](std::string& out) {
+        append_head(out, id);
+        out += ',';
+        append_method(out, method, params);
+    });
 }
 
 std::string encode_notification(std::string_view method, const json::object& params)
 {
-    return R"({"jsonrpc":"2.0",)" + method_and_params(method, params);
+    return put_together([&](std::string& out) {
+        out += R"({"jsonrpc":"2.0",)";
+        append_method(out, method, params);
+    });
 }
 
 }  // namespace cmcp::jsonrpc

@@ -48,7 +48,7 @@ struct decode_limits {
 /// sentence names the offending member).
 payload decode(std::string_view text, const decode_limits& limits);
 
-std::string encode_result(const json::value& id, const json::value& result);
+std::string encode_result(const json::value& id, const json::object& result);
 std::string encode_error(const json::value& id, const rpc_error& error);  ///< id null when it could not be read
 std::string encode_request(const json::value& id, std::string_view method, const json::object& params);
 std::string encode_notification(std::string_view method, const json::object& params);

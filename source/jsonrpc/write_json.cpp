@@ -129,25 +129,25 @@ void write(std::string& out, const json::value& value)
 
 }  // namespace
 
+void append_json(std::string& out, const json::value& value) { write(out, value); }
+
+void append_json(std::string& out, const json::object& object) { write_object(out, object); }
+
+void append_json(std::string& out, std::string_view text) { write_text(out, text); }
+
 std::string write_json(const json::value& value)
 {
-    std::string out;
-    write(out, value);
-    return out;
+    return put_together([&](std::string& out) { write(out, value); });
 }
 
 std::string write_json(const json::object& object)
 {
-    std::string out;
-    write_object(out, object);
-    return out;
+    return put_together([&](std::string& out) { write_object(out, object); });
 }
 
 std::string write_json(std::string_view text)
 {
-    std::string out;
-    write_text(out, text);
-    return out;
+    return put_together([&](std::string& out) { write_text(out, text); });
 }
 
 }  // namespace cmcp::jsonrpc

@@ -12,4 +12,23 @@ std::string write_json(const json::value& value);
 std::string write_json(const json::object& object);
 std::string write_json(std::string_view text);  ///< as a JSON string, quoted
 
+/// The same, appended.
+void append_json(std::string& out, const json::value& value);
+void append_json(std::string& out, const json::object& object);
+void append_json(std::string& out, std::string_view text);
+
+/// Puts a text together in a buffer that is kept from one call to the next, so that only the result takes memory.
+/// `append` must not come back here.
+template <class Append>
+std::string put_together(Append append)
+{
+    constexpr std::size_t most_kept = 64 * 1024;
+    thread_local std::string buffer;
+    buffer.clear();
+    append(buffer);
+    std::string text(buffer);
+    if (buffer.capacity() > most_kept) buffer = std::string();
+    return text;
+}
+
 }  // namespace cmcp::jsonrpc

@@ -12,7 +12,7 @@ awaitable<> send_answer(std::shared_ptr<message_sink> reply, json::value id, out
         message.text = jsonrpc::encode_error(id, *done.error);
         message.error_code = done.error->code;
     } else {
-        message.text = jsonrpc::encode_result(id, done.result ? std::move(*done.result) : json::object());
+        message.text = jsonrpc::encode_result(id, done.result ? *done.result : json::object());
     }
     done = {};
     co_await reply->send(std::move(message));

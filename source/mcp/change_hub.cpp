@@ -37,8 +37,9 @@ struct change_hub::watcher {
 };
 
 struct change_hub::listener {
-    listener(change_hub& owner, const change_filter& chosen)
-        : hub(owner), filter(chosen), wake(owner.executor_, asio::steady_timer::time_point::max())
+    listener(change_hub& owner, change_filter chosen, json::value id, std::shared_ptr<message_sink> to)
+        : hub(owner), filter(std::move(chosen)), subscription(std::move(id)), sink(std::move(to)),
+          wake(owner.executor_, asio::steady_timer::time_point::max())
     {
         hub.listeners_.insert(this);
     }
@@ -46,16 +47,39 @@ struct change_hub::listener {
     listener& operator=(const listener&) = delete;
     ~listener() { hub.listeners_.erase(this); }
 
+    // What nobody can observe is left out.
+    void observe_all(const observe_function& observe)
+    {
+        std::erase_if(filter.resources, [&](const std::string& uri) {
+            observers.push_back(observe(uri, [this, uri] { add({resource_updated, uri}); }));
+            return !observers.back();
+        });
+    }
+
     void add(const change& what)
     {
         pending.insert(what);
         wake.cancel();
     }
 
+    awaitable<bool> acknowledge() { return sink->send(acknowledgement(filter, subscription)); }
+
+    // False when the client is gone.
+    awaitable<bool> tell_one()
+    {
+        auto message = hub.notification(pending.extract(pending.begin()).value(), subscription);
+        if (message.text.empty()) co_return true;
+        const bool connected = co_await sink->send(std::move(message));
+        co_return connected;
+    }
+
     change_hub& hub;
-    const change_filter& filter;
+    change_filter filter;
+    const json::value subscription;
+    const std::shared_ptr<message_sink> sink;
     asio::steady_timer wake;
     std::set<change> pending;
+    std::vector<std::shared_ptr<void>> observers;
 };
 
 bool change_filter::lets_through(const change& what) const
@@ -168,24 +192,18 @@ void change_hub::forget_gone_sessions()
 awaitable<> change_hub::listen(change_filter filter, json::value subscription, observe_function observe,
                                std::shared_ptr<message_sink> sink)
 {
-    listener self(*this, filter);
-    std::vector<std::shared_ptr<void>> observers;
-    std::erase_if(filter.resources, [&](const std::string& uri) {
-        observers.push_back(observe(uri, [&self, uri] { self.add({resource_updated, uri}); }));
-        return !observers.back();
-    });
+    listener self(*this, std::move(filter), std::move(subscription), std::move(sink));
+    self.observe_all(observe);
     observe = nullptr;
-    auto message = acknowledgement(filter, subscription);
-    bool connected = co_await sink->send(std::move(message));
-    for (const auto& id : filter.tasks) self.pending.insert({std::string(task_changed), id});
+    auto acknowledged = self.acknowledge();
+    bool connected = co_await std::move(acknowledged);
+    for (const auto& id : self.filter.tasks) self.pending.insert({std::string(task_changed), id});
     while (connected && !closed_) {
         if (self.pending.empty()) {
             self.wake.expires_at(asio::steady_timer::time_point::max());
             co_await self.wake.async_wait(as_tuple);
         }
-        if (self.pending.empty()) continue;
-        message = notification(self.pending.extract(self.pending.begin()).value(), subscription);
-        if (!message.text.empty()) connected = co_await sink->send(std::move(message));
+        if (!self.pending.empty()) connected = co_await self.tell_one();
     }
 }
 

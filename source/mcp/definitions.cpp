@@ -23,11 +23,11 @@ void drop_later_members(json::object& described, revision protocol)
     if (protocol < revision::v2025_11_25) described.erase("icons");
 }
 
-json::object text_block(std::string text)
+json::object text_block(std::string_view text, const json::storage_ptr& memory = {})
 {
-    json::object block;
+    json::object block(2, memory);
     block["type"] = "text";
-    block["text"] = std::move(text);
+    block["text"] = text;
     return block;
 }
 
@@ -52,8 +52,9 @@ void known_block(json::value& value, revision protocol)
 json::array content_of(tool_result& result)
 {
     if (!result.content.empty() || result.structured.empty()) return std::move(result.content);
-    json::array content;
-    content.push_back(text_block(jsonrpc::write_json(result.structured)));
+    const auto memory = result.structured.storage();
+    json::array content(memory);
+    content.push_back(text_block(jsonrpc::write_json(result.structured), memory));
     return content;
 }
 
@@ -76,7 +77,7 @@ json::object describe_tool(const tool_definition& definition, revision protocol)
 
 json::object describe_tool_result(tool_result result, revision protocol)
 {
-    json::object described;
+    json::object described(4, result.structured.storage());
     auto content = content_of(result);
     for (auto& block : content) known_block(block, protocol);
     described["content"] = std::move(content);

@@ -39,32 +39,32 @@ void legacy_dispatcher::check(const session& who, const std::string& method) con
                         "Invalid request: the session is not initialized: send `initialize` before " + method);
 }
 
-awaitable<> legacy_dispatcher::request(std::shared_ptr<void>, std::shared_ptr<session> who, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
+awaitable<> legacy_dispatcher::request(std::shared_ptr<void>, std::shared_ptr<session> who,
+                                       std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
+                                       std::shared_ptr<canceller> ends)
 {
-    auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
     std::unique_ptr<request_register::entry> running;
     outcome done;
     try {
-        check(*who, shared->method);
-        running = requests_.begin(shared->method, shared->id, who, std::move(ends));
+        check(*who, incoming->method);
+        running = requests_.begin(incoming->method, incoming->id, who, std::move(ends));
         // Not cancellable (2025-11-25, "Cancellation"): done at once.
-        if (shared->method == "initialize") done.result = initialize(*who, shared->params);
+        if (incoming->method == "initialize") done.result = initialize(*who, incoming->params);
     } catch (const rpc_error& refused) {
         done.error = std::make_unique<rpc_error>(refused);
     }
     if (running && !done.result && !done.error) {
         auto request = running->request();
-        request->trace = trace_of(meta_of(shared->params));
-        request->target = target_of(shared->params);
-        auto work = execute(who, shared, reply, request);
+        request->trace = trace_of(meta_of(incoming->params));
+        request->target = target_of(incoming->params);
+        auto work = execute(who, incoming, reply, request);
         done = co_await run_request_to_end(request, std::move(work));
         if (!request->abandoned.empty()) co_await take_back_questions(reply, request->abandoned);
         who->last_used = std::chrono::steady_clock::now();
         if (request->cancelled()) co_return;
     }
     running.reset();
-    co_await send_answer(std::move(reply), shared->id, std::move(done));
+    co_await send_answer(std::move(reply), incoming->id, std::move(done));
 }
 
 awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,

@@ -18,8 +18,9 @@ public:
     }
 
     /// `keeps`: what must live as long as the request; `ends`: as running_request's.
-    awaitable<> request(std::shared_ptr<void> keeps, std::shared_ptr<session> who, jsonrpc::request incoming,
-                        std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
+    awaitable<> request(std::shared_ptr<void> keeps, std::shared_ptr<session> who,
+                        std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
+                        std::shared_ptr<canceller> ends);
     void notification(session& who, const jsonrpc::notification& incoming) const;
     void response(session& who, const jsonrpc::response& incoming) const;
 

@@ -64,15 +64,17 @@ void modern_dispatcher::check(const std::string& method) const
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
-awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string principal, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
+awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string principal,
+                                       std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
+                                       std::shared_ptr<canceller> ends)
 {
-    const json::value id(incoming.id, json::storage_ptr());
+    const json::value id(incoming->id, json::storage_ptr());    // not in the memory of the request
     std::shared_ptr<modern_request> request;
     std::unique_ptr<request_register::entry> running;
     outcome done;
     try {
-        request = std::make_shared<modern_request>(std::move(principal), std::move(incoming));
+        request = std::make_shared<modern_request>(std::move(principal), std::move(*incoming));
+        incoming.reset();
         check(request->method);
         running = requests_.begin(request->method, id, nullptr, std::move(ends));
     } catch (const rpc_error& refused) {
@@ -110,20 +112,32 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
 awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
                                                   std::shared_ptr<message_sink> reply)
 {
-    const json::value subscription(incoming->id, json::storage_ptr());
-    auto filter = filter_of(*incoming);
-    change_hub::observe_function observe = [this, incoming](const std::string& uri, const std::function<void()>& changed) {
+    const json::value id(incoming->id, json::storage_ptr());
+    auto told = subscribe(incoming, std::move(reply));
+    incoming.reset();
+    co_await std::move(told);
+    co_return end_of_subscription(id);
+}
+
+awaitable<> modern_dispatcher::subscribe(const std::shared_ptr<modern_request>& incoming,
+                                         std::shared_ptr<message_sink> reply)
+{
+    const json::value id(incoming->id, json::storage_ptr());
+    auto observe = [this, incoming](const std::string& uri, const std::function<void()>& changed) {
         return offered_.observe(incoming->who, uri, changed);
     };
-    incoming.reset();
-    co_await changes_.listen(std::move(filter), subscription, std::move(observe), std::move(reply));
+    return changes_.listen(filter_of(*incoming), id, observe, std::move(reply));
+}
+
+json::object modern_dispatcher::end_of_subscription(const json::value& id) const
+{
     json::object meta;
-    meta[reserved_name::subscription_id] = subscription;
+    meta[reserved_name::subscription_id] = id;
     json::object result;
     result["_meta"] = std::move(meta);
     result["resultType"] = "complete";
     add_server_info(result, offered_.identity);
-    co_return result;
+    return result;
 }
 
 change_filter modern_dispatcher::filter_of(const modern_request& incoming) const

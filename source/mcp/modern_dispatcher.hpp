@@ -22,13 +22,15 @@ public:
     }
 
     /// `keeps`: what must live as long as the request; `ends`: as running_request's.
-    awaitable<> request(std::shared_ptr<void> keeps, std::string principal, jsonrpc::request incoming,
+    awaitable<> request(std::shared_ptr<void> keeps, std::string principal, std::shared_ptr<jsonrpc::request> incoming,
                         std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
 
 private:
     awaitable<json::object> execute(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
                                     std::string log_id);
     awaitable<json::object> listen(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply);
+    awaitable<> subscribe(const std::shared_ptr<modern_request>& incoming, std::shared_ptr<message_sink> reply);
+    json::object end_of_subscription(const json::value& id) const;
     json::object discover() const;
     change_filter filter_of(const modern_request& incoming) const;
     void check(const std::string& method) const;

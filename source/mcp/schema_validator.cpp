@@ -13,6 +13,7 @@
 #include <valijson/validator.hpp>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 namespace cmcp {
@@ -66,11 +67,12 @@ std::string schema_validator::check(json::object& arguments) const
     const auto& schema = compiled_->source.get_object();
     if (auto sentence = too_long_to_match(arguments, schema); !sentence.empty()) return sentence;
     json::value target(std::move(arguments));   // the adapter looks at values: lent, not copied
-    valijson::ValidationResults results;
+    std::optional<valijson::ValidationResults> results;
     bool fits = false;
     try {
         const valijson::adapters::BoostJsonAdapter adapter(target);
-        fits = compiled_->validator.validate(compiled_->schema, adapter, &results);
+        fits = compiled_->validator.validate(compiled_->schema, adapter, nullptr);
+        if (!fits) compiled_->validator.validate(compiled_->schema, adapter, &results.emplace());
     } catch (...) {
         arguments = std::move(target.get_object());
         throw;
@@ -78,7 +80,7 @@ std::string schema_validator::check(json::object& arguments) const
     arguments = std::move(target.get_object());
     if (fits) return {};
     valijson::ValidationResults::Error error;
-    results.popError(error);
+    results->popError(error);
     return schema_sentence(schema, arguments, error.context, error.description);
 }
 

@@ -68,8 +68,10 @@ awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message i
                                 std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
     who->last_used = std::chrono::steady_clock::now();
-    if (auto* request = std::get_if<jsonrpc::request>(&incoming))
-        return self_->legacy.request(self_, std::move(who), std::move(*request), std::move(reply), std::move(ends));
+    if (auto* request = std::get_if<jsonrpc::request>(&incoming)) {
+        auto shared = std::make_shared<jsonrpc::request>(std::move(*request));
+        return self_->legacy.request(self_, std::move(who), std::move(shared), std::move(reply), std::move(ends));
+    }
     if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming))
         self_->legacy.notification(*who, *notification);
     else
@@ -80,7 +82,8 @@ awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message i
 awaitable<> server_core::handle_modern(std::string principal, jsonrpc::request incoming,
                                        std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
 {
-    return self_->modern.request(self_, std::move(principal), std::move(incoming), std::move(reply), std::move(ends));
+    auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
+    return self_->modern.request(self_, std::move(principal), std::move(shared), std::move(reply), std::move(ends));
 }
 
 bool server_core::claims_modern(const jsonrpc::message& incoming)

@@ -37,6 +37,11 @@ struct tool_definition {
 
 /// How a call ended. `structured` is sent as structuredContent and, when `content` is empty, also as JSON text.
 struct tool_result {
+    tool_result() = default;
+
+    /// Built in this memory: for a small result, that of the arguments (`arguments.storage()`).
+    explicit tool_result(const json::storage_ptr& memory) : structured(memory), content(memory), meta(memory) {}
+
     json::object structured;
     json::array content;            ///< MCP content blocks
     bool is_error = false;

@@ -52,7 +52,7 @@ awaitable<> http_sse::open(exchange& x)
 {
     http_reply refusal;
     auto made = make_session(x.request(), refusal);
-    return made ? hold(x, std::move(made)) : reply_with(x, std::move(refusal));
+    return made ? hold(x, std::move(made)) : x.reply(std::move(refusal));
 }
 
 awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> made)

@@ -42,11 +42,11 @@ awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accept
         // There is nothing that a notification could refer to: closing the stream cancels.
         http_reply taken;
         taken.status = 202;
-        return reply_with(x, std::move(taken));
+        return x.reply(std::move(taken));
     }
     auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
     auto mismatch = core_.check_headers(*asked, header);
-    if (mismatch) return reply_with(x, rpc_error_reply(400, asked->id, *mismatch));
+    if (mismatch) return x.reply(rpc_error_reply(400, asked->id, *mismatch));
     return answer(x, std::move(*asked), accepted);
 }
 

@@ -96,14 +96,14 @@ awaitable<> stream_writer::carry_out(decision chosen)
 {
     if (chosen == decision::events) return begin();
     from_->detach(who_);
-    if (chosen == decision::json) return reply_with(x_, json_reply());
+    if (chosen == decision::json) return x_.reply(json_reply());
     if (chosen == decision::taken_over)
-        return reply_with(x_, error_reply(503, "This stream was taken over by another connection of the same session."));
+        return x_.reply(error_reply(503, "This stream was taken over by another connection of the same session."));
     // Cancelled requests have no response (cancellation, "Behavior Requirements"), but HTTP needs an answer.
     http_reply nothing;
     nothing.status = 202;
     nothing.fields = chosen_.fields;
-    return reply_with(x_, std::move(nothing));
+    return x_.reply(std::move(nothing));
 }
 
 awaitable<> stream_writer::begin()

@@ -67,7 +67,7 @@ awaitable<> streamable_http::post(exchange& x)
 {
     auto accepted = parse_accept(x.request().header("accept"));
     if (!accepted.json && !accepted.events)
-        return reply_with(x, error_reply(406, "Accept must name application/json and text/event-stream."));
+        return x.reply(error_reply(406, "Accept must name application/json and text/event-stream."));
     jsonrpc::payload received;
     auto refused = decode_body(x.request(), chosen_, received);
     bool single = !refused && !received.batch && received.messages.size() == 1;
@@ -78,7 +78,7 @@ awaitable<> streamable_http::post(exchange& x)
                         "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities.");
         refused = rpc_error_reply(400, id_of(received), error);
     }
-    if (refused) return reply_with(x, std::move(*refused));
+    if (refused) return x.reply(std::move(*refused));
     if (claimed) return stateless_.serve(x, std::move(received.messages.front()), accepted);
     return serve_session(x, std::move(received), accepted);
 }
@@ -176,7 +176,7 @@ awaitable<> streamable_http::get(exchange& x)
         refusal = error_reply(406, "Accept must name text/event-stream.");
         from = nullptr;
     }
-    return from ? listen(x, *from) : reply_with(x, std::move(refusal));
+    return from ? listen(x, *from) : x.reply(std::move(refusal));
 }
 
 // The GET stream, or the stream that Last-Event-ID names.
