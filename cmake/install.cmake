@@ -5,15 +5,19 @@ set(made_folder ${CMAKE_BINARY_DIR}/package)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(made_texts)
-foreach(text container-mcp.1 custom.env completion.bash completion.zsh completion.fish)
+function(make_text text program)
     add_custom_command(
         OUTPUT ${made_folder}/${text}
-        COMMAND ${Python3_EXECUTABLE} ${package_folder}/fill_in.py $<TARGET_FILE:container-mcp>
+        COMMAND ${Python3_EXECUTABLE} ${package_folder}/fill_in.py $<TARGET_FILE:${program}>
                 ${package_folder}/${text}.in ${made_folder}/${text}
-        DEPENDS container-mcp ${package_folder}/fill_in.py ${package_folder}/${text}.in
+        DEPENDS ${program} ${package_folder}/fill_in.py ${package_folder}/${text}.in
         VERBATIM)
-    list(APPEND made_texts ${made_folder}/${text})
+    set(made_texts ${made_texts} ${made_folder}/${text} PARENT_SCOPE)
+endfunction()
+foreach(text container-mcp.1 custom.env completion.bash completion.zsh completion.fish)
+    make_text(${text} container-mcp)
 endforeach()
+make_text(container-mcp-load.1 container-mcp-load)
 add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
 # What `cmake --install` and CPack take, without the tests.
@@ -25,7 +29,7 @@ foreach(program container-mcp container-mcp-launcher container-mcp-zygote contai
 endforeach()
 
 set(shared_folder ${CMAKE_INSTALL_DATADIR}/container-mcp)
-install(FILES ${made_folder}/container-mcp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${made_folder}/container-mcp.1 ${made_folder}/container-mcp-load.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${made_folder}/completion.bash RENAME container-mcp
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${made_folder}/completion.zsh RENAME _container-mcp

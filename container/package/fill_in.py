@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fills a template with the settings that the built program knows: fill_in.py PROGRAM TEMPLATE OUTPUT"""
+"""Fills a template with the settings or the options that the built program knows: fill_in.py PROGRAM TEMPLATE OUTPUT"""
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -40,19 +41,46 @@ def for_env_file(settings):
     return "\n".join(entry(name, row) for name, row in settings.items())
 
 
+# As `--help` prints them: two spaces, the option with what it takes, and further in, the text, also on the next line.
+def options_of(program):
+    text = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^  (-\S+)(?: ([^\n]*?\S))??(?:  +|\n {10,})(\S.*)$", text, re.MULTILINE)
+
+
+def options_for_manual(options):
+    def entry(names, takes, text):
+        shown = ' ", " '.join(roff(name) for name in names.split(","))
+        kind = "text" if takes.startswith("TEXT") else "number"
+        return f".TP\n.BR {shown}" + (f' " \\fI{kind}\\fR"' if takes else "") + f"\n{roff(text)}."
+    return "\n".join(entry(*each) for each in options)
+
+
 def release_date():
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     when = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc) if seconds else datetime.datetime.now()
     return when.strftime("%Y-%m-%d")
 
 
+def version_of(program):
+    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return re.search(r"\d+(\.\d+)+", told).group()
+
+
+VALUES = {
+    "VERSION": version_of,
+    "DATE": lambda program: release_date(),
+    "SETTING_NAMES": lambda program: " ".join(settings_of(program)),
+    "SETTINGS_MANUAL": lambda program: for_manual(settings_of(program)),
+    "SETTINGS_ENV": lambda program: for_env_file(settings_of(program)),
+    "OPTIONS_MANUAL": lambda program: options_for_manual(options_of(program)),
+}
+
+
 def main(program, template, output):
-    settings = settings_of(program)
-    version = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout.split()[1]
     text = Path(template).read_text(encoding="utf-8")
-    for mark, value in {"VERSION": version, "DATE": release_date(), "SETTING_NAMES": " ".join(settings),
-                        "SETTINGS_MANUAL": for_manual(settings), "SETTINGS_ENV": for_env_file(settings)}.items():
-        text = text.replace(f"@{mark}@", value)
+    for mark, value in VALUES.items():
+        if f"@{mark}@" in text:
+            text = text.replace(f"@{mark}@", value(program))
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text(text, encoding="utf-8")
 
