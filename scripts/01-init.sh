@@ -59,9 +59,16 @@ look_at_machine() {
     fi
 }
 
+look_at_storage() {
+    [ "$kind" = podman ] && [ "$("$engine" info --format '{{.Store.GraphDriverName}}')" = vfs ] || return 0
+    say "Podman copies every image whole (storage driver vfs), which is slow: a storage.conf with 'driver = \"overlay\"' below [storage]" \
+        "in ~/.config/containers changes that, after 'podman system reset'"
+}
+
 make_folders
 install_engine
 load_profiles
 find_engine
 look_at_machine
+look_at_storage
 say "ready: $engine $("$engine" --version | sed -E 's/[^0-9]*([0-9.]+).*/\1/'), folders in $volumes/"

@@ -19,6 +19,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CMCP_BUILD", PROJECT / "build/release")).resolve()
 PROGRAM = BUILD / "container-mcp"
+SLOWNESS = max(1, int(os.environ.get("CMCP_TEST_SLOW", "1")))   # patience is multiplied by it, for machines that are emulated
 failures = []
 
 
@@ -60,9 +61,9 @@ def expect(condition, text):
 
 
 def until(what, condition, limit=10):
-    end = time.monotonic() + limit
+    end = time.monotonic() + limit * SLOWNESS
     while not (found := condition()):
-        expect(time.monotonic() < end, f"{what}: not within {limit} s")
+        expect(time.monotonic() < end, f"{what}: not within {limit * SLOWNESS} s")
         time.sleep(0.02)
     return found
 
@@ -213,7 +214,7 @@ class Exchange:
     """One kept-alive connection; `session` headers are sent with each request once there are some."""
 
     def __init__(self, port, timeout=30):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout * SLOWNESS)
         self.session, self.next_id = {}, 0
 
     def begin(self, method, path, body=None, headers=None):
