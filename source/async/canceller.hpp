@@ -6,7 +6,7 @@
 
 namespace cmcp {
 
-/// Ends the coroutine that is bound to its slot, and remembers that it was asked to. Io thread only.
+/// Ends the coroutine (or what else) that is bound to its slot, and remembers that it was asked to. Io thread only.
 class canceller {
 public:
     void cancel()
@@ -17,6 +17,13 @@ public:
 
     bool cancelled() const { return cancelled_; }
     asio::cancellation_slot slot() { return signal_.slot(); }
+
+    /// In place of a coroutine: `told` is called each time.
+    template <class Function>
+    void on_cancel(Function told)
+    {
+        signal_.slot().assign([told](asio::cancellation_type) { told(); });
+    }
 
 private:
     asio::cancellation_signal signal_;

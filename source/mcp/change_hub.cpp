@@ -3,7 +3,7 @@
 #include "jsonrpc/message.hpp"
 #include "mcp/reserved_names.hpp"
 
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -12,9 +12,6 @@
 namespace cmcp {
 
 namespace {
-
-constexpr std::string_view task_changed = "notifications/tasks";
-constexpr const char* resource_updated = "notifications/resources/updated";
 
 outgoing acknowledgement(const change_filter& filter, const json::value& subscription)
 {
@@ -36,82 +33,8 @@ struct change_hub::watcher {
     bool telling = false;
 };
 
-struct change_hub::listener {
-    listener(change_hub& owner, change_filter chosen, json::value id, std::shared_ptr<message_sink> to)
-        : hub(owner), filter(std::move(chosen)), subscription(std::move(id)), sink(std::move(to)),
-          wake(owner.executor_, asio::steady_timer::time_point::max())
-    {
-        hub.listeners_.insert(this);
-    }
-    listener(const listener&) = delete;
-    listener& operator=(const listener&) = delete;
-    ~listener() { hub.listeners_.erase(this); }
-
-    // What nobody can observe is left out.
-    void observe_all(const observe_function& observe)
-    {
-        std::erase_if(filter.resources, [&](const std::string& uri) {
-            observers.push_back(observe(uri, [this, uri] { add({resource_updated, uri}); }));
-            return !observers.back();
-        });
-    }
-
-    void add(const change& what)
-    {
-        pending.insert(what);
-        wake.cancel();
-    }
-
-    awaitable<bool> acknowledge() { return sink->send(acknowledgement(filter, subscription)); }
-
-    // False when the client is gone.
-    awaitable<bool> tell_one()
-    {
-        auto message = hub.notification(pending.extract(pending.begin()).value(), subscription);
-        if (message.text.empty()) co_return true;
-        const bool connected = co_await sink->send(std::move(message));
-        co_return connected;
-    }
-
-    change_hub& hub;
-    change_filter filter;
-    const json::value subscription;
-    const std::shared_ptr<message_sink> sink;
-    asio::steady_timer wake;
-    std::set<change> pending;
-    std::vector<std::shared_ptr<void>> observers;
-};
-
-bool change_filter::lets_through(const change& what) const
-{
-    if (what.method == "notifications/tools/list_changed") return tools;
-    if (what.method == "notifications/prompts/list_changed") return prompts;
-    return what.method == task_changed && tasks.contains(what.uri);
-}
-
-namespace {
-
-json::array array_of(const std::set<std::string, std::less<>>& names)
-{
-    json::array list;
-    for (const auto& name : names) list.emplace_back(json::string(name));
-    return list;
-}
-
-}  // namespace
-
-json::object change_filter::describe() const
-{
-    json::object described;
-    if (tools) described["toolsListChanged"] = true;
-    if (prompts) described["promptsListChanged"] = true;
-    if (!resources.empty()) described["resourceSubscriptions"] = array_of(resources);
-    if (!tasks.empty()) described["taskIds"] = array_of(tasks);
-    return described;
-}
-
 change_hub::change_hub(asio::any_io_executor executor, task_details detail_of)
-    : executor_(executor), detail_of_(std::move(detail_of)), tasks_(executor)
+    : detail_of_(std::move(detail_of)), tasks_(executor)
 {
 }
 
@@ -138,8 +61,9 @@ outgoing change_hub::notification(const change& what, const json::value& subscri
 
 void change_hub::publish(const change& what)
 {
-    for (auto* waiting : listeners_)
-        if (waiting->filter.lets_through(what)) waiting->add(what);
+    const auto listening = listeners_;      // a copy: whose client is gone is erased
+    for (const auto& whom : listening)
+        if (whom->filter.lets_through(what)) add(whom, what);
     if (what.method == task_changed) return;    // sessions know no such tasks
     for (const auto& [key, watching] : watchers_) add(watching, what);
 }
@@ -189,28 +113,68 @@ void change_hub::forget_gone_sessions()
     cleanup_at_ = std::max<std::size_t>(64, watchers_.size() * 2);
 }
 
-awaitable<> change_hub::listen(change_filter filter, json::value subscription, observe_function observe,
-                               std::shared_ptr<message_sink> sink)
+std::shared_ptr<change_listener> change_hub::listen(change_filter filter, json::value subscription,
+                                                    const observe_function& observe, std::shared_ptr<message_sink> sink,
+                                                    std::function<void()> on_end)
 {
-    listener self(*this, std::move(filter), std::move(subscription), std::move(sink));
-    self.observe_all(observe);
-    observe = nullptr;
-    auto acknowledged = self.acknowledge();
-    bool connected = co_await std::move(acknowledged);
-    for (const auto& id : self.filter.tasks) self.pending.insert({std::string(task_changed), id});
-    while (connected && !closed_) {
-        if (self.pending.empty()) {
-            self.wake.expires_at(asio::steady_timer::time_point::max());
-            co_await self.wake.async_wait(as_tuple);
-        }
-        if (!self.pending.empty()) connected = co_await self.tell_one();
+    auto made = std::make_shared<change_listener>(std::move(filter), std::move(subscription), std::move(sink),
+                                                  std::move(on_end));
+    made->observe_all(observe, [this, weak = std::weak_ptr(made)](const change& what) {
+        if (const auto whom = weak.lock()) add(whom, what);
+    });
+    for (const auto& id : made->filter.tasks) made->pending.insert({task_changed, id});
+    listeners_.insert(made);
+    made->telling = true;
+    tasks_.spawn("tell a listener what changed", tell(made));
+    return made;
+}
+
+void change_hub::forget(const std::shared_ptr<change_listener>& whom)
+{
+    listeners_.erase(whom);
+    whom->stop();
+}
+
+void change_hub::add(const std::shared_ptr<change_listener>& whom, const change& what)
+{
+    whom->pending.insert(what);
+    if (std::exchange(whom->telling, true)) return;
+    tasks_.spawn("tell a listener what changed", tell(whom));
+}
+
+awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
+{
+    bool connected = true;
+    // Changes of one moment are told together, each once.
+    if (whom->acknowledged) co_await asio::post(asio::use_awaitable);
+    while (connected && !whom->stopped() && (!whom->acknowledged || (!closed_ && !whom->pending.empty()))) {
+        auto message = next_for(*whom);
+        if (message.text.empty()) continue;
+        const auto sink = whom->sink;
+        connected = co_await sink->send(std::move(message));
     }
+    whom->telling = false;
+    if (!connected || closed_) end(whom);
+}
+
+outgoing change_hub::next_for(change_listener& whom) const
+{
+    if (!std::exchange(whom.acknowledged, true)) return acknowledgement(whom.filter, whom.subscription);
+    return notification(whom.pending.extract(whom.pending.begin()).value(), whom.subscription);
+}
+
+void change_hub::end(const std::shared_ptr<change_listener>& whom)
+{
+    listeners_.erase(whom);
+    whom->end();
 }
 
 void change_hub::close()
 {
     closed_ = true;
-    for (auto* waiting : listeners_) waiting->wake.cancel();
+    const auto listening = listeners_;      // a copy: who ends is erased
+    for (const auto& whom : listening)
+        if (!whom->telling) end(whom);
 }
 
 }  // namespace cmcp

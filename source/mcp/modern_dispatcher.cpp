@@ -7,6 +7,9 @@
 #include "mcp/task_methods.hpp"
 #include "mcp/tasks_extension.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
 namespace cmcp {
 
 namespace {
@@ -64,6 +67,16 @@ void modern_dispatcher::check(const std::string& method) const
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
+std::unique_ptr<request_register::entry> modern_dispatcher::begin(const modern_request& incoming,
+                                                                  std::shared_ptr<canceller> ends)
+{
+    check(incoming.method);
+    auto running = requests_.begin(incoming.method, incoming.id, nullptr, std::move(ends));
+    running->request()->trace = trace_of(&incoming.meta());
+    running->request()->target = target_of(incoming.params);
+    return running;
+}
+
 awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string principal,
                                        std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
                                        std::shared_ptr<canceller> ends)
@@ -75,15 +88,12 @@ awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string princi
     try {
         request = std::make_shared<modern_request>(std::move(principal), std::move(*incoming));
         incoming.reset();
-        check(request->method);
-        running = requests_.begin(request->method, id, nullptr, std::move(ends));
+        running = begin(*request, std::move(ends));
     } catch (const rpc_error& refused) {
         done.error = std::make_unique<rpc_error>(refused);
     }
     if (running) {
         auto in_flight = running->request();
-        in_flight->trace = trace_of(&request->meta());
-        in_flight->target = target_of(request->params);
         const bool listens = request->method == "subscriptions/listen";
         auto work = listens ? listen(std::move(request), reply) : execute(std::move(request), reply, in_flight->log_id);
         done = co_await run_request_to_end(in_flight, std::move(work));
@@ -91,6 +101,40 @@ awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string princi
     }
     running.reset();
     co_await send_answer(std::move(reply), id, std::move(done));
+}
+
+void modern_dispatcher::start(task_group& requests, std::shared_ptr<void> keeps, std::string principal,
+                              std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
+                              std::shared_ptr<canceller> ends)
+{
+    if (incoming->method == "subscriptions/listen")
+        return hold(std::move(keeps), std::move(principal), std::move(incoming), std::move(reply), std::move(ends));
+    auto work = request(std::move(keeps), std::move(principal), std::move(incoming), std::move(reply), ends);
+    requests.spawn("request", std::move(work), std::move(ends));
+}
+
+// A subscription waits for hours: nothing of its request is kept meanwhile.
+void modern_dispatcher::hold(std::shared_ptr<void> keeps, std::string principal,
+                             std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
+                             std::shared_ptr<canceller> ends)
+{
+    const json::value id(incoming->id, json::storage_ptr());
+    std::shared_ptr<held_subscription> held;
+    outcome refusal;
+    try {
+        const auto request = std::make_shared<modern_request>(std::move(principal), std::move(*incoming));
+        auto running = begin(*request, std::move(ends));
+        held = std::make_shared<held_subscription>(std::move(keeps), answers_, changes_, std::move(running), reply);
+        auto on_end = [this, id, weak = std::weak_ptr(held)] {
+            if (const auto self = weak.lock()) self->finish(id, end_of_subscription(id));
+        };
+        held->begin(filter_of(*request), id, observer_for(request), std::move(on_end));
+        return;
+    } catch (const rpc_error& refused) {
+        refusal.error = std::make_unique<rpc_error>(refused);
+    }
+    if (held) held->finish(id, std::move(refusal));
+    else answers_.spawn("response", send_answer(std::move(reply), id, std::move(refusal)));
 }
 
 awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_request> incoming,
@@ -108,36 +152,46 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
     co_return result;
 }
 
-// A subscription waits for hours: nothing of its request is kept meanwhile.
+// For who awaits the end of the request.
 awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
                                                   std::shared_ptr<message_sink> reply)
 {
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer over(executor, asio::steady_timer::time_point::max());
     const json::value id(incoming->id, json::storage_ptr());
-    auto told = subscribe(incoming, std::move(reply));
+    bool ended = false;
+    auto on_end = [&] {
+        ended = true;
+        over.cancel();
+    };
+    struct listening {
+        change_hub& to;
+        std::shared_ptr<change_listener> who;
+        ~listening() { to.forget(who); }
+    } held{changes_, changes_.listen(filter_of(*incoming), id, observer_for(incoming), std::move(reply), on_end)};
     incoming.reset();
-    co_await std::move(told);
-    co_return end_of_subscription(id);
+    while (!ended) co_await over.async_wait(as_tuple);
+    auto done = end_of_subscription(id);
+    co_return std::move(*done.result);
 }
 
-awaitable<> modern_dispatcher::subscribe(const std::shared_ptr<modern_request>& incoming,
-                                         std::shared_ptr<message_sink> reply)
+change_hub::observe_function modern_dispatcher::observer_for(const std::shared_ptr<modern_request>& incoming) const
 {
-    const json::value id(incoming->id, json::storage_ptr());
-    auto observe = [this, incoming](const std::string& uri, const std::function<void()>& changed) {
+    return [this, incoming](const std::string& uri, const std::function<void()>& changed) {
         return offered_.observe(incoming->who, uri, changed);
     };
-    return changes_.listen(filter_of(*incoming), id, observe, std::move(reply));
 }
 
-json::object modern_dispatcher::end_of_subscription(const json::value& id) const
+outcome modern_dispatcher::end_of_subscription(const json::value& id) const
 {
     json::object meta;
     meta[reserved_name::subscription_id] = id;
-    json::object result;
+    outcome done;
+    auto& result = done.result.emplace();
     result["_meta"] = std::move(meta);
     result["resultType"] = "complete";
     add_server_info(result, offered_.identity);
-    return result;
+    return done;
 }
 
 change_filter modern_dispatcher::filter_of(const modern_request& incoming) const

@@ -36,23 +36,6 @@ std::string_view how_it_ended(const running_request& request, const outcome& don
     return done.error ? "error" : "ok";
 }
 
-void record(const running_request& request, const outcome& done, std::chrono::steady_clock::time_point began)
-{
-    static auto& requests = metrics::all().counters("cmcp_requests_total", "MCP requests by method and how they ended.",
-                                                    {"method", "outcome"});
-    static auto& times = metrics::all().histograms("cmcp_request_seconds", "Time of MCP requests by method.", {"method"});
-    const auto ended = how_it_ended(request, done);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    requests.at({request.method, ended}).add();
-    times.at({request.method}).observe(took.count());
-    log::debug("mcp_request", {{"request", request.log_id},
-                               {"method", request.method},
-                               {"outcome", ended},
-                               {"ms", took.count() * 1000},
-                               {"trace", request.trace.trace}});
-    if (metrics::spans().wants(request.trace)) metrics::spans().add(span_of(request, done, took));
-}
-
 awaitable<outcome> guarded(std::shared_ptr<running_request> request, awaitable<json::object> work)
 {
     const auto began = std::chrono::steady_clock::now();
@@ -70,7 +53,7 @@ awaitable<outcome> guarded(std::shared_ptr<running_request> request, awaitable<j
     } catch (const std::exception& failure) {
         if (!request->cancelled()) done.error = std::make_unique<rpc_error>(unexpected(*request, failure.what()));
     }
-    record(*request, done, began);
+    record_end(*request, done, began);
     // What has been cancelled may await nothing; what is left to do for the request may.
     if (request->cancelled()) co_await asio::this_coro::reset_cancellation_state();
     co_return done;
@@ -90,6 +73,23 @@ awaitable<outcome> apart(std::shared_ptr<running_request> request, awaitable<out
 }
 
 }  // namespace
+
+void record_end(const running_request& request, const outcome& done, std::chrono::steady_clock::time_point began)
+{
+    static auto& requests = metrics::all().counters("cmcp_requests_total", "MCP requests by method and how they ended.",
+                                                    {"method", "outcome"});
+    static auto& times = metrics::all().histograms("cmcp_request_seconds", "Time of MCP requests by method.", {"method"});
+    const auto ended = how_it_ended(request, done);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    requests.at({request.method, ended}).add();
+    times.at({request.method}).observe(took.count());
+    log::debug("mcp_request", {{"request", request.log_id},
+                               {"method", request.method},
+                               {"outcome", ended},
+                               {"ms", took.count() * 1000},
+                               {"trace", request.trace.trace}});
+    if (metrics::spans().wants(request.trace)) metrics::spans().add(span_of(request, done, took));
+}
 
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)
 {

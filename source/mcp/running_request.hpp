@@ -7,6 +7,7 @@
 #include "mcp/input_required.hpp"
 #include "metrics/trace_context.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,5 +48,8 @@ struct outcome {
 /// Runs `work`, which request->cancel() and the cancellation of the awaiting coroutine end; returns when it has ended, and
 /// the awaiting coroutine can go on then. Exceptions become errors of the outcome, unexpected ones are logged.
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work);
+
+/// Counts and logs the end of a request that is not run by run_request_to_end().
+void record_end(const running_request& request, const outcome& done, std::chrono::steady_clock::time_point began);
 
 }  // namespace cmcp

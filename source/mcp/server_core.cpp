@@ -23,7 +23,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(executor, limits.tasks, [this](const std::string& id) { changes.publish({"notifications/tasks", id}); }),
           legacy(offered, requests, changes),
-          modern(offered, requests, changes, tasks, [this] { return shared_from_this(); })
+          modern(executor, offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
     }
 
@@ -80,10 +80,17 @@ awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message i
 }
 
 awaitable<> server_core::handle_modern(std::string principal, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
+                                       std::shared_ptr<message_sink> reply)
 {
     auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
-    return self_->modern.request(self_, std::move(principal), std::move(shared), std::move(reply), std::move(ends));
+    return self_->modern.request(self_, std::move(principal), std::move(shared), std::move(reply), nullptr);
+}
+
+void server_core::start_modern(task_group& requests, std::string principal, jsonrpc::request incoming,
+                               std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
+{
+    auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
+    self_->modern.start(requests, self_, std::move(principal), std::move(shared), std::move(reply), std::move(ends));
 }
 
 bool server_core::claims_modern(const jsonrpc::message& incoming)

@@ -55,8 +55,12 @@ public:
 
     /// 2026-07-28: `_meta` is read from the params; the same contract. Cancel the coroutine to cancel the request (the
     /// client closed the stream).
-    awaitable<> handle_modern(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply,
-                              std::shared_ptr<canceller> ends = nullptr);
+    awaitable<> handle_modern(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
+
+    /// The same without waiting: in a coroutine of `requests`, where the request needs one. `reply` is held until its
+    /// end. `ends` is to be cancelled when nobody waits for the answer any more, and at the latest then.
+    void start_modern(task_group& requests, std::string principal, jsonrpc::request incoming,
+                      std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
 
     /// Whether the body claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
     static bool claims_modern(const jsonrpc::message& incoming);

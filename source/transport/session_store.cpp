@@ -21,12 +21,17 @@ constexpr int most_looked_at = 64;
 
 std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor executor)
 {
-    for (auto it = streams.begin(); it != streams.end();) it = it->second.expired() ? streams.erase(it) : std::next(it);
+    forget_ended_streams();
     event_stream::options chosen{.number = next_stream++, .log = log, .budget = budget,
                                  .pollable = state->who.protocol >= revision::v2025_11_25};
     auto made = std::make_shared<event_stream>(std::move(executor), std::move(chosen));
     streams.emplace(next_stream - 1, made);
     return made;
+}
+
+void http_session::forget_ended_streams()
+{
+    std::erase_if(streams, [](const auto& each) { return each.second.expired(); });
 }
 
 std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor executor, std::uint32_t number)

@@ -34,6 +34,8 @@ struct http_session {
     /// A stream for the requests of one POST.
     std::shared_ptr<event_stream> open_stream(asio::any_io_executor executor);
 
+    void forget_ended_streams();            ///< their memory would stay until the next request
+
     /// The stream of this number if it is or was one of this session, as far as the log holds it; else null.
     std::shared_ptr<event_stream> find_stream(asio::any_io_executor executor, std::uint32_t number);
 };

@@ -63,8 +63,8 @@ awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted
     auto ends = std::make_shared<canceller>();
     chosen.keeps = std::shared_ptr<void>(nullptr, [ends](void*) { ends->cancel(); });   // the client has closed the stream
     stream_writer writer(x, stream, who, std::move(chosen));
-    auto work = core_.handle_modern(x.request().principal, std::move(asked), sink_of_request(std::move(stream)), ends);
-    requests_.spawn("request", std::move(work), std::move(ends));
+    auto sink = sink_of_request(std::move(stream));
+    core_.start_modern(requests_, x.request().principal, std::move(asked), std::move(sink), std::move(ends));
     return stream_writer::run(std::move(writer));
 }
 

@@ -140,6 +140,7 @@ awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload receive
         co_return;
     }
     co_await answer_requests(x, from, std::move(requests), received.batch, accepted);
+    from->forget_ended_streams();
     if (begins && !from->state->initialized) sessions_.drop(from);
 }
 
