@@ -2,8 +2,7 @@
 
 #include "sandbox/launcher_link.hpp"
 #include "sandbox/probe.hpp"
-#include "sandbox/run_streams.hpp"
-#include "sandbox/sealed_memory.hpp"
+#include "sandbox/run_in_flight.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -11,113 +10,10 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include <fcntl.h>
-
 namespace cmcp::sandbox {
 namespace {
 
-constexpr std::size_t result_limit = 1 << 20;
 using link_ptr = std::shared_ptr<native_backend::link>;
-
-/// Everything the server keeps of one run while it is in flight.
-class run_in_flight {
-public:
-    run_in_flight(link_ptr link, const run_request& request, output_receiver& output, bool probe)
-        : link_(std::move(link)), output_(output), id_(link_->next_id()), limit_(request.limits.output),
-          out_(link_->executor(), out_end_), err_(link_->executor(), err_end_)
-    {
-        if (request.result_channel) result_.emplace(link_->executor(), result_end_);
-        pending_ = link_->expect(id_);
-        send_start(request, probe);
-    }
-    run_in_flight(const run_in_flight&) = delete;
-    run_in_flight& operator=(const run_in_flight&) = delete;
-    ~run_in_flight()
-    {
-        if (!pending_->result) kill(cause::cancelled);
-        link_->forget(id_);
-    }
-
-    void kill(cause why)
-    {
-        if (!killed_for_) killed_for_ = why;
-        link_->send(encode_cancel(id_));
-    }
-
-    awaitable<> pump_output(stream name)
-    {
-        run_stream& from = name == stream::out ? out_ : err_;
-        std::exception_ptr failure;
-        try {
-            co_await pump(from, name, output_, limit_, exceeded_);
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        if (!failure) co_return;
-        kill(cause::cancelled);   // a receiver that failed will not take more
-        std::rethrow_exception(failure);
-    }
-
-    awaitable<> collect_result()
-    {
-        if (result_) co_await collect(*result_, text_, result_limit);
-    }
-
-    awaitable<> wait_for_end()
-    {
-        while (!pending_->result) {
-            co_await pending_->arrived.async_wait(as_tuple);
-            const auto state = co_await asio::this_coro::cancellation_state;
-            if (state.cancelled() != asio::cancellation_type::none) co_return;
-        }
-        out_.run_ended();
-        err_.run_ended();
-        if (result_) result_->run_ended();
-    }
-
-    run_result take_result()
-    {
-        run_result result = std::move(*pending_->result);
-        const bool at_our_wish = result.why == cause::cancelled && killed_for_;
-        const bool cut_short = result.why != cause::setup_failed && killed_for_ == cause::output_limit;
-        if (at_our_wish || cut_short) result.why = *killed_for_;
-        result.result = std::move(text_);
-        return result;
-    }
-
-private:
-    void send_start(const run_request& request, bool probe)
-    {
-        std::vector<unique_fd> descriptors;
-        std::string body = encode_start(id_, probe, request);
-        std::string message(1, static_cast<char>(message_kind::start));
-        if (body.size() + 1 > packet_limit) {
-            message[0] = static_cast<char>(message_kind::start_in_memfd);
-            descriptors.push_back(sealed_memory("request", body));
-        } else {
-            message += body;
-        }
-        descriptors.push_back(std::move(out_end_));
-        descriptors.push_back(std::move(err_end_));
-        if (request.input) descriptors.push_back(sealed_memory("input", *request.input));
-        if (request.channel) descriptors.emplace_back(::fcntl(request.channel->get(), F_DUPFD_CLOEXEC, 3));
-        else if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
-        if (result_) descriptors.push_back(std::move(result_end_));
-        link_->send(std::move(message), std::move(descriptors));
-    }
-
-    link_ptr link_;
-    output_receiver& output_;
-    std::uint64_t id_;
-    std::uint64_t limit_;
-    unique_fd out_end_, err_end_, result_end_;
-    run_stream out_, err_;
-    std::optional<run_stream> result_;
-    std::shared_ptr<pending_run> pending_;
-    std::string text_;
-    std::optional<cause> killed_for_;
-    std::function<void()> exceeded_ = [this] { kill(cause::output_limit); };
-};
 
 awaitable<std::exception_ptr> watch_streams(std::shared_ptr<run_in_flight> flight)
 {

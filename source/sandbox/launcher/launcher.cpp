@@ -133,7 +133,8 @@ void launcher::handle(std::uint64_t tag)
     }
     if (tag == count_tag) {
         workspaces_.collect();
-        return start_those_that_waited();
+        for (auto& each : on_hold_.take_ready()) start(std::move(each.wanted), std::move(each.descriptors));
+        return;
     }
     if (tag >= prepared_runs::first_tag) {
         if (prepared_) prepared_->handle(tag);
@@ -195,8 +196,7 @@ try {
 
 void launcher::cancel(std::uint64_t id)
 {
-    if (cancel_waiting(id)) return;
-    if (prepared_ && prepared_->cancel(id)) return report_cancelled(id);
+    if (on_hold_.cancel(id) || (prepared_ && prepared_->cancel(id))) return report_cancelled(id);
     for (auto& [key, each] : runs_)
         if (each->id() == id) return each->kill(cause::cancelled);
 }
@@ -226,39 +226,10 @@ void launcher::receive_start(packet message)
     if (!obstacle_.empty()) return refuse(wanted.id, obstacle_);
     if (const std::string why = refuse_workspace(wanted.request.workspace, chosen_.workspaces); !why.empty())
         return refuse(wanted.id, why);
-    if (must_wait(wanted))
-        waiting_.push_back({std::move(wanted), std::move(message.descriptors)});
+    if (on_hold_.must_wait(wanted))
+        on_hold_.add({std::move(wanted), std::move(message.descriptors)});
     else
         start(std::move(wanted), std::move(message.descriptors));
-}
-
-bool launcher::must_wait(const start_message& wanted)
-try {
-    const unique_fd folder = open_bounded_workspace(wanted.request);
-    if (!folder) return false;
-    return workspaces_.must_wait(workspace_ledger::key_of(folder.get()), folder.get(), workspace_bounds(wanted.request.limits));
-} catch (const step_failed&) {
-    return false;   // start() meets the same obstacle and tells it
-}
-
-void launcher::start_those_that_waited()
-{
-    std::deque<waiting_start> ready;
-    ready.swap(waiting_);
-    for (auto& each : ready) {
-        if (must_wait(each.wanted))
-            waiting_.push_back(std::move(each));
-        else
-            start(std::move(each.wanted), std::move(each.descriptors));
-    }
-}
-
-bool launcher::cancel_waiting(std::uint64_t id)
-{
-    const auto same = [&](const waiting_start& each) { return each.wanted.id == id; };
-    if (std::erase_if(waiting_, same) == 0) return false;
-    report_cancelled(id);
-    return true;
 }
 
 void launcher::report_cancelled(std::uint64_t id)

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 #include "prepared_profiles.hpp"
+#include "starts_on_hold.hpp"
 #include "run.hpp"
 #include "waiting_commands.hpp"
 
@@ -37,9 +38,6 @@ private:
     void start(start_message wanted, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
     void report_cancelled(std::uint64_t id);
-    void start_those_that_waited();
-    bool must_wait(const start_message& wanted);
-    bool cancel_waiting(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
     void end(std::uint64_t key);
     void watch_refusals(std::uint64_t key, const run& of);
@@ -71,17 +69,13 @@ private:
     std::unique_ptr<firejail> firejail_;    ///< or
     std::unique_ptr<view_store> views_;
     workspace_ledger workspaces_;
+    starts_on_hold on_hold_{workspaces_};
     bool with_time_namespace_;
     std::string no_apparmor_;               // why runs enter no profile; empty: they do
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;   ///< by id, or by the key they had before they began
     std::unique_ptr<prepared_profiles> prepared_;
     waiting_commands commands_;
     std::map<std::uint64_t, int> refusals_watched_;     // run to descriptor
-    struct waiting_start {
-        start_message wanted;
-        std::vector<unique_fd> descriptors;
-    };
-    std::deque<waiting_start> waiting_;     // for a count of their workspace
     std::deque<std::string> outbox_;
     bool done_ = false;
 };

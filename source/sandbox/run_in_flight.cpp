@@ -1,0 +1,103 @@
+#include "sandbox/run_in_flight.hpp"
+
+#include "sandbox/sealed_memory.hpp"
+
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <fcntl.h>
+
+#include <exception>
+#include <utility>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::size_t result_limit = 1 << 20;
+
+}  // namespace
+
+run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request, output_receiver& output,
+                             bool probe)
+    : link_(std::move(link)), output_(output), id_(link_->next_id()), limit_(request.limits.output),
+      out_(link_->executor(), out_end_), err_(link_->executor(), err_end_)
+{
+    if (request.result_channel) result_.emplace(link_->executor(), result_end_);
+    pending_ = link_->expect(id_);
+    send_start(request, probe);
+}
+
+run_in_flight::~run_in_flight()
+{
+    if (!pending_->result) kill(cause::cancelled);
+    link_->forget(id_);
+}
+
+void run_in_flight::kill(cause why)
+{
+    if (!killed_for_) killed_for_ = why;
+    link_->send(encode_cancel(id_));
+}
+
+awaitable<> run_in_flight::pump_output(stream name)
+{
+    run_stream& from = name == stream::out ? out_ : err_;
+    std::exception_ptr failure;
+    try {
+        co_await pump(from, name, output_, limit_, exceeded_);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    if (!failure) co_return;
+    kill(cause::cancelled);   // a receiver that failed will not take more
+    std::rethrow_exception(failure);
+}
+
+awaitable<> run_in_flight::collect_result()
+{
+    if (result_) co_await collect(*result_, text_, result_limit);
+}
+
+awaitable<> run_in_flight::wait_for_end()
+{
+    while (!pending_->result) {
+        co_await pending_->arrived.async_wait(as_tuple);
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) co_return;
+    }
+    out_.run_ended();
+    err_.run_ended();
+    if (result_) result_->run_ended();
+}
+
+run_result run_in_flight::take_result()
+{
+    run_result result = std::move(*pending_->result);
+    const bool at_our_wish = result.why == cause::cancelled && killed_for_;
+    const bool cut_short = result.why != cause::setup_failed && killed_for_ == cause::output_limit;
+    if (at_our_wish || cut_short) result.why = *killed_for_;
+    result.result = std::move(text_);
+    return result;
+}
+
+void run_in_flight::send_start(const run_request& request, bool probe)
+{
+    std::vector<unique_fd> descriptors;
+    std::string body = encode_start(id_, probe, request);
+    std::string message(1, static_cast<char>(message_kind::start));
+    if (body.size() + 1 > packet_limit) {
+        message[0] = static_cast<char>(message_kind::start_in_memfd);
+        descriptors.push_back(sealed_memory("request", body));
+    } else {
+        message += body;
+    }
+    descriptors.push_back(std::move(out_end_));
+    descriptors.push_back(std::move(err_end_));
+    if (request.input) descriptors.push_back(sealed_memory("input", *request.input));
+    if (request.channel) descriptors.emplace_back(::fcntl(request.channel->get(), F_DUPFD_CLOEXEC, 3));
+    else if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
+    if (result_) descriptors.push_back(std::move(result_end_));
+    link_->send(std::move(message), std::move(descriptors));
+}
+
+}  // namespace cmcp::sandbox
