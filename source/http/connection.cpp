@@ -66,22 +66,6 @@ exchange::fields shared_fields(const request_guard& guard, const http_request& a
     return std::move(carrier.fields);
 }
 
-request_reader::admission admission_of(const connection_context& shared)
-{
-    return [&shared](http_request& asked) {
-        auto refused = shared.guard.check(asked);
-        // What is not there is not there for anybody: no token would help.
-        bool may_be_nothing = !refused || refused->status == 401;
-        auto nothing = may_be_nothing ? shared.routes.refuse(asked) : std::nullopt;
-        return nothing ? nothing : refused;
-    };
-}
-
-request_reader::streaming streaming_of(const connection_context& shared)
-{
-    return [&shared](const http_request& asked) { return shared.routes.streams(asked); };
-}
-
 // How a request ended.
 struct served {
     bool peer_gone = false;     // before its request was whole
@@ -115,17 +99,9 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     co_return done;
 }
 
-}  // namespace
-
-void connection_context::close_idle()
+awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
 {
-    for (auto* reader : readers) reader->interrupt_if_idle();
-}
-
-awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
-{
-    auto peer = std::make_shared<client_socket>(std::move(socket), context->chosen.write_timeout, context->deadlines);
-    request_reader reader(*peer, context->chosen, *context->budget, admission_of(*context), streaming_of(*context));
+    request_reader reader(*peer, context->chosen, *context->budget, *context);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     for (bool go_on = true; go_on;) {
         auto begun = reader.begun();
@@ -145,6 +121,32 @@ awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<conne
     }
     auto limit = context->stopping ? last_words_at_stop : last_words;
     if (!peer->gone()) co_await peer->close_gently(limit);
+}
+
+}  // namespace
+
+void connection_context::close_idle()
+{
+    for (auto* reader : readers) reader->interrupt_if_idle();
+}
+
+std::optional<http_reply> connection_context::refuse(http_request& asked) const
+{
+    auto refused = guard.check(asked);
+    // What is not there is not there for anybody: no token would help.
+    bool may_be_nothing = !refused || refused->status == 401;
+    auto nothing = may_be_nothing ? routes.refuse(asked) : std::nullopt;
+    return nothing ? nothing : refused;
+}
+
+bool connection_context::streams(const http_request& asked) const { return routes.streams(asked); }
+
+// No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.
+awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
+{
+    auto timeout = context->chosen.write_timeout;
+    auto peer = std::make_shared<client_socket>(std::move(socket), timeout, context->deadlines);
+    return serve_peer(std::move(peer), std::move(context));
 }
 
 }  // namespace cmcp

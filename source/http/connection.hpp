@@ -4,6 +4,7 @@
 #include "async/deadline_wheel.hpp"
 #include "config/settings.hpp"
 #include "http/request_guard.hpp"
+#include "http/request_reader.hpp"
 #include "http/router.hpp"
 #include "transport/memory_budget.hpp"
 
@@ -15,10 +16,18 @@
 
 namespace cmcp {
 
-class request_reader;
-
 /// What the connections of one server share.
-struct connection_context {
+struct connection_context final : request_admission {
+    connection_context(const settings& limits, const request_guard& guards, const router& routing,
+                       std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
+        : chosen(limits), guard(guards), routes(routing), deadlines(std::move(wheel)), budget(std::move(memory))
+    {
+    }
+
+    std::optional<http_reply> refuse(http_request& asked) const override;
+    bool streams(const http_request& asked) const override;
+    void close_idle();                  ///< ends the connections of which no request has begun to arrive
+
     const settings& chosen;
     const request_guard& guard;
     const router& routes;
@@ -26,9 +35,7 @@ struct connection_context {
     std::shared_ptr<memory_budget> budget;      ///< bodies count against it
     bool stopping = false;
     std::uint64_t next_request = 1;
-    std::set<request_reader*> readers = {};  ///< of connections that read a request or wait for one
-
-    void close_idle();                  ///< ends the connections of which no request has begun to arrive
+    std::set<request_reader*> readers;  ///< of connections that read a request or wait for one
 };
 
 /// Serves the requests of one connection, one after another, until either side ends it.

@@ -74,7 +74,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           sessions(io.get_executor(), chosen, shared_budget(chosen)), delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)), housekeeping(io.get_executor()), requests(io.get_executor()),
           connections(io.get_executor()), streamable(core, chosen, sessions, requests),
           sse(core, chosen, sessions, requests), rest(core, chosen),
-          context{chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget()}
+          context(chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);

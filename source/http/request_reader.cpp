@@ -42,12 +42,6 @@ struct body_share {
 
 }  // namespace
 
-request_reader::request_reader(client_socket& peer, const settings& limits, memory_budget& budget, admission admit,
-                               streaming streams)
-    : peer_(peer), limits_(limits), budget_(budget), admit_(std::move(admit)), streams_(std::move(streams))
-{
-}
-
 awaitable<request_reader::outcome> request_reader::next(http_request& into, http_reply& refusal)
 {
     raw_header header(limits_.max_header_bytes);
@@ -61,10 +55,10 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     peer_.buffer().consume(header.size());
     if (found != state::more && found != state::done) co_return refuse(refusal, found, parser);
     into.address = peer_.address();
-    const bool streams = streams_ && streams_(into);
+    const bool streams = admits_.streams(into);
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
-    auto refused = admit_(into);
+    auto refused = admits_.refuse(into);
     if (!refused && budget_.exhausted() && found == state::more && parser.announced() > small_body) refused = memory_short();
     bool expects = found == state::more && into.header("expect");
     if (refused) {

@@ -8,28 +8,35 @@
 #include "http/request_parser.hpp"
 #include "transport/memory_budget.hpp"
 
-#include <functional>
 #include <optional>
 
 namespace cmcp {
 
+/// What is decided about a request by its header alone.
+class request_admission {
+public:
+    virtual ~request_admission() = default;
+
+    /// What it returns is the answer, and the body is not kept.
+    virtual std::optional<http_reply> refuse(http_request& asked) const = 0;
+
+    /// Whether the body is left to the route, whatever its size.
+    virtual bool streams(const http_request& asked) const = 0;
+};
+
 /// Reads the next request of a connection within the limits of size and time.
 class request_reader {
 public:
-    /// Decides by the header alone; what it returns is the answer, and the body is not kept.
-    using admission = std::function<std::optional<http_reply>(http_request&)>;
-
     enum class outcome {
         request,    ///< `into` is to be answered
         refused,    ///< `refusal` is the answer; refusal.close tells whether the connection can go on
         closed      ///< the peer is gone or silent
     };
 
-    /// Whether the body of this request is left to its route, whatever its size.
-    using streaming = std::function<bool(const http_request&)>;
-
-    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, admission admit,
-                   streaming streams = {});
+    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_admission& admits)
+        : peer_(peer), limits_(limits), budget_(budget), admits_(admits)
+    {
+    }
 
     /// Waits until something of the next request has arrived. False: the peer is gone or silent.
     awaitable<bool> wait();
@@ -50,8 +57,7 @@ private:
     client_socket& peer_;
     const settings& limits_;
     memory_budget& budget_;
-    admission admit_;
-    streaming streams_;
+    const request_admission& admits_;
     bool first_ = true;
     bool idle_ = false;
 };

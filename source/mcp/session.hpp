@@ -27,7 +27,7 @@ struct session {
     std::shared_ptr<message_sink> general;
 
     /// Requests that run, by the serialized id.
-    std::unordered_map<std::string, std::shared_ptr<canceller>> in_flight;
+    std::map<std::string, std::shared_ptr<canceller>> in_flight;
 
     /// Our questions to the client that wait for their answer, by our id: called once with the whole response.
     std::unordered_map<std::int64_t, std::function<void(const json::object* result, const json::object* error)>> asked;
