@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,7 +161,9 @@ void tell_end_in_advance()
     rusage children{};
     ::getrusage(RUSAGE_CHILDREN, &children);
     const bool alone = ::kill(-1, 0) != 0 && errno == ESRCH;
-    if (!alone || children.ru_maxrss != 0 || ::sigqueue(1, end_signal(), {}) != 0) return;
+    if (!alone || children.ru_maxrss != 0) return;
+    ::syscall(SYS_close_range, 0u, ~0u, 0);   // locks and whatever else descriptors hold must be free for the next run
+    if (::sigqueue(1, end_signal(), {}) != 0) return;
     constexpr int patience_ms = 5;
     ::poll(nullptr, 0, patience_ms);   // the first process kills this one, and its own end would keep a processor from it
 }

@@ -33,7 +33,8 @@ void collect_ended(int control, pid_t payload, bool own_namespace);
 /// The payload of a run tells the first process by this signal that it ends with exit code 0 and did all it had to. Taking
 /// down its memory takes longer than many runs do, and nobody needs to wait for that.
 int end_signal();
-void tell_end_in_advance();      ///< in the payload; nothing where it is not alone or had children, whose times count, too
+void tell_end_in_advance();      ///< in the payload, which has no descriptors afterwards; nothing where it is not alone or had
+                                 ///< children, whose times count, too
 
 sigset_t news_of_run();          ///< SIGCHLD and end_signal()
 
