@@ -57,12 +57,14 @@ unique_fd message_file() { return unique_fd(check(::memfd_create("firejail", MFD
 
 void place(int from, int to) { check(::dup2(from, to), "place descriptors"); }
 
+constexpr const char* version_begins = "firejail version";
+
 std::string version_of(const std::string& path)
 {
     const unique_fd messages = message_file();
     const cloned asked = clone_into_namespaces(0, -1);
     if (asked.pid == 0) {
-        if (::dup2(messages.get(), 1) >= 0) {
+        if (::dup2(messages.get(), 1) >= 0 && ::dup2(messages.get(), 2) >= 0) {
             std::vector<std::string> words{path, "--version"};
             char* none[] = {nullptr};
             ::execve(path.c_str(), pointers(words).data(), none);
@@ -70,7 +72,9 @@ std::string version_of(const std::string& path)
         ::_exit(127);
     }
     while (::waitpid(asked.pid, nullptr, 0) < 0 && errno == EINTR) {}
-    const std::string said = content(messages.get());
+    std::string said = content(messages.get());
+    const auto version = said.find(version_begins);   // warnings may come before it; where it is missing, a complaint is there
+    if (version != std::string::npos) said.erase(0, version);
     return said.substr(0, said.find('\n'));
 }
 
@@ -160,7 +164,8 @@ firejail::firejail(std::string path, bool as_root) : path_(std::move(path)), as_
 {
     check_program(path_, as_root);
     version_ = version_of(path_);
-    if (!version_.starts_with("firejail version")) throw step_failed("Firejail: ask " + path_ + " for its version", ENOEXEC);
+    if (!version_.starts_with(version_begins))
+        throw step_failed("Firejail: start " + path_ + (version_.empty() ? "" : ", which says: " + version_), EACCES);
     const std::string self = own_program();
     program_.reset(check(::open(self.c_str(), O_RDONLY | O_CLOEXEC), "Firejail: open the launcher"));
     loaded_ = resolve_view({false, {}}, {self});
