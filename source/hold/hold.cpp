@@ -2,7 +2,6 @@
 // The program is confined, mapped and relocated by then. It needs nothing but the C library, and allocates nothing.
 #include "hold/held_start.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

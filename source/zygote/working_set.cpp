@@ -8,7 +8,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <sstream>
 
@@ -99,12 +98,6 @@ void working_set::make_present() const
 {
     for (const range& each : ranges_)
         ::madvise(reinterpret_cast<void*>(each.begin), each.bytes, each.written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-}
-
-std::size_t working_set::pages() const
-{
-    return std::accumulate(ranges_.begin(), ranges_.end(), std::size_t{0},
-                           [](std::size_t sum, const range& each) { return sum + each.bytes / page_size; });
 }
 
 }  // namespace cmcp::sandbox

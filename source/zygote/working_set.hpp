@@ -17,7 +17,6 @@ public:
     static working_set decode(std::string_view bytes);
 
     void make_present() const;   ///< in another clone of the same process; pages that it does not have are left out
-    std::size_t pages() const;
 
 private:
     struct range {

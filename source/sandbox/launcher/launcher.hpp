@@ -2,8 +2,8 @@
 
 #include "jsonrpc/json.hpp"
 #include "prepared_profiles.hpp"
-#include "starts_on_hold.hpp"
 #include "run.hpp"
+#include "starts_on_hold.hpp"
 #include "waiting_commands.hpp"
 
 #include <deque>

@@ -1,7 +1,6 @@
 #include "zygote.hpp"
 
 #include "payload.hpp"
-#include "payload.hpp"
 #include "sandbox/setup_step.hpp"
 #include "sandbox/wire.hpp"
 
