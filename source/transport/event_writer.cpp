@@ -10,10 +10,26 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// As for an answer: how long until it is watched whether the client is still there.
-constexpr milliseconds unwatched(50);
+constexpr milliseconds unwatched(50);   // see longest_wait()
 
 }  // namespace
+
+milliseconds time_until(steady_clock::time_point at)
+{
+    return std::chrono::duration_cast<milliseconds>(at - steady_clock::now()) + milliseconds(1);
+}
+
+milliseconds longest_wait(milliseconds left, bool watching)
+{
+    return std::max(watching ? left : std::min(left, unwatched), milliseconds(0));
+}
+
+std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream)
+{
+    return [weak = std::weak_ptr(stream)] {
+        if (auto found = weak.lock()) found->wake();
+    };
+}
 
 void append_message(std::string& out, const event_stream& from, const event_stream::item& message)
 {
@@ -61,18 +77,12 @@ std::string event_writer::frames()
 
 bool event_writer::late() const { return steady_clock::now() >= quiet_at_; }
 
-milliseconds event_writer::patience() const
-{
-    auto left = std::chrono::duration_cast<milliseconds>(quiet_at_ - steady_clock::now()) + milliseconds(1);
-    return std::max(watching_ ? left : std::min(left, unwatched), milliseconds(0));
-}
+milliseconds event_writer::patience() const { return longest_wait(time_until(quiet_at_), watching_); }
 
 void event_writer::watch()
 {
     watching_ = true;
-    to_.watch([weak = std::weak_ptr(from_)] {
-        if (auto stream = weak.lock()) stream->wake();
-    });
+    to_.watch(waker_of(from_));
 }
 
 }  // namespace cmcp

@@ -4,6 +4,7 @@
 #include "transport/event_stream.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,16 @@ private:
     bool watching_ = false;
     std::shared_ptr<void> keeps_;
 };
+
+/// The time from now until just after `at`.
+std::chrono::milliseconds time_until(std::chrono::steady_clock::time_point at);
+
+/// How long at most news are awaited where there is nothing to do for `left`: whether the client is still there is watched
+/// (`watching`) only when the first moments, in which most streams end, brought nothing.
+std::chrono::milliseconds longest_wait(std::chrono::milliseconds left, bool watching);
+
+/// Wakes the stream, as long as it is there: for who watches its client.
+std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream);
 
 /// Appends one message, with its id where the stream can be resumed.
 void append_message(std::string& out, const event_stream& from, const event_stream::item& message);

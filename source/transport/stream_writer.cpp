@@ -10,9 +10,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// How long an answer is awaited before it is watched whether the client is still there.
-constexpr milliseconds unwatched(50);
-
 constexpr int retry_ms = 1000;
 
 bool is_response(const event_stream::item& each) { return each.what == outgoing::kind::response; }
@@ -147,9 +144,8 @@ http_reply stream_writer::json_reply()
 
 milliseconds stream_writer::patience() const
 {
-    auto left = std::chrono::duration_cast<milliseconds>(quiet_at_ - steady_clock::now()) + milliseconds(1);
-    if (!chosen_.sse) left = chosen_.keep_alive;    // there is nothing to send before the response
-    return std::max(watching_ ? left : std::min(left, unwatched), milliseconds(0));
+    // A client that takes no events is sent nothing before the response.
+    return longest_wait(chosen_.sse ? time_until(quiet_at_) : chosen_.keep_alive, watching_);
 }
 
 // Most calls end sooner than that: they do not pay for it.
@@ -160,9 +156,7 @@ void stream_writer::looked_in_vain()
 
 void stream_writer::watch()
 {
-    x_.watch([weak = std::weak_ptr(from_)] {
-        if (auto stream = weak.lock()) stream->wake();
-    });
+    x_.watch(waker_of(from_));
 }
 
 }  // namespace cmcp
