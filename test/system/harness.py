@@ -140,10 +140,11 @@ def free_port():
 
 # ---------------------------------------------------------------- the server
 class Server:
-    """The built server on a free port, with a folder of its own that goes away at the end of the process."""
+    """The built server on a free port, with a folder of its own, where its AppArmor profile lets it write; it goes away at the
+    end of the process."""
 
     def __init__(self, folder=None, command=None, **settings):
-        self.folder = Path(folder or tempfile.mkdtemp(prefix="cmcp-system-"))
+        self.folder = Path(folder or tempfile.mkdtemp(prefix="container-mcp-system-"))
         if not folder:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.root = self.folder / "data"
