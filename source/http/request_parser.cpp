@@ -14,6 +14,8 @@ using boost::system::error_code;
 
 namespace {
 
+constexpr std::size_t large_body = 256 << 10;
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string to_text(string_view text) { return std::string(text.data(), text.size()); }
@@ -30,6 +32,7 @@ bool over_limit(error_code error)
 struct request_parser::implementation final : http::basic_parser<true> {
     http_request* into = nullptr;       // until the header is done
     std::string body;
+    std::size_t most = 0;               // of the body; 0: it is taken away in parts
 
     void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override
     {
@@ -63,8 +66,15 @@ struct request_parser::implementation final : http::basic_parser<true> {
 
     std::size_t on_body_impl(string_view piece, error_code&) override
     {
+        if (body.size() >= large_body && body.capacity() - body.size() < piece.size()) make_room();
         body.append(piece.data(), piece.size());
         return piece.size();
+    }
+
+    // A string that doubles is copied and held twice. Room that nothing has been written to takes no memory.
+    void make_room()
+    {
+        if (most != 0) body.reserve(std::min<std::uint64_t>(content_length().value_or(most), most));
     }
 
     std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& error) override
@@ -106,6 +116,7 @@ request_parser::state request_parser::put_header(std::string_view header, http_r
 bool request_parser::limit_body(std::size_t max_body)
 {
     self_->body_limit(max_body);
+    self_->most = max_body;
     return announced() <= max_body;
 }
 
