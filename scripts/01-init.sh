@@ -11,8 +11,9 @@ for argument in "$@"; do
         cat <<'TEXT'
 Usage: scripts/01-init.sh [--no-install]
 
-Makes volume/config, volume/data, volume/logs and volume/sandbox, installs Podman where neither Podman nor Docker is there,
-loads the AppArmor profiles where the kernel has AppArmor, and says what this machine lacks. May be run again at any time.
+Makes volume/config, volume/data, volume/logs and volume/sandbox, installs Podman where neither Podman nor Docker is there
+(and runc, where the machine's cgroups want it), loads the AppArmor profiles where the kernel has AppArmor, and says what this
+machine lacks. May be run again at any time.
 
   --no-install   install and load nothing, only make the folders and look
 
@@ -33,7 +34,10 @@ make_folders() {
 }
 
 install_engine() {
-    works podman || works docker || [ -n "${no_install:-}" ] || require_packages podman uidmap slirp4netns
+    [ -z "${no_install:-}" ] || return 0
+    works podman || works docker || require_packages podman uidmap slirp4netns
+    engine=podman kind=podman
+    if works podman && wants_runc; then require_packages runc; fi
 }
 
 load_profiles() {
@@ -71,4 +75,4 @@ load_profiles
 find_engine
 look_at_machine
 look_at_storage
-say "ready: $engine $("$engine" --version | sed -E 's/[^0-9]*([0-9.]+).*/\1/'), folders in $volumes/"
+say "ready: $kind $("$engine" --version | sed -E 's/[^0-9]*([0-9.]+).*/\1/') with $(runtime_name), folders in $volumes/"

@@ -66,10 +66,14 @@ use_package() {
 find_engine
 instead=()
 [ -z "${deb:-}" ] || use_package
-[ -z "${suite:-}" ] || make_base
+network=()
+if [ -n "${suite:-}" ]; then
+    make_base
+    network=(--network host)    # the machine's mirror may be reached in no other way than the machine reaches it
+fi
 format=()
 [ "$kind" = docker ] || format=(--format docker)    # the other format has no health check
 say "building $image on $base"
 "$engine" build "${format[@]}" -f container/Containerfile -t "$image" --build-arg "BASE_IMAGE=$base" \
-    --build-arg "EXTRA_PACKAGES=${extra:-}" --build-arg "BUILD_JOBS=$(nproc)" "${instead[@]}" "$@" .
+    --build-arg "EXTRA_PACKAGES=${extra:-}" --build-arg "BUILD_JOBS=$(nproc)" "${limits[@]}" "${network[@]}" "${instead[@]}" "$@" .
 say "built $image"

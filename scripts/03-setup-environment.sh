@@ -29,7 +29,7 @@ done
 write_template() {
     [ -e "$file" ] && return
     say "writing $file"
-    "$engine" run --rm --network none --no-healthcheck --entrypoint cat "$image" /usr/share/container-mcp/custom.env >"$file.new"
+    "$engine" run --rm --network none --no-healthcheck "${limits[@]}" --entrypoint cat "$image" /usr/share/container-mcp/custom.env >"$file.new"
     mv "$file.new" "$file"
 }
 

@@ -59,7 +59,7 @@ collect_flags() {
     flags=(--name "$name" --detach --read-only --tmpfs '/tmp:rw,nosuid,nodev,size=256m' --cap-drop ALL
         --security-opt no-new-privileges --security-opt "seccomp=$PWD/container/seccomp.json"
         --pids-limit 4096 --memory "${CONTAINER_MCP_MEMORY:-2g}" --restart unless-stopped --stop-timeout 20
-        --publish "$address:$port:$port" "${user_mapping[@]}")
+        --publish "$address:$port:$port" "${limits[@]}" "${user_mapping[@]}")
     # Podman's health checks are timers of systemd.
     if [ "$kind" = podman ] && [ ! -d /run/systemd/system ]; then flags+=(--no-healthcheck); fi
     for option in "$(unmask_flag)" "$(apparmor_flag)"; do
@@ -80,7 +80,7 @@ give_volumes_to_server() {
     fi
     local mounts=() each
     for each in $volume_names; do mounts+=(--volume "$PWD/$volumes/$each:/v/$each"); done
-    "$engine" run --rm --user 0 --network none --no-healthcheck "${mounts[@]}" --entrypoint sh "$image" \
+    "$engine" run --rm --user 0 --network none --no-healthcheck "${limits[@]}" "${mounts[@]}" --entrypoint sh "$image" \
         -c "chown $server_uid:$server_uid /v/data /v/logs /v/sandbox && chgrp -R $server_uid /v/config"
 }
 

@@ -141,8 +141,9 @@ std::string find_obstacle(const fs::path& folder)
     const std::string controllers = read_file(folder / "cgroup.controllers");
     for (const char* needed : {"memory", "pids"})
         if (!has_word(controllers, needed)) return "cgroup v2 has no " + std::string(needed) + " controller here";
-    if (::access(folder.c_str(), W_OK) != 0) return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=yes)";
-    return {};
+    if (::access(folder.c_str(), W_OK) == 0) return {};
+    if (errno == EROFS) return "cgroup v2 is mounted read-only here, as container engines do: only the container's own limits count";
+    return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=yes)";
 }
 
 }  // namespace
