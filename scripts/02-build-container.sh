@@ -53,18 +53,21 @@ make_base() {
     fi
 }
 
-# A folder that stands for the stage of the Containerfile that compiles.
+# Instead of the project a folder with the package, and instead of the stage that compiles one that hands it on: not every
+# engine's builder can be told to take a stage from elsewhere.
 use_package() {
     [ -f "$deb" ] || die "there is no file $deb"
-    stage=$(mktemp -d)
-    trap 'rm -rf "$stage"' EXIT
-    mkdir "$stage/out"
-    cp "$deb" "$stage/out/container-mcp.deb"
-    instead=(--build-context "build=$stage")
+    context=$(mktemp -d)
+    trap 'rm -rf "$context"' EXIT
+    cp "$deb" "$context/container-mcp.deb"
+    file=$context/Containerfile
+    awk '/^FROM .* AS build$/ { print "FROM scratch AS build\nCOPY container-mcp.deb /out/"; skip = 1; next }
+        /^FROM / { skip = 0 }
+        !skip' container/Containerfile >"$file"
 }
 
 find_engine
-instead=()
+context=. file=container/Containerfile
 [ -z "${deb:-}" ] || use_package
 network=()
 if [ -n "${suite:-}" ]; then
@@ -74,6 +77,6 @@ fi
 format=()
 [ "$kind" = docker ] || format=(--format docker)    # the other format has no health check
 say "building $image on $base"
-"$engine" build "${format[@]}" -f container/Containerfile -t "$image" --build-arg "BASE_IMAGE=$base" \
-    --build-arg "EXTRA_PACKAGES=${extra:-}" --build-arg "BUILD_JOBS=$(nproc)" "${limits[@]}" "${network[@]}" "${instead[@]}" "$@" .
+"$engine" build "${format[@]}" -f "$file" -t "$image" --build-arg "BASE_IMAGE=$base" \
+    --build-arg "EXTRA_PACKAGES=${extra:-}" --build-arg "BUILD_JOBS=$(nproc)" "${limits[@]}" "${network[@]}" "$@" "$context"
 say "built $image"
