@@ -35,7 +35,8 @@ make_folders() {
 
 install_engine() {
     [ -z "${no_install:-}" ] || return 0
-    works podman || works docker || require_packages podman uidmap slirp4netns
+    # shellcheck disable=SC2086 # one word a package
+    works podman || works docker || require_packages $podman_packages
     engine=podman kind=podman
     if works podman && wants_runc; then require_packages runc; fi
 }
