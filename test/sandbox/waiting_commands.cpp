@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace cmcp::sandbox::test {
 namespace {
@@ -27,17 +28,28 @@ run_result run_waiting(stage& s, const run_request& wanted)
     return {};
 }
 
-int children_of(int parent)
+/// The processes that this one started: their numbers, and the names of their programs.
+std::map<int, std::string> children_of(int parent)
 {
-    int count = 0;
-    const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n";
+    std::map<int, std::string> found;
+    const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n", name = "Name:\t";
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
         std::ifstream file(entry.path() / "status");
         const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-        if (text.find(line) != std::string::npos) ++count;
+        if (text.find(line) == std::string::npos || !text.starts_with(name)) continue;
+        found[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
     }
-    return count;
+    return found;
+}
+
+/// A run that waits is a first process and its child, which is a shell already where one is held.
+bool a_shell_is_held(int launcher)
+{
+    for (const auto& [first, its_name] : children_of(launcher))
+        for (const auto& [process, name] : children_of(first))
+            if (name == "bash") return true;
+    return false;
 }
 
 }  // namespace
@@ -178,7 +190,8 @@ TEST_CASE("a program or folder that a waiting run does not find is told as a col
 TEST_CASE("no more runs wait than for four callers")
 {
     stage s(keeping_two());
-    constexpr int callers = 7, most = 4 * 2;
+    constexpr int callers = 7;
+    constexpr std::size_t most = 4 * 2;
     std::vector<std::unique_ptr<temporary_workspace>> workspaces;
     for (int i = 0; i < callers; ++i) {
         run_request wanted = s.bash("true");
@@ -187,8 +200,28 @@ TEST_CASE("no more runs wait than for four callers")
         run_waiting(s, wanted);
     }
     run_waiting(s, s.bash("true"));
-    constexpr int ending = 4;   // runs whose namespaces the kernel is still clearing away
-    CHECK(children_of(s.backend.launcher_pid()) <= most + ending);
+    constexpr std::size_t ending = 4;   // runs whose namespaces the kernel is still clearing away
+    CHECK(children_of(s.backend.launcher_pid()).size() <= most + ending);
+}
+
+TEST_CASE("shells are held also after waiting runs were ended to make room for other callers'")
+{
+    stage s(keeping_two());
+    const auto until_one_is_held = [&](const run_request& wanted) {
+        for (int i = 0; i < 500; ++i) {
+            s.run(wanted);
+            if (a_shell_is_held(s.backend.launcher_pid())) return true;
+        }
+        return false;
+    };
+    std::vector<std::unique_ptr<temporary_workspace>> workspaces;
+    for (int callers = 0; callers < 14; ++callers) {    // those of the first are gone long before the last
+        run_request wanted = s.bash("true");
+        workspaces.push_back(std::make_unique<temporary_workspace>());
+        wanted.workspace = workspaces.back()->path;
+        run_waiting(s, wanted);
+        REQUIRE(until_one_is_held(wanted));
+    }
 }
 
 TEST_CASE("a launcher that is told to keep none ready keeps none")

@@ -45,8 +45,9 @@ bool waiting_commands::take(const start_message& start, const std::vector<unique
 
 void waiting_commands::lost(std::uint64_t key)
 {
-    if (!children_.is_ready(key)) may_hold_ = false;
-    children_.forget(key);
+    const bool was_ready = children_.is_ready(key);
+    const bool waited = children_.forget(key).has_value();     // one that was ended for another's sake is forgotten already
+    if (waited && !was_ready) may_hold_ = false;
 }
 
 // -1: the program is executed when it is known what it is to do.
