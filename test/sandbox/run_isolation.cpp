@@ -33,7 +33,7 @@ TEST_CASE("files of the host outside the workspace are not visible", "[run]")
 {
     stage s;
     std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
-    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | grep -v cmcp-test | wc -l"));
+    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | grep -v container-mcp-test | wc -l"));
     std::filesystem::remove("/tmp/cmcp-secret-of-the-host");
     CHECK(s.output.out == "0\n");
 }
