@@ -161,11 +161,25 @@ void run::prepare_workspace(workshop& shop, jail_plan& plan)
     plan.outside = owner;
 }
 
+namespace {
+
+// Whatever happens to the first process of a run, it never comes back into the launcher's own loop.
+[[noreturn]] void live_and_end(void (*live)(jail_plan&), jail_plan& plan)
+{
+    try {
+        live(plan);
+    } catch (...) {     // the launcher sees it end, and tells it
+    }
+    ::_exit(127);
+}
+
+}  // namespace
+
 void run::launch(workshop& shop, jail_plan& plan, void (*live)(jail_plan&))
 {
     give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
     child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
-    if (child_.pid == 0) live(plan);
+    if (child_.pid == 0) live_and_end(live, plan);
     try {
         if (shop.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
         send_packet(control_.get(), "g");
