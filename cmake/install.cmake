@@ -20,13 +20,15 @@ endforeach()
 make_text(container-mcp-load.1 container-mcp-load)
 add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
-# What `cmake --install` and CPack take, without the tests.
-add_custom_target(package_contents DEPENDS package_texts)
+# Every program that is shipped, and with the texts beside them what `cmake --install` and CPack take; both without the tests.
+add_custom_target(programs)
 foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-browser container-mcp-load)
     if(TARGET ${program})
-        add_dependencies(package_contents ${program})
+        add_dependencies(programs ${program})
     endif()
 endforeach()
+add_custom_target(package_contents DEPENDS package_texts)
+add_dependencies(package_contents programs)
 
 set(shared_folder ${CMAKE_INSTALL_DATADIR}/container-mcp)
 install(FILES ${made_folder}/container-mcp.1 ${made_folder}/container-mcp-load.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -39,6 +41,9 @@ install(FILES ${made_folder}/completion.fish RENAME container-mcp.fish
 install(FILES ${made_folder}/custom.env DESTINATION ${shared_folder})
 install(FILES ${CMAKE_SOURCE_DIR}/container/seccomp.json DESTINATION ${shared_folder})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/apparmor/ DESTINATION ${shared_folder}/apparmor)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/grafana DESTINATION ${shared_folder})
+install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
 
 # The units name the program by its full path, which is known only when the prefix is: at the time of the installation.

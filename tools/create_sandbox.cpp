@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define(const settings& chosen)
+tool_definition create_sandbox_definition(const settings& chosen)
 {
     tool_definition made;
     made.name = "create_sandbox";
@@ -35,7 +35,10 @@ tool_definition define(const settings& chosen)
 
 class create_sandbox final : public sandbox_tool {
 public:
-    create_sandbox(managers& all, const settings& chosen) : sandbox_tool(define(chosen)), all_(all), chosen_(chosen) {}
+    create_sandbox(managers& all, const settings& chosen)
+        : sandbox_tool(create_sandbox_definition(chosen)), all_(all), chosen_(chosen)
+    {
+    }
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

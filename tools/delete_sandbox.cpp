@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition delete_sandbox_definition()
 {
     tool_definition made;
     made.name = "delete_sandbox";
@@ -25,7 +25,7 @@ tool_definition define()
 
 class delete_sandbox final : public sandbox_tool {
 public:
-    explicit delete_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit delete_sandbox(managers& all) : sandbox_tool(delete_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -1,6 +1,6 @@
-#include "managers/sandbox_files.hpp"
-#include "managers/utf8_text.hpp"
-#include "mcp/base64.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "text/base64.hpp"
+#include "text/utf8_text.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t most_bytes = 4 << 20;
 constexpr std::int64_t usual_bytes = 256 << 10;
 
-tool_definition define()
+tool_definition download_file_from_sandbox_definition()
 {
     tool_definition made;
     made.name = "download_file_from_sandbox";
@@ -61,7 +61,10 @@ std::size_t text_length(std::string_view bytes, bool cut)
 
 class download_file_from_sandbox final : public sandbox_tool {
 public:
-    explicit download_file_from_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit download_file_from_sandbox(managers& all)
+        : sandbox_tool(download_file_from_sandbox_definition()), all_(all)
+    {
+    }
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -1,5 +1,6 @@
-#include "managers/languages.hpp"
-#include "managers/run_report.hpp"
+#include "runs/missing_module.hpp"
+#include "runs/run_report.hpp"
+#include "sandboxes/language_trials.hpp"
 #include "tools/interpreter_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -9,15 +10,13 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition execute_code_definition()
 {
     tool_definition made;
     made.name = "execute_code";
     made.title = "Execute code";
     made.description =
-        "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. "
-        "Languages here: " +
-        language_names(true) + ".";
+        "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. ";
     auto language = schema::string("Language of the code", "python");
     made.input_schema =
         schema::input({{"code", schema::string("The code; compiled languages are compiled first")},
@@ -50,9 +49,14 @@ void add_failure(tool_result& made, const run_outcome& run, const std::string& s
 
 class execute_code final : public sandbox_run_tool {
 public:
-    explicit execute_code(managers& all) : sandbox_run_tool(define(), all.jobs.get()), all_(all) {}
+    explicit execute_code(managers& all) : sandbox_run_tool(execute_code_definition(), all.jobs.get()), all_(all)
+    {
+        name_languages();
+        all.languages->on_change([this] { name_languages(); });
+    }
 
 private:
+    void name_languages() { describe_as(execute_code_definition().description + all_.languages->sentence()); }
     sandbox_record place(const caller& who, const json::object& arguments)
     {
         const auto id = read_string(arguments, "sandbox_id");
@@ -87,6 +91,8 @@ private:
         const std::string sentence =
             !outcome.run.refused.empty() ? outcome.run.refused : ending_sentence(outcome.run, "PYTHON_TIMEOUT_MAX");
         const bool worked = sentence.empty() && outcome.run.end.exit_code == 0;
+        const std::string hint = missing_module_hint(outcome.run.out, module_source::sandbox);
+        if (!worked && !hint.empty()) made.structured["hint"] = hint;
         made.structured["output"] = std::move(outcome.run.out);
         add_run_fields(made.structured, outcome.run);
         if (!worked) add_failure(made, outcome.run, sentence);

@@ -1,4 +1,4 @@
-#include "managers/run_report.hpp"
+#include "runs/run_report.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -8,7 +8,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition execute_python_code_definition()
 {
     tool_definition made;
     made.name = "execute_python_code";
@@ -38,7 +38,10 @@ tool_definition define()
 
 class execute_python_code final : public sandbox_run_tool {
 public:
-    explicit execute_python_code(managers& all) : sandbox_run_tool(define(), all.jobs.get()), all_(all) {}
+    explicit execute_python_code(managers& all)
+        : sandbox_run_tool(execute_python_code_definition(), all.jobs.get()), all_(all)
+    {
+    }
 
 private:
     new_job describe(const caller& who, const json::object& arguments) override

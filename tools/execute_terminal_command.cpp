@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition execute_terminal_command_definition()
 {
     tool_definition made;
     made.name = "execute_terminal_command";
@@ -35,7 +35,10 @@ tool_definition define()
 
 class execute_terminal_command final : public sandbox_run_tool {
 public:
-    explicit execute_terminal_command(managers& all) : sandbox_run_tool(define(), all.jobs.get()), all_(all) {}
+    explicit execute_terminal_command(managers& all)
+        : sandbox_run_tool(execute_terminal_command_definition(), all.jobs.get()), all_(all)
+    {
+    }
 
 private:
     new_job describe(const caller& who, const json::object& arguments) override

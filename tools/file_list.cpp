@@ -1,8 +1,8 @@
 #include "tools/file_list.hpp"
 
-#include "managers/file_error.hpp"
-#include "managers/utf8_text.hpp"
-#include "mcp/base64.hpp"
+#include "files/file_error.hpp"
+#include "text/base64.hpp"
+#include "text/utf8_text.hpp"
 #include "tools/file_arguments.hpp"
 #include "tools/schema.hpp"
 
@@ -10,7 +10,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition make_definition()
+tool_definition file_list_definition()
 {
     tool_definition made;
     made.name = "file_list";
@@ -26,15 +26,19 @@ tool_definition make_definition()
          {"limit", schema::integer("Most entries of one page; 1000 when it is not given.", 1, 10'000)},
          {"cursor", schema::string("next_cursor of the page before.")}});
     made.output_schema = schema::output(
-        {{"entries", schema::array("Sorted by path.", schema::object("", {
-             {"name", schema::string("The name; bytes that are no UTF-8 are written as \\xFF.")},
-             {"path", schema::string("The path, as the other file tools take it.")},
-             {"is_directory", schema::boolean("Whether it is a folder; a symbolic link never is.")},
-             {"size", schema::any("Bytes; null for folders.")},
-             {"modified", schema::number("Last change, in seconds since 1970.", -1e18, 1e18)},
-             {"type", schema::one_of("What it is.", {"file", "directory", "symlink", "fifo", "socket", "device"})},
-             {"name_base64", schema::string("The exact name, where it is no UTF-8.")}},
-             {"name", "path", "is_directory", "size", "modified"}))},
+        {{"entries",
+          schema::array(
+              "Sorted by path.",
+              schema::object("",
+                             {{"name", schema::string("The name; bytes that are no UTF-8 are written as \\xFF.")},
+                              {"path", schema::string("The path, as the other file tools take it.")},
+                              {"is_directory", schema::boolean("Whether it is a folder; a symbolic link never is.")},
+                              {"size", schema::any("Bytes; null for folders.")},
+                              {"modified", schema::number("Last change, in seconds since 1970.", -1e18, 1e18)},
+                              {"type", schema::one_of("What it is.",
+                                                      {"file", "directory", "symlink", "fifo", "socket", "device"})},
+                              {"name_base64", schema::string("The exact name, where it is no UTF-8.")}},
+                             {"name", "path", "is_directory", "size", "modified"}))},
          {"path", schema::string("The folder that was asked for.")},
          {"success", schema::boolean("Whether it worked.")},
          {"truncated", schema::boolean("Whether entries are missing here.")},
@@ -46,7 +50,7 @@ tool_definition make_definition()
     return made;
 }
 
-json::object to_json(const file_entry& entry)
+json::object entry_json(const file_entry& entry)
 {
     json::object made;
     made["name"] = escape_invalid_utf8(entry.name);
@@ -60,11 +64,11 @@ json::object to_json(const file_entry& entry)
     return made;
 }
 
-json::object to_json(const file_page& page)
+json::object entry_json(const file_page& page)
 {
     json::object made;
     json::array& entries = made["entries"].emplace_array();
-    for (const auto& entry : page.entries) entries.push_back(to_json(entry));
+    for (const auto& entry : page.entries) entries.push_back(entry_json(entry));
     if (!page.next_cursor.empty()) made["next_cursor"] = page.next_cursor;
     if (page.count_limited) made["note"] = "There are too many entries; list a folder below, or use a pattern.";
     if (page.depth_limited) made["note"] = "Folders more than 64 levels down were left out; list them by their path.";
@@ -74,7 +78,7 @@ json::object to_json(const file_page& page)
 
 }  // namespace
 
-file_list::file_list(file_manager& files) : files_(files), definition_(make_definition()) {}
+file_list::file_list(file_manager& files) : files_(files), definition_(file_list_definition()) {}
 
 awaitable<tool_result> file_list::call(tool_context& context, json::object arguments)
 {
@@ -87,11 +91,11 @@ awaitable<tool_result> file_list::call(tool_context& context, json::object argum
     const std::string path = what.path;
     try {
         const file_page page = co_await files_.list(context.who, std::move(what));
-        json::object made = to_json(page);
+        json::object made = entry_json(page);
         made["path"] = path;
         co_return file_arguments::success(std::move(made));
     } catch (const file_error& problem) {
-        co_return tool_failure(problem.what());
+        co_return file_arguments::failure(problem);
     }
 }
 

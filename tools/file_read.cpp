@@ -1,6 +1,6 @@
 #include "tools/file_read.hpp"
 
-#include "managers/file_error.hpp"
+#include "files/file_error.hpp"
 #include "tools/file_arguments.hpp"
 #include "tools/schema.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t max_offset = std::int64_t{1} << 53;  // exact in every JSON reader
 
-tool_definition make_definition()
+tool_definition file_read_definition()
 {
     tool_definition made;
     made.name = "file_read";
@@ -25,15 +25,15 @@ tool_definition make_definition()
          {"offset", schema::integer("First byte to read.", 0, max_offset)},
          {"limit", schema::integer("Most bytes to read; text ends with a whole character.", 1, max_offset)}},
         {"path"});
-    made.output_schema = schema::output(
-        {{"content", schema::string("The text, or base64.")},
-         {"size", schema::integer("Bytes of the whole file.", 0, max_offset)},
-         {"modified", schema::number("Last change, in seconds since 1970.", -1e18, 1e18)},
-         {"success", schema::boolean("Whether it worked.")},
-         {"truncated", schema::boolean("Whether there is more.")},
-         {"next_offset", schema::integer("Where to go on.", 0, max_offset)},
-         {"error", schema::string("What went wrong and what to do.")}},
-        {"success"});
+    made.output_schema =
+        schema::output({{"content", schema::string("The text, or base64.")},
+                        {"size", schema::integer("Bytes of the whole file.", 0, max_offset)},
+                        {"modified", schema::number("Last change, in seconds since 1970.", -1e18, 1e18)},
+                        {"success", schema::boolean("Whether it worked.")},
+                        {"truncated", schema::boolean("Whether there is more.")},
+                        {"next_offset", schema::integer("Where to go on.", 0, max_offset)},
+                        {"error", schema::string("What went wrong and what to do.")}},
+                       {"success"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }
@@ -52,7 +52,7 @@ json::object to_json(file_content content)
 
 }  // namespace
 
-file_read::file_read(file_manager& files) : files_(files), definition_(make_definition()) {}
+file_read::file_read(file_manager& files) : files_(files), definition_(file_read_definition()) {}
 
 awaitable<tool_result> file_read::call(tool_context& context, json::object arguments)
 {
@@ -65,7 +65,7 @@ awaitable<tool_result> file_read::call(tool_context& context, json::object argum
         file_content content = co_await files_.read(context.who, std::move(what));
         co_return file_arguments::success(to_json(std::move(content)));
     } catch (const file_error& problem) {
-        co_return tool_failure(problem.what());
+        co_return file_arguments::failure(problem);
     }
 }
 

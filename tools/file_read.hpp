@@ -1,6 +1,6 @@
 #pragma once
 
-#include "managers/file_manager.hpp"
+#include "files/file_manager.hpp"
 #include "mcp/tool.hpp"
 
 namespace cmcp {

@@ -1,6 +1,6 @@
 #include "tools/file_write.hpp"
 
-#include "managers/file_error.hpp"
+#include "files/file_error.hpp"
 #include "tools/file_arguments.hpp"
 #include "tools/schema.hpp"
 
@@ -8,7 +8,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition make_definition()
+tool_definition file_write_definition()
 {
     tool_definition made;
     made.name = "file_write";
@@ -16,23 +16,22 @@ tool_definition make_definition()
     made.description =
         "Writes a file of the workspace, in one step: it is never seen half written. An existing file is "
         "replaced, missing folders are made. encoding base64 writes any bytes.";
-    made.input_schema = schema::input(
-        {{"path", schema::string("Path of the file, relative to the workspace.")},
-         {"content", schema::string("The text, or base64.")},
-         {"encoding", schema::string("utf-8, base64 (any bytes), latin-1, utf-16, …", "utf-8")}},
-        {"path", "content"});
-    made.output_schema = schema::output(
-        {{"success", schema::boolean("Whether it worked.")},
-         {"path", schema::string("The path of the file.")},
-         {"error", schema::string("What went wrong and what to do.")}},
-        {"success"});
+    made.input_schema =
+        schema::input({{"path", schema::string("Path of the file, relative to the workspace.")},
+                       {"content", schema::string("The text, or base64.")},
+                       {"encoding", schema::string("utf-8, base64 (any bytes), latin-1, utf-16, …", "utf-8")}},
+                      {"path", "content"});
+    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
+                                         {"path", schema::string("The path of the file.")},
+                                         {"error", schema::string("What went wrong and what to do.")}},
+                                        {"success"});
     made.annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
     return made;
 }
 
 }  // namespace
 
-file_write::file_write(file_manager& files) : files_(files), definition_(make_definition()) {}
+file_write::file_write(file_manager& files) : files_(files), definition_(file_write_definition()) {}
 
 awaitable<tool_result> file_write::call(tool_context& context, json::object arguments)
 {
@@ -46,7 +45,7 @@ awaitable<tool_result> file_write::call(tool_context& context, json::object argu
         co_await files_.write(context.who, std::move(what));
         co_return file_arguments::success(std::move(made));
     } catch (const file_error& problem) {
-        co_return tool_failure(problem.what());
+        co_return file_arguments::failure(problem);
     }
 }
 

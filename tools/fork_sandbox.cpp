@@ -44,7 +44,7 @@ json::object kernel_json(const std::optional<kernel_transfer>& state)
     return made;
 }
 
-tool_definition define()
+tool_definition fork_sandbox_definition()
 {
     tool_definition made;
     made.name = "fork_sandbox";
@@ -69,7 +69,7 @@ tool_definition define()
 
 class fork_sandbox final : public sandbox_tool {
 public:
-    explicit fork_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit fork_sandbox(managers& all) : sandbox_tool(fork_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -1,4 +1,4 @@
-#include "managers/languages.hpp"
+#include "sandboxes/language_trials.hpp"
 #include "tools/interpreter_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -8,7 +8,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition initialize_sandbox_definition()
 {
     tool_definition made;
     made.name = "initialize_sandbox";
@@ -30,7 +30,7 @@ tool_definition define()
 
 class initialize_sandbox final : public interpreter_tool {
 public:
-    explicit initialize_sandbox(managers& all) : interpreter_tool(define()), all_(all) {}
+    explicit initialize_sandbox(managers& all) : interpreter_tool(initialize_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override
@@ -46,10 +46,9 @@ private:
         made.structured["status"] = "success";
         made.structured["container_id"] = where->id;
         made.structured["image"] = where->image;
-        if (all_.sandboxes->in_image(where->image)) co_return made;     // what an image runs, it tells when it runs it
+        if (all_.sandboxes->in_image(where->image)) co_return made;  // what an image runs, it tells when it runs it
         json::array& names = made.structured["languages"].emplace_array();
-        for (const auto& each : all_languages())
-            if (!installed_program(each).empty()) names.emplace_back(each.name);
+        for (const auto& each : all_.languages->working()) names.emplace_back(each);
         co_return made;
     }
 

@@ -1,5 +1,5 @@
-#include "managers/run_report.hpp"
-#include "managers/sandbox_packages.hpp"
+#include "runs/run_report.hpp"
+#include "sandboxes/sandbox_packages.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -9,7 +9,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define(const settings& chosen)
+tool_definition install_packages_in_sandbox_definition(const settings& chosen)
 {
     tool_definition made;
     made.name = "install_packages_in_sandbox";
@@ -49,7 +49,7 @@ std::vector<std::string> names_of(const json::object& arguments)
 class install_packages_in_sandbox final : public sandbox_run_tool {
 public:
     install_packages_in_sandbox(managers& all, const settings& chosen)
-        : sandbox_run_tool(define(chosen), all.jobs.get()), all_(all)
+        : sandbox_run_tool(install_packages_in_sandbox_definition(chosen), all.jobs.get()), all_(all)
     {
     }
 

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition interrupt_kernel_definition()
 {
     tool_definition made;
     made.name = "interrupt_kernel";
@@ -24,7 +24,7 @@ tool_definition define()
 
 class interrupt_kernel final : public sandbox_tool {
 public:
-    explicit interrupt_kernel(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit interrupt_kernel(managers& all) : sandbox_tool(interrupt_kernel_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -8,7 +8,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition job_kill_definition()
 {
     tool_definition made;
     made.name = "job_kill";
@@ -27,7 +27,7 @@ tool_definition define()
 
 class job_kill final : public sandbox_tool {
 public:
-    explicit job_kill(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit job_kill(managers& all) : sandbox_tool(job_kill_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition job_list_definition()
 {
     tool_definition made;
     made.name = "job_list";
@@ -24,7 +24,7 @@ tool_definition define()
 
 class job_list final : public sandbox_tool {
 public:
-    explicit job_list(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit job_list(managers& all) : sandbox_tool(job_list_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object) override

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double longest_wait = 60;
 
-tool_definition define()
+tool_definition job_poll_definition()
 {
     tool_definition made;
     made.name = "job_poll";
@@ -28,6 +28,7 @@ tool_definition define()
         schema::output({{"output", schema::string("What it printed since the cursor")},
                         {"cursor", json::object{{"type", "integer"}, {"description", "For the next call"}}},
                         {"more", schema::boolean("There is more output to read at once")},
+                        {"messages", schema::array("While it runs: what the server says of it", schema::string(""))},
                         {"cause", schema::string("Why it ended")},
                         {"result", schema::any("What the tool would have answered, once it has ended")},
                         {"error", schema::string("What went wrong and what to do")}},
@@ -39,7 +40,7 @@ tool_definition define()
 
 class job_poll final : public sandbox_tool {
 public:
-    explicit job_poll(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit job_poll(managers& all) : sandbox_tool(job_poll_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override
@@ -55,6 +56,8 @@ private:
         made.structured["output"] = std::move(view.output);
         made.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
         made.structured["more"] = view.more;
+        if (!view.messages.empty())
+            made.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
         auto result = job_result(view.record);
         if (const auto* cause = result.if_contains("cause")) made.structured["cause"] = *cause;
         if (view.record.state != "running") made.structured["result"] = std::move(result);

@@ -1,5 +1,5 @@
-#include "managers/sandbox_files.hpp"
-#include "managers/utf8_text.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "text/utf8_text.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
@@ -9,7 +9,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition list_sandbox_files_definition()
 {
     tool_definition made;
     made.name = "list_sandbox_files";
@@ -54,7 +54,7 @@ json::object row_of(const file_entry& entry)
 
 class list_sandbox_files final : public sandbox_tool {
 public:
-    explicit list_sandbox_files(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit list_sandbox_files(managers& all) : sandbox_tool(list_sandbox_files_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

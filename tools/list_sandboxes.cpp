@@ -6,20 +6,21 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition list_sandboxes_definition()
 {
     tool_definition made;
     made.name = "list_sandboxes";
     made.title = "List sandboxes";
     made.description = "Your sandboxes, the oldest first. A stopped one starts again by itself when it is used.";
     made.input_schema = schema::input({});
-    auto row = schema::object("", {{"sandbox_id", schema::string("")},
-                                   {"name", schema::string("")},
-                                   {"status", schema::one_of("", {"running", "stopped"})},
-                                   {"image", schema::string("")},
-                                   {"created", schema::string("ISO 8601, UTC")},
-                                   {"last_used", schema::string("ISO 8601, UTC")},
-                                   {"disk_bytes", json::object{{"type", "integer"}}}},
+    auto row = schema::object("",
+                              {{"sandbox_id", schema::string("")},
+                               {"name", schema::string("")},
+                               {"status", schema::one_of("", {"running", "stopped"})},
+                               {"image", schema::string("")},
+                               {"created", schema::string("ISO 8601, UTC")},
+                               {"last_used", schema::string("ISO 8601, UTC")},
+                               {"disk_bytes", json::object{{"type", "integer"}}}},
                               {"sandbox_id", "name", "status", "image", "created", "last_used"});
     row["properties"].as_object()["packages"] = schema::array(
         "Installed ones",
@@ -32,7 +33,7 @@ tool_definition define()
 
 class list_sandboxes final : public sandbox_tool {
 public:
-    explicit list_sandboxes(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit list_sandboxes(managers& all) : sandbox_tool(list_sandboxes_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object) override

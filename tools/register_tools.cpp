@@ -1,9 +1,8 @@
 #include "tools/register_tools.hpp"
 
-#include "managers/bash_manager.hpp"
-#include "managers/file_manager.hpp"
-#include "managers/python_manager.hpp"
-#include "managers/web_manager.hpp"
+#include "files/file_manager.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/python_manager.hpp"
 #include "tools/file_delete.hpp"
 #include "tools/file_list.hpp"
 #include "tools/file_move.hpp"
@@ -17,6 +16,7 @@
 #include "tools/web_browse.hpp"
 #include "tools/web_scrape.hpp"
 #include "tools/web_search.hpp"
+#include "web/web_manager.hpp"
 
 namespace cmcp {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/managers.hpp"
 #include "config/settings.hpp"
-#include "managers/managers.hpp"
 #include "mcp/tool_registry.hpp"
 
 namespace cmcp {

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition restart_kernel_definition()
 {
     tool_definition made;
     made.name = "restart_kernel";
@@ -26,7 +26,7 @@ tool_definition define()
 
 class restart_kernel final : public sandbox_tool {
 public:
-    explicit restart_kernel(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit restart_kernel(managers& all) : sandbox_tool(restart_kernel_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition restore_sandbox_definition()
 {
     tool_definition made;
     made.name = "restore_sandbox";
@@ -29,7 +29,7 @@ tool_definition define()
 
 class restore_sandbox final : public sandbox_tool {
 public:
-    explicit restore_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit restore_sandbox(managers& all) : sandbox_tool(restore_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

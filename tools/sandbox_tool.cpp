@@ -1,12 +1,13 @@
 #include "tools/sandbox_tool.hpp"
 
+#include "files/file_error.hpp"
+#include "files/file_root.hpp"
+#include "files/workspace_resources.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "managers/file_error.hpp"
-#include "managers/file_root.hpp"
-#include "managers/run_report.hpp"
-#include "managers/workspace_resources.hpp"
-#include "mcp/base64.hpp"
+#include "runs/missing_module.hpp"
+#include "runs/run_report.hpp"
 #include "store/database.hpp"
+#include "text/base64.hpp"
 #include "tools/schema.hpp"
 #include "tools/system_run_arguments.hpp"
 
@@ -24,7 +25,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_images = 4;
-constexpr std::uint64_t largest_image = 1 << 20;            // bytes; larger ones are links only
+constexpr std::uint64_t largest_image = 1 << 20;  // bytes; larger ones are links only
 constexpr std::uint64_t all_images = 2 << 20;
 
 bool is_image(std::string_view type)
@@ -115,6 +116,7 @@ awaitable<tool_result> sandbox_run_tool::act(tool_context& context, json::object
     if (jobs_ == nullptr)
         throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
     auto what = describe(context.who, arguments);
+    what.request = context.request_id;
     job_manager::work begins = [this, who = context.who, label = context.request_id, arguments](request_io& io) {
         return run_answered(who, io, label, arguments);
     };
@@ -186,11 +188,6 @@ void add_kernel_fields(tool_result& made, kernel_outcome& outcome)
     made.structured["error"] = outcome.note;
 }
 
-json::object background_schema()
-{
-    return schema::boolean("Answer at once with a job_id and let it run on; job_poll gives output and result", false);
-}
-
 json::object job_id_schema() { return schema::string("Handle of a run in the background"); }
 
 void add_sandbox_run_schema(json::object& schema)
@@ -202,6 +199,7 @@ void add_sandbox_run_schema(json::object& schema)
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
     members["result"] = schema::any("With stateful: the value of the last expression");
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
+    members["hint"] = schema::string("What brings a Python module that was not there");
     members["error"] = schema::string("What went wrong and what to do");
     add_job_schema(schema);
 }
@@ -217,10 +215,13 @@ void add_job_schema(json::object& schema)
 tool_result sandbox_run_result(sandbox_outcome& outcome, std::string_view timeout_setting)
 {
     tool_result made;
+    std::string hint =
+        outcome.run.end.exit_code != 0 ? missing_module_hint(outcome.run.err, module_source::sandbox) : std::string();
     std::string error = outcome.run.refused;
     if (error.empty()) error = ending_sentence(outcome.run, timeout_setting);
     made.structured["stdout"] = std::move(outcome.run.out);
     made.structured["stderr"] = std::move(outcome.run.err);
+    if (!hint.empty()) made.structured["hint"] = std::move(hint);
     add_run_fields(made.structured, outcome.run);
     made.is_error = !error.empty();
     if (made.is_error) made.structured["error"] = std::move(error);

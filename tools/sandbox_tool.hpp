@@ -1,10 +1,10 @@
 #pragma once
 
-#include "managers/job_manager.hpp"
-#include "managers/kernel_manager.hpp"
-#include "managers/sandbox_error.hpp"
-#include "managers/sandbox_runner.hpp"
 #include "mcp/tool.hpp"
+#include "sandboxes/job_manager.hpp"
+#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/sandbox_error.hpp"
+#include "sandboxes/sandbox_runner.hpp"
 
 #include <string>
 
@@ -21,6 +21,7 @@ public:
 protected:
     virtual awaitable<tool_result> act(tool_context& context, json::object arguments) = 0;
     virtual tool_result refusal(const std::string& type, const std::string& sentence) const;
+    void describe_as(std::string description) { definition_.description = std::move(description); }
 
 private:
     tool_definition definition_;
@@ -58,8 +59,7 @@ json::object sandbox_id_schema(
 json::object timeout_schema();
 json::object max_output_schema();
 json::object stateful_schema();
-json::object background_schema();
-bool is_set(const json::object& arguments, std::string_view name);      ///< a boolean argument that is true
+bool is_set(const json::object& arguments, std::string_view name);  ///< a boolean argument that is true
 json::object job_id_schema();
 
 /// Adds job_id as what comes instead of a result when a run went to the background.
@@ -80,6 +80,6 @@ awaitable<> add_files(tool_result& made, sandbox_manager& sandboxes, blocking_po
                       std::vector<std::string> files);
 
 json::object sandbox_json(const sandbox_record& of);
-std::string time_text(double seconds);          ///< ISO 8601, UTC
+std::string time_text(double seconds);  ///< ISO 8601, UTC
 
 }  // namespace cmcp

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <utility>
 
-/// Short ways to write the schemas of tools: root objects without $ref, unions or oneOf, which every client understands.
+/// Short ways to write the schemas of tools: root objects without $ref, unions or oneOf, which every client
+/// understands.
 namespace cmcp::schema {
 
 using properties = std::initializer_list<std::pair<std::string_view, json::object>>;
@@ -20,7 +21,7 @@ json::object boolean(std::string_view description);
 json::object boolean(std::string_view description, bool default_value);
 json::object array(std::string_view description, json::object items);
 json::object object(std::string_view description, properties members, names required = {});
-json::object any(std::string_view description);      ///< no type: any JSON value
+json::object any(std::string_view description);  ///< no type: any JSON value
 
 json::object one_of(std::string_view description, names values);  ///< a string out of a fixed set ("enum")
 

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition snapshot_sandbox_definition()
 {
     tool_definition made;
     made.name = "snapshot_sandbox";
@@ -40,7 +40,7 @@ tool_definition define()
 
 class snapshot_sandbox final : public sandbox_tool {
 public:
-    explicit snapshot_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit snapshot_sandbox(managers& all) : sandbox_tool(snapshot_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition stop_sandbox_definition()
 {
     tool_definition made;
     made.name = "stop_sandbox";
@@ -23,7 +23,7 @@ tool_definition define()
 
 class stop_sandbox final : public interpreter_tool {
 public:
-    explicit stop_sandbox(managers& all) : interpreter_tool(define()), all_(all) {}
+    explicit stop_sandbox(managers& all) : interpreter_tool(stop_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override

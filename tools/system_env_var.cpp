@@ -1,21 +1,21 @@
 #include "tools/system_env_var.hpp"
 
 #include "config/setting.hpp"
-#include "managers/python_manager.hpp"
-#include "sandbox/run_request.hpp"
+#include "runs/python_run.hpp"
 #include "tools/schema.hpp"
 #include "tools/system_run_arguments.hpp"
+#include "wire/run_request.hpp"
 
 #include <utility>
 
 namespace cmcp {
 namespace {
 
-constexpr const char* description =
+constexpr const char* about_system_env_var =
     "Show this server's settings that are not secret, and the environment variables that a run in the sandbox sees. "
     "Without var_name: all of them.";
 
-json::object input_schema()
+json::object system_env_var_schema()
 {
     json::object name = schema::string("Name of one variable, for example BASH_TIMEOUT_MAX or PATH");
     name["minLength"] = 1;
@@ -23,20 +23,22 @@ json::object input_schema()
     return schema::input({{"var_name", std::move(name)}});
 }
 
-tool_definition define()
+tool_definition system_env_var_definition()
 {
     tool_definition made;
     made.name = "system_env_var";
     made.title = "Settings and variables";
-    made.description = description;
-    made.input_schema = input_schema();
+    made.description = about_system_env_var;
+    made.input_schema = system_env_var_schema();
     json::object variables = schema::object("Values by name", {});
     variables["additionalProperties"] = json::object{{"type", "string"}};
-    made.output_schema = schema::output({{"variables", std::move(variables)},
-                                         {"requested_var", schema::any("The value of the variable that was asked for; null when none was, or there is none")},
-                                         {"success", schema::boolean("Whether there is such a variable")},
-                                         {"error", schema::string("What to do instead")}},
-                                        {"variables", "requested_var", "success"});
+    made.output_schema = schema::output(
+        {{"variables", std::move(variables)},
+         {"requested_var",
+          schema::any("The value of the variable that was asked for; null when none was, or there is none")},
+         {"success", schema::boolean("Whether there is such a variable")},
+         {"error", schema::string("What to do instead")}},
+        {"variables", "requested_var", "success"});
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
     return made;
 }
@@ -50,7 +52,7 @@ void add_sandbox_variables(std::map<std::string, std::string>& to)
     to["TERM"] = "dumb";
     to["USER"] = "sandbox";
     to["LOGNAME"] = "sandbox";
-    for (auto& [name, value] : python_manager::environment()) to[name] = value;
+    for (auto& [name, value] : python_variables(python_home::none)) to[name] = value;
 }
 
 std::map<std::string, std::string> visible_variables(const settings& chosen)
@@ -64,7 +66,8 @@ std::map<std::string, std::string> visible_variables(const settings& chosen)
 
 tool_result not_there(const std::string& name)
 {
-    tool_result made = tool_failure("var_name: \"" + name + "\" is neither a setting that may be shown nor a variable of the "
+    tool_result made = tool_failure("var_name: \"" + name +
+                                    "\" is neither a setting that may be shown nor a variable of the "
                                     "sandbox; call system_env_var without var_name for the list");
     made.structured["variables"] = json::object();
     made.structured["requested_var"] = nullptr;
@@ -73,7 +76,10 @@ tool_result not_there(const std::string& name)
 
 }  // namespace
 
-system_env_var::system_env_var(const settings& chosen) : variables_(visible_variables(chosen)), definition_(define()) {}
+system_env_var::system_env_var(const settings& chosen)
+    : variables_(visible_variables(chosen)), definition_(system_env_var_definition())
+{
+}
 
 awaitable<tool_result> system_env_var::call(tool_context&, json::object arguments)
 {

@@ -1,8 +1,8 @@
 #include "tools/system_info.hpp"
 
-#include "managers/bash_manager.hpp"
-#include "managers/python_manager.hpp"
 #include "mcp/revision.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/python_manager.hpp"
 #include "tools/schema.hpp"
 
 #include <utility>
@@ -10,20 +10,21 @@
 namespace cmcp {
 namespace {
 
-constexpr const char* description =
+constexpr const char* about_system_info =
     "What this server is and allows: version, protocol revisions, limits of runs and files, the layers of the sandbox, "
     "the versions of bash and Python in it, and the programs that system_run_command may run.";
 
-tool_definition define()
+tool_definition system_info_definition()
 {
     tool_definition made;
     made.name = "system_info";
     made.title = "About this server";
-    made.description = description;
+    made.description = about_system_info;
     made.input_schema = schema::input({});
-    json::object layer = schema::object("One layer of the isolation", {{"name", schema::string("")},
-                                                                       {"state", schema::string("on, degraded, off or not asked for")},
-                                                                       {"detail", schema::string("")}});
+    json::object layer =
+        schema::object("One layer of the isolation", {{"name", schema::string("")},
+                                                      {"state", schema::string("on, degraded, off or not asked for")},
+                                                      {"detail", schema::string("")}});
     made.output_schema =
         schema::output({{"name", schema::string("")},
                         {"version", schema::string("")},
@@ -46,6 +47,7 @@ class silent_io final : public request_io {
 public:
     bool wants_progress() const override { return false; }
     awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
+    awaitable<> output(double, std::vector<output_text>) override { co_return; }
     awaitable<> log(log_severity, std::string, json::value) override { co_return; }
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
@@ -81,7 +83,10 @@ double seconds(std::chrono::milliseconds time) { return static_cast<double>(time
 
 }  // namespace
 
-system_info::system_info(managers& all, const settings& chosen) : all_(all), chosen_(chosen), definition_(define()) {}
+system_info::system_info(managers& all, const settings& chosen)
+    : all_(all), chosen_(chosen), definition_(system_info_definition())
+{
+}
 
 awaitable<> system_info::find_versions(const caller& who)
 {
@@ -118,7 +123,8 @@ json::object system_info::limits() const
     made["output_bytes_max"] = highest_max_output;
     made["output_bytes_hard"] = chosen_.output_hard_limit;
     made["file_tool_bytes"] = chosen_.file_max_size;
-    made["file_extensions"] = json::array(chosen_.file_allowed_extensions.begin(), chosen_.file_allowed_extensions.end());
+    made["file_extensions"] =
+        json::array(chosen_.file_allowed_extensions.begin(), chosen_.file_allowed_extensions.end());
     return made;
 }
 

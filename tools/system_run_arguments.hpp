@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
-#include "managers/runner.hpp"
+#include "runs/runner.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,11 @@
 /// What system_run_command and system_run_python have in common.
 namespace cmcp {
 
-/// The input schema: the text member `source` and the options of a run.
-json::object run_input_schema(std::string_view source, std::string_view description);
+/// The input schema: the text member `source` and the options of a run; run_in_background only with `jobs`.
+json::object run_input_schema(std::string_view source, std::string_view description, bool jobs);
+
+/// The member run_in_background of an input schema.
+json::object background_schema();
 
 /// The properties that every run result has, to be added to an output schema.
 void add_run_output_schema(json::object& schema);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "managers/bash_manager.hpp"
+#include "runs/bash_manager.hpp"
 #include "tools/sandbox_tool.hpp"
 
 namespace cmcp {

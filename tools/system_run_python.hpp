@@ -1,6 +1,7 @@
 #pragma once
 
-#include "managers/python_manager.hpp"
+#include "runs/missing_module.hpp"
+#include "runs/python_manager.hpp"
 #include "tools/sandbox_tool.hpp"
 
 namespace cmcp {
@@ -16,6 +17,7 @@ private:
     awaitable<tool_result> run(caller who, request_io& io, std::string label, json::object arguments) override;
 
     python_manager& runs_;
+    module_source modules_;
 };
 
 }  // namespace cmcp

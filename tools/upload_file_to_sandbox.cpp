@@ -1,16 +1,16 @@
-#include "mcp/base64.hpp"
+#include "text/base64.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/schema.hpp"
 #include "tools/system_run_arguments.hpp"
 
-#include "managers/sandbox_files.hpp"
+#include "sandboxes/sandbox_files.hpp"
 
 namespace cmcp {
 
 namespace {
 
-tool_definition define()
+tool_definition upload_file_to_sandbox_definition()
 {
     tool_definition made;
     made.name = "upload_file_to_sandbox";
@@ -24,7 +24,10 @@ tool_definition define()
         {{"sandbox_id", sandbox_id_schema()},
          {"local_file_path", schema::string("File on the server, in the folder that SANDBOX_UPLOAD_FOLDER names")},
          {"content", schema::string("The bytes as base64")},
-         {"dest_path", schema::string("Where to, relative to the working folder; needed with content")}},
+         {"dest_path",
+          schema::string(
+              "Where to, relative to the working folder; needed with content. A local file keeps its name in "
+              "a folder (\"sub/\")")}},
         {"sandbox_id"});
     made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                          {"path", schema::string("Path of the file, relative to the working folder")},
@@ -47,7 +50,7 @@ std::string bytes_of(const json::object& arguments)
 
 class upload_file_to_sandbox final : public sandbox_tool {
 public:
-    explicit upload_file_to_sandbox(managers& all) : sandbox_tool(define()), all_(all) {}
+    explicit upload_file_to_sandbox(managers& all) : sandbox_tool(upload_file_to_sandbox_definition()), all_(all) {}
 
 private:
     awaitable<tool_result> act(tool_context& context, json::object arguments) override
@@ -58,21 +61,20 @@ private:
         auto path = read_string(arguments, "dest_path");
         if (given == !local.empty()) refuse("Give either content (base64) or local_file_path.");
         if (path.empty() && given) refuse("dest_path must name the file that content becomes.");
-        if (path.empty()) path = local.substr(local.rfind('/') + 1);
-        std::uint64_t size = 0;
+        if (path.empty()) path = ".";
+        stored_file stored;
         std::string bytes;
         if (given) {
             bytes = bytes_of(arguments);
-            size = co_await all_.sandbox_files_->put(where, path, std::move(bytes));
+            stored = co_await all_.sandbox_files_->put(where, path, std::move(bytes));
         } else {
-            size = co_await all_.sandbox_files_->copy_in(where, path, local);
+            stored = co_await all_.sandbox_files_->copy_in(where, path, local);
         }
         tool_result made;
-        const auto inside = all_.sandbox_files_->relative("dest_path", path);
         made.structured["success"] = true;
-        made.structured["path"] = inside;
-        made.structured["size"] = size;
-        made.structured["file_link"] = all_.sandboxes->link_to(where, inside);
+        made.structured["path"] = stored.path;
+        made.structured["size"] = stored.size;
+        made.structured["file_link"] = all_.sandboxes->link_to(where, stored.path);
         co_return made;
     }
 

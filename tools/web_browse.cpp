@@ -9,9 +9,11 @@
 namespace cmcp {
 namespace {
 
-constexpr const char* description =
-    "Open a web page in a real browser and return it after its scripts have run: use it for pages that need JavaScript, for "
-    "forms and for screenshots; web_scrape is quicker for others. Each call begins with a fresh browser without cookies. "
+constexpr const char* about_web_browse =
+    "Open a web page in a real browser and return it after its scripts have run: use it for pages that need "
+    "JavaScript, for "
+    "forms and for screenshots; web_scrape is quicker for others. Each call begins with a fresh browser without "
+    "cookies. "
     "`actions` are done in order (click, type, press, scroll, wait), then the page is returned.";
 
 json::object action_schema()
@@ -19,7 +21,8 @@ json::object action_schema()
     return schema::object(
         "One step; each waits up to 5 s for its element",
         {{"action", schema::one_of("What to do", {"click", "type", "press", "scroll", "wait"})},
-         {"selector", schema::string("CSS selector of the element (needed for click and type; the first match is meant)")},
+         {"selector",
+          schema::string("CSS selector of the element (needed for click and type; the first match is meant)")},
          {"text", schema::string("type: the new content of the field; of a <select>, the option")},
          {"key", schema::string("press: Enter, Tab, Escape, ArrowDown, … or one character")},
          {"to", schema::one_of("scroll without selector: where to", {"up", "down", "top", "bottom"})},
@@ -27,10 +30,11 @@ json::object action_schema()
         {"action"});
 }
 
-json::object input_schema()
+json::object web_browse_schema()
 {
     json::object timeout{{"type", "number"}, {"exclusiveMinimum", 0}};
-    timeout["description"] = "Seconds for the whole call; larger values are cut to the server's maximum. Default WEB_TIMEOUT_DEFAULT";
+    timeout["description"] =
+        "Seconds for the whole call; larger values are cut to the server's maximum. Default WEB_TIMEOUT_DEFAULT";
     json::object actions = schema::array("What to do on the page, in order", action_schema());
     actions["maxItems"] = 50;
     json::object screenshot = schema::boolean("Also return what the page looks like (1280 × 800)", false);
@@ -50,18 +54,19 @@ json::object input_schema()
 json::object images_schema()
 {
     json::object image = schema::object(
-        "", {{"data", schema::string("The image, base64")}, {"mimeType", schema::string("Its type, such as image/png")}},
+        "",
+        {{"data", schema::string("The image, base64")}, {"mimeType", schema::string("Its type, such as image/png")}},
         {"data", "mimeType"});
     return schema::array("Over REST: the screenshot. Over MCP it is image content instead", std::move(image));
 }
 
-tool_definition define()
+tool_definition web_browse_definition()
 {
     tool_definition made;
     made.name = "web_browse";
     made.title = "Browse a web page";
-    made.description = description;
-    made.input_schema = input_schema();
+    made.description = about_web_browse;
+    made.input_schema = web_browse_schema();
     made.output_schema = schema::output(
         {{"content", schema::string("The page in the format asked for")},
          {"url", schema::string("Final address, after redirects")},
@@ -72,7 +77,8 @@ tool_definition define()
          {"matches", schema::integer("Elements that `selector` matches", 0, std::int64_t{1} << 32)},
          {"truncated", schema::boolean("The content was cut")},
          {"timed_out", schema::boolean("The time was over before the page came to rest")},
-         {"notes", schema::array("What else happened: dialogs, downloads, windows, requests that were refused", schema::string(""))},
+         {"notes", schema::array("What else happened: dialogs, downloads, windows, requests that were refused",
+                                 schema::string(""))},
          {"images", images_schema()},
          {"duration_ms", schema::number("Wall time", 0, 1e9)}},
         {"content", "url", "title", "success", "error"});
@@ -113,9 +119,11 @@ std::string missing_argument(const page_action& action, std::size_t number)
 {
     using kind = page_action::kind;
     const std::string begin = "actions[" + std::to_string(number) + "] needs `";
-    if ((action.what == kind::click || action.what == kind::type) && action.selector.empty()) return begin + "selector`: a CSS selector of the element.";
+    if ((action.what == kind::click || action.what == kind::type) && action.selector.empty())
+        return begin + "selector`: a CSS selector of the element.";
     if (action.what == kind::press && action.key.empty()) return begin + "key`: for example Enter.";
-    if (action.what == kind::wait && action.selector.empty() && action.time.count() == 0) return begin + "seconds` or `selector`: what to wait for.";
+    if (action.what == kind::wait && action.selector.empty() && action.time.count() == 0)
+        return begin + "seconds` or `selector`: what to wait for.";
     return {};
 }
 
@@ -133,7 +141,7 @@ browse_request read_request(const json::object& arguments)
     return asked;
 }
 
-tool_result make_result(browse_result found)
+tool_result web_browse_result(browse_result found)
 {
     tool_result made;
     made.is_error = !found.success;
@@ -161,7 +169,7 @@ tool_result make_result(browse_result found)
 
 }  // namespace
 
-web_browse::web_browse(web_browser& browser) : browser_(browser), definition_(define()) {}
+web_browse::web_browse(web_browser& browser) : browser_(browser), definition_(web_browse_definition()) {}
 
 awaitable<tool_result> web_browse::call(tool_context& context, json::object arguments)
 {
@@ -172,10 +180,10 @@ awaitable<tool_result> web_browse::call(tool_context& context, json::object argu
         browse_result refused;
         refused.url = asked.url;
         refused.error = std::move(missing);
-        co_return make_result(std::move(refused));
+        co_return web_browse_result(std::move(refused));
     }
     auto found = co_await browser_.browse(context.who, context.io, std::move(asked));
-    co_return make_result(std::move(found));
+    co_return web_browse_result(std::move(found));
 }
 
 }  // namespace cmcp

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "managers/web_browser.hpp"
 #include "mcp/tool.hpp"
+#include "web/web_browser.hpp"
 
 namespace cmcp {
 
@@ -12,6 +12,7 @@ public:
 
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override;
+    std::string obstacle() const override { return browser_.obstacle(); }
 
 private:
     web_browser& browser_;

@@ -7,7 +7,7 @@
 namespace cmcp {
 namespace {
 
-constexpr const char* description =
+constexpr const char* about_web_scrape =
     "Fetch a web page (HTML, XML, plain text, JSON or PDF) and get what can be read on it: by default its main text "
     "without "
     "navigation. No scripts run. Choose a part with a CSS selector; format markdown keeps headings, links and tables, "
@@ -17,7 +17,7 @@ constexpr const char* description =
 constexpr std::int64_t default_length = 100'000;
 constexpr std::int64_t highest_length = 1'000'000;
 
-json::object input_schema()
+json::object web_scrape_schema()
 {
     return schema::input(
         {{"url", schema::string("Absolute http or https address")},
@@ -48,19 +48,19 @@ json::object output_schema()
         {"content", "url", "title", "success", "error"});
 }
 
-tool_definition define()
+tool_definition web_scrape_definition()
 {
     tool_definition made;
     made.name = "web_scrape";
     made.title = "Read a web page";
-    made.description = description;
-    made.input_schema = input_schema();
+    made.description = about_web_scrape;
+    made.input_schema = web_scrape_schema();
     made.output_schema = output_schema();
     made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = true};
     return made;
 }
 
-scrape_request read_arguments(const json::object& arguments)
+scrape_request web_scrape_arguments(const json::object& arguments)
 {
     scrape_request made;
     made.url = std::string(arguments.at("url").as_string());
@@ -73,11 +73,11 @@ scrape_request read_arguments(const json::object& arguments)
 
 }  // namespace
 
-web_scrape::web_scrape(web_scraper& pages) : pages_(pages), definition_(define()) {}
+web_scrape::web_scrape(web_scraper& pages) : pages_(pages), definition_(web_scrape_definition()) {}
 
 awaitable<tool_result> web_scrape::call(tool_context& context, json::object arguments)
 {
-    auto request = read_arguments(arguments);
+    auto request = web_scrape_arguments(arguments);
     tool_result made;
     made.structured = co_await pages_.scrape(context.who, context.io, std::move(request));
     made.is_error = !made.structured.at("success").as_bool();

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "managers/web_scraper.hpp"
 #include "mcp/tool.hpp"
+#include "web/web_scraper.hpp"
 
 namespace cmcp {
 

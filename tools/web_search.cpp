@@ -11,7 +11,7 @@ constexpr std::int64_t default_results = 10;
 constexpr std::int64_t most_results = 50;
 constexpr std::size_t longest_query = 2000;
 
-tool_definition define()
+tool_definition web_search_definition()
 {
     tool_definition made;
     made.name = "web_search";
@@ -46,7 +46,7 @@ std::string complaint(const std::string& query)
 
 }  // namespace
 
-web_search::web_search(web_searcher& engine) : engine_(engine), definition_(define()) {}
+web_search::web_search(web_searcher& engine) : engine_(engine), definition_(web_search_definition()) {}
 
 awaitable<tool_result> web_search::call(tool_context& context, json::object arguments)
 {

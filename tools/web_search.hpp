@@ -1,7 +1,7 @@
 #pragma once
 
-#include "managers/web_searcher.hpp"
 #include "mcp/tool.hpp"
+#include "web/web_searcher.hpp"
 
 namespace cmcp {
 
@@ -12,6 +12,7 @@ public:
 
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override;
+    std::string obstacle() const override { return engine_.obstacle(); }
 
 private:
     web_searcher& engine_;

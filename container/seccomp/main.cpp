@@ -1,5 +1,5 @@
 // Prints container/seccomp.json: `build/release/seccomp-profile > container/seccomp.json`.
-#include "profile.hpp"
+#include "container/seccomp/profile.hpp"
 
 #include <iostream>
 

@@ -1,6 +1,6 @@
-#include "profile.hpp"
+#include "container/seccomp/profile.hpp"
 
-#include "sandbox/syscall_rules.hpp"
+#include "jail/syscall_rules.hpp"
 
 #include <boost/json.hpp>
 
@@ -21,9 +21,22 @@ namespace json = boost::json;
 
 // What makes a sandbox. Each of them works only on namespaces that the caller made, since it has no capability outside.
 constexpr std::string_view for_sandboxes[] = {
-    "clone", "clone3", "unshare", "setns", "mount", "umount2", "pivot_root", "open_tree", "move_mount", "fsopen",
-    "fsconfig", "fsmount", "mount_setattr", "sethostname", "chroot",
-    "process_vm_readv",   // the launcher tells which address or path a run was refused
+    "clone",
+    "clone3",
+    "unshare",
+    "setns",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "mount_setattr",
+    "sethostname",
+    "chroot",
+    "process_vm_readv",  // the launcher tells which address or path a run was refused
 };
 
 // What the server itself uses beyond what its runs may: confined opening of files, files in memory, its resolver.

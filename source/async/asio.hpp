@@ -14,8 +14,8 @@ namespace asio = boost::asio;
 template <class T = void>
 using awaitable = asio::awaitable<T>;
 
-/// Completion token for operations whose failure is expected (end of a pipe, a peer that is gone). For co_await at once:
-/// deferred, so that the operation needs no coroutine of its own.
+/// Completion token for operations whose failure is expected (end of a pipe, a peer that is gone). For co_await at
+/// once: deferred, so that the operation needs no coroutine of its own.
 inline constexpr auto as_tuple = asio::as_tuple(asio::deferred);
 
 }  // namespace cmcp

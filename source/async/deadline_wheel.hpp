@@ -10,8 +10,8 @@
 
 namespace cmcp {
 
-/// Deadlines of many objects on one timer. Most deadlines are moved or cleared long before they pass, so doing that is a
-/// few stores: an entry stays in its slot and is looked at when the slot's time has come. Up to two ticks late, never
+/// Deadlines of many objects on one timer. Most deadlines are moved or cleared long before they pass, so doing that is
+/// a few stores: an entry stays in its slot and is looked at when the slot's time has come. Up to two ticks late, never
 /// early. All calls on the io thread.
 class deadline_wheel : public std::enable_shared_from_this<deadline_wheel> {
 public:
@@ -29,7 +29,7 @@ public:
 
     protected:
         ~entry() { unlink(); }
-        virtual void deadline_passed() = 0;     ///< must not destroy the wheel's owner; may destroy this
+        virtual void deadline_passed() = 0;  ///< must not destroy the wheel's owner; may destroy this
 
     private:
         friend class deadline_wheel;
@@ -37,9 +37,9 @@ public:
 
         std::shared_ptr<deadline_wheel> wheel_;
         clock::time_point due_ = clock::time_point::max();
-        clock::time_point seen_at_;             // when its slot comes; only while linked
+        clock::time_point seen_at_;  // when its slot comes; only while linked
         entry* next_ = nullptr;
-        entry** link_ = nullptr;                // what points to this
+        entry** link_ = nullptr;  // what points to this
     };
 
     explicit deadline_wheel(asio::any_io_executor executor) : timer_(executor) {}
@@ -57,7 +57,7 @@ private:
 
     std::array<entry*, slots> slots_{};
     std::size_t entries_ = 0;
-    clock::time_point turned_to_;               // all slots up to here have been looked at
+    clock::time_point turned_to_;  // all slots up to here have been looked at
     clock::time_point wakes_at_;
     asio::steady_timer timer_;
     bool running_ = false;

@@ -9,9 +9,9 @@
 
 namespace cmcp {
 
-/// How long something that has just arrived waits until the io thread gets to it: a descriptor that becomes readable now
-/// and then queues behind whatever else is ready, and the time until it is seen is taken. Only asking makes it measure: a
-/// server without requests sleeps.
+/// How long something that has just arrived waits until the io thread gets to it: a descriptor that becomes readable
+/// now and then queues behind whatever else is ready, and the time until it is seen is taken. Only asking makes it
+/// measure: a server without requests sleeps.
 class loop_delay {
 public:
     using clock = std::chrono::steady_clock;
@@ -19,10 +19,10 @@ public:
     /// Throws std::system_error when there is no descriptor. `seen`: told of each measurement.
     loop_delay(asio::any_io_executor executor, std::function<void(clock::duration)> seen);
 
-    awaitable<> watch();                        ///< until cancelled
+    awaitable<> watch();  ///< until cancelled
 
-    /// The last measurement, or how long the one under way has been taking already; zero where the last one is too old to
-    /// say anything. Begins the next one, at most 20 times a second.
+    /// The last measurement, or how long the one under way has been taking already; zero where the last one is too old
+    /// to say anything. Begins the next one, at most 20 times a second.
     clock::duration now();
 
 private:
@@ -30,7 +30,7 @@ private:
 
     asio::posix::stream_descriptor signal_;
     std::function<void(clock::duration)> seen_;
-    clock::time_point sent_{};                  // zero: none is under way
+    clock::time_point sent_{};  // zero: none is under way
     clock::time_point ended_{};
     clock::duration last_{};
 };

@@ -20,7 +20,7 @@ public:
 
     void tell()
     {
-        const auto told = *waiting_;     // who is woken leaves the set
+        const auto told = *waiting_;  // who is woken leaves the set
         for (auto* timer : told) timer->cancel();
     }
 

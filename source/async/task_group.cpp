@@ -49,7 +49,7 @@ struct task_group::state {
 
         std::shared_ptr<state> in;
         std::string name;
-        std::shared_ptr<canceller> ends;    // null: own
+        std::shared_ptr<canceller> ends;  // null: own
         canceller own;
 
         canceller& used() { return ends ? *ends : own; }

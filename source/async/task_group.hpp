@@ -23,8 +23,8 @@ public:
     /// `ends`: what others end the child by, too; the group uses it then.
     void spawn(std::string name, awaitable<> child, std::shared_ptr<canceller> ends = nullptr);
 
-    void cancel_all();             ///< emits terminal cancellation to every child
-    std::size_t size() const;      ///< children that still run
+    void cancel_all();         ///< emits terminal cancellation to every child
+    std::size_t size() const;  ///< children that still run
 
     /// Waits until no child runs, at most `limit`; returns true when none is left.
     awaitable<bool> wait_idle(std::chrono::milliseconds limit);

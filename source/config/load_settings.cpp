@@ -6,9 +6,16 @@
 #include "config/toml_file.hpp"
 #include "config/unknown_variables.hpp"
 #include "config/value_parsers.hpp"
+#include "posix/unique_fd.hpp"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 extern char** environ;
 
@@ -81,7 +88,7 @@ void apply_environment(loaded_settings& into, const environment& variables)
 
 struct file_choice {
     const std::optional<fs::path>& named;
-    std::string_view named_by;      // environment variable
+    std::string_view named_by;  // environment variable
     std::string_view in_working_folder;
     std::string_view in_user_folder;
 };
@@ -129,7 +136,9 @@ void apply_rules(loaded_settings& into)
     auto& chosen = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
-    if (chosen.debug && into.origins.emplace("LOG_LEVEL", "DEBUG=true").second) chosen.log_level = "DEBUG";
+    if (!chosen.debug) return;
+    chosen.log_level = "DEBUG";
+    into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");
 }
 
 void choose_sandbox_root(loaded_settings& into, const environment& variables)
@@ -137,8 +146,23 @@ void choose_sandbox_root(loaded_settings& into, const environment& variables)
     if (!into.values.sandbox_root.empty()) return;
     into.values.sandbox_root = user_folder(variables, "XDG_DATA_HOME", ".local/share");
     if (into.values.sandbox_root.empty()) {
-        throw config_error("there is no folder for the workspaces because HOME is not set: set SANDBOX_ROOT to an absolute path");
+        throw config_error(
+            "there is no folder for the workspaces because HOME is not set: set SANDBOX_ROOT to an absolute path");
     }
+}
+
+// Permissions do not tell of read-only file systems, full disks and used-up quotas.
+void try_to_write(const fs::path& root)
+{
+    std::string name = (root / "try-XXXXXX").string();
+    const unique_fd file(::mkostemp(name.data(), O_CLOEXEC));
+    const bool written = file && ::write(file.get(), "try\n", 4) == 4;
+    const int error = errno;
+    if (file) ::unlink(name.c_str());
+    if (written) return;
+    throw config_error("SANDBOX_ROOT=" + root.string() + " cannot be written (" +
+                       std::generic_category().message(error) +
+                       "): make room there, or set it to a folder that this user may write to");
 }
 
 }  // namespace
@@ -178,6 +202,7 @@ void prepare_sandbox_root(const settings& chosen)
         throw config_error("SANDBOX_ROOT=" + root.string() + " cannot be created (" + failure.message() +
                            "): set it to a folder that this user may write to");
     }
+    try_to_write(root);
 }
 
 }  // namespace cmcp

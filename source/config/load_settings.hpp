@@ -19,8 +19,9 @@ using environment = std::map<std::string, std::string, std::less<>>;
 struct settings_sources {
     assignments command_line;
     environment variables;
-    std::optional<std::filesystem::path> env_file;      ///< must exist; nothing: CONTAINER_MCP_ENV, then the usual places
-    std::optional<std::filesystem::path> toml_file;     ///< must exist; nothing: CONTAINER_MCP_CONFIG, then the usual places
+    std::optional<std::filesystem::path> env_file;  ///< must exist; nothing: CONTAINER_MCP_ENV, then the usual places
+    std::optional<std::filesystem::path>
+        toml_file;  ///< must exist; nothing: CONTAINER_MCP_CONFIG, then the usual places
 
     /// The usual places are volume/config/custom.env and config.toml in the working folder. A program that a client
     /// starts in some project's folder must not obey the files that lie there: it looks in
@@ -30,8 +31,8 @@ struct settings_sources {
 
 struct loaded_settings {
     settings values;
-    std::map<std::string, std::string, std::less<>> origins;    ///< by variable; one that is not here has its default
-    std::vector<std::string> warnings;                          ///< sentences
+    std::map<std::string, std::string, std::less<>> origins;  ///< by variable; one that is not here has its default
+    std::vector<std::string> warnings;                        ///< sentences
 };
 
 /// Throws config_error.

@@ -17,12 +17,13 @@ struct bad_value : std::invalid_argument {
 
 /// One row of the table of settings: everything that the program and its documents know of a variable.
 struct setting {
-    std::string_view name;              ///< the variable, for example BASH_TIMEOUT_MAX
-    std::string_view description;       ///< one line
-    std::function<void(settings&, std::string_view)> parse;     ///< throws bad_value
-    std::function<std::string(const settings&)> print;          ///< in a form that parse accepts
-    bool secret = false;                ///< never printed
-    std::string_view toml = {};         ///< a further key in config.toml, for example "server.port"
+    std::string_view name;                                   ///< the variable, for example BASH_TIMEOUT_MAX
+    std::string_view description;                            ///< one line
+    std::function<void(settings&, std::string_view)> parse;  ///< throws bad_value
+    std::function<std::string(const settings&)> print;       ///< in a form that parse accepts
+    bool secret = false;                                     ///< never printed
+    std::string_view toml = {};   ///< a further key in config.toml, for example "server.port"
+    std::string_view topic = {};  ///< heading in the documents
 };
 
 /// All of them, in the order of the documents.

@@ -1,6 +1,7 @@
 #include "config/setting_makers.hpp"
 
 #include "config/value_parsers.hpp"
+#include "text/ascii.hpp"
 
 #include <algorithm>
 
@@ -30,9 +31,10 @@ void check_commands(const std::vector<std::string>& words)
 
 std::string extension(const std::string& word)
 {
-    const std::string bare = values::lower(word.starts_with('.') ? word.substr(1) : word);
+    const std::string bare = lower_case(word.starts_with('.') ? word.substr(1) : word);
     if (bare.find_first_of("/ ") != std::string::npos || has_control(bare)) {
-        throw bad_value("file extensions separated by commas (an empty one allows names without extension), or * for all");
+        throw bad_value(
+            "file extensions separated by commas (an empty one allows names without extension), or * for all");
     }
     return bare;
 }
@@ -51,7 +53,7 @@ conversion text(std::string settings::*member, std::size_t longest)
 {
     return {[=](settings& into, std::string_view value) {
                 if (value.size() > longest || has_control(value)) throw bad_value("text without control characters");
-                into.*member = values::trimmed(value);
+                into.*member = trimmed(value, values::blanks);
             },
             [=](const settings& from) { return from.*member; }};
 }
@@ -59,9 +61,11 @@ conversion text(std::string settings::*member, std::size_t longest)
 conversion host(std::string settings::*member)
 {
     return {[=](settings& into, std::string_view value) {
-                const std::string name = values::trimmed(value);
-                const bool bad = name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
-                if (bad || has_control(name)) throw bad_value("an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0");
+                const std::string name(trimmed(value, values::blanks));
+                const bool bad =
+                    name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
+                if (bad || has_control(name))
+                    throw bad_value("an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0");
                 into.*member = name;
             },
             [=](const settings& from) { return from.*member; }};
@@ -70,7 +74,7 @@ conversion host(std::string settings::*member)
 conversion absolute(std::string settings::*member)
 {
     return {[=](settings& into, std::string_view value) {
-                const std::string name = values::trimmed(value);
+                const std::string name(trimmed(value, values::blanks));
                 if (!name.starts_with('/') || has_control(name)) throw bad_value("an absolute path");
                 into.*member = name;
             },
@@ -80,7 +84,7 @@ conversion absolute(std::string settings::*member)
 conversion engine(std::string settings::*member)
 {
     return {[=](settings& into, std::string_view value) {
-                const std::string name = values::trimmed(value);
+                const std::string name(trimmed(value, values::blanks));
                 const bool known = name == "none" || name == "podman" || name == "docker";
                 if ((!known && !name.starts_with('/')) || has_control(name))
                     throw bad_value("none, podman, docker, or the absolute path of an engine's Unix socket");
@@ -98,7 +102,7 @@ conversion choice(std::string settings::*member, std::vector<std::string> allowe
 conversion log_level()
 {
     return {[](settings& into, std::string_view value) {
-                const std::string word = values::upper(values::trimmed(value));
+                const std::string word = values::upper(trimmed(value, values::blanks));
                 const std::string known = word == "WARN" ? "WARNING" : word == "CRITICAL" ? "ERROR" : word;
                 into.log_level = values::parse_choice(known, {"DEBUG", "INFO", "WARNING", "ERROR"});
             },
@@ -109,8 +113,10 @@ conversion log_format()
 {
     // config.toml of other servers says use_structured_format = true or false.
     return {[](settings& into, std::string_view value) {
-                const std::string word = values::lower(values::trimmed(value));
-                into.log_format = word == "true" ? "json" : word == "false" ? "text" : values::parse_choice(word, {"text", "json"});
+                const std::string word = lower_case(trimmed(value, values::blanks));
+                into.log_format = word == "true"    ? "json"
+                                  : word == "false" ? "text"
+                                                    : values::parse_choice(word, {"text", "json"});
             },
             [](const settings& from) { return from.log_format; }};
 }
@@ -132,10 +138,11 @@ conversion port(std::uint16_t settings::*member)
 conversion path(std::filesystem::path settings::*member, bool make_absolute)
 {
     return {[=](settings& into, std::string_view value) {
-                const std::string name = values::trimmed(value);
+                const std::string name(trimmed(value, values::blanks));
                 if (has_control(name)) throw bad_value("a path without control characters");
                 if (make_absolute && name.empty()) throw bad_value("a path");
-                into.*member = make_absolute ? std::filesystem::absolute(name).lexically_normal() : std::filesystem::path(name);
+                into.*member =
+                    make_absolute ? std::filesystem::absolute(name).lexically_normal() : std::filesystem::path(name);
             },
             [=](const settings& from) { return (from.*member).string(); }};
 }
@@ -182,9 +189,10 @@ conversion tokens()
 conversion url(std::string settings::*member)
 {
     return {[=](settings& into, std::string_view value) {
-                const std::string address = values::trimmed(value);
+                const std::string address(trimmed(value, values::blanks));
                 const bool web = address.starts_with("https://") || address.starts_with("http://");
-                if (!web || has_control(address) || address.find(' ') != std::string::npos) throw bad_value("an http or https URL");
+                if (!web || has_control(address) || address.find(' ') != std::string::npos)
+                    throw bad_value("an http or https URL");
                 into.*member = address;
             },
             [=](const settings& from) { return without_user(from.*member); }};
@@ -194,13 +202,14 @@ conversion url_or_none(std::string settings::*member)
 {
     auto [parse, print] = url(member);
     return {[=, filled = std::move(parse)](settings& into, std::string_view value) {
-                if (values::trimmed(value).empty()) return (into.*member).clear();
+                if (trimmed(value, values::blanks).empty()) return (into.*member).clear();
                 filled(into, value);
             },
             std::move(print)};
 }
 
-conversion seconds(std::chrono::milliseconds settings::*member, std::chrono::milliseconds least, std::chrono::milliseconds most)
+conversion seconds(std::chrono::milliseconds settings::*member, std::chrono::milliseconds least,
+                   std::chrono::milliseconds most)
 {
     return {[=](settings& into, std::string_view value) { into.*member = values::parse_seconds(value, least, most); },
             [=](const settings& from) { return values::print_seconds(from.*member); }};

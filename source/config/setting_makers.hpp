@@ -31,8 +31,9 @@ conversion commands(std::vector<std::string> settings::*member);
 conversion extensions(std::vector<std::string> settings::*member);
 conversion tokens();
 conversion url(std::string settings::*member);
-conversion url_or_none(std::string settings::*member);     ///< may be empty
-conversion seconds(std::chrono::milliseconds settings::*member, std::chrono::milliseconds least, std::chrono::milliseconds most);
+conversion url_or_none(std::string settings::*member);  ///< may be empty
+conversion seconds(std::chrono::milliseconds settings::*member, std::chrono::milliseconds least,
+                   std::chrono::milliseconds most);
 
 /// A whole number of `unit`s, kept in the member multiplied.
 template <class T>

@@ -62,7 +62,8 @@ void collect(const toml::table& table, const std::string& path, std::string_view
         }
         const std::string where = place(name, node.source());
         const auto* list = node.as_array();
-        into.push_back({node.source().begin.line, {full, list ? list_text(*list, where) : plain_text(node, where), where}});
+        into.push_back(
+            {node.source().begin.line, {full, list ? list_text(*list, where) : plain_text(node, where), where}});
     }
 }
 

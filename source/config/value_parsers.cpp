@@ -1,6 +1,7 @@
 #include "config/value_parsers.hpp"
 
 #include "config/setting.hpp"
+#include "text/ascii.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -33,39 +34,28 @@ std::optional<std::uint64_t> thousandths(std::string_view text)
     return *whole * 1000 + *part;
 }
 
-bool name_character(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool name_character(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
 bool visible(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
 std::pair<std::string, std::string> parse_token(std::string_view item)
 {
-    constexpr const char* allowed = "name=token pairs separated by commas: names of a-z, 0-9, _ and -, each once, "
-                                    "tokens of at least 16 visible characters";
+    constexpr const char* allowed =
+        "name=token pairs separated by commas: names of a-z, 0-9, _ and -, each once, "
+        "tokens of at least 16 visible characters";
     const auto equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) throw bad_value(allowed);
     const auto name = item.substr(0, equals);
     const auto token = item.substr(equals + 1);
-    const bool good = std::all_of(name.begin(), name.end(), name_character) && name.size() <= 64 && token.size() >= 16 &&
-                      std::all_of(token.begin(), token.end(), visible);
+    const bool good = std::all_of(name.begin(), name.end(), name_character) && name.size() <= 64 &&
+                      token.size() >= 16 && std::all_of(token.begin(), token.end(), visible);
     if (!good) throw bad_value(allowed);
     return {std::string(name), std::string(token)};
 }
 
 }  // namespace
-
-std::string trimmed(std::string_view text)
-{
-    constexpr std::string_view space = " \t\r\n";
-    const auto first = text.find_first_not_of(space);
-    if (first == std::string_view::npos) return {};
-    return std::string(text.substr(first, text.find_last_not_of(space) - first + 1));
-}
-
-std::string lower(std::string_view text)
-{
-    std::string out(text);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return out;
-}
 
 std::string upper(std::string_view text)
 {
@@ -76,7 +66,7 @@ std::string upper(std::string_view text)
 
 bool parse_bool(std::string_view text)
 {
-    const std::string word = lower(trimmed(text));
+    const std::string word = lower_case(trimmed(text, blanks));
     for (const char* yes : {"true", "1", "yes", "on"}) {
         if (word == yes) return true;
     }
@@ -88,14 +78,15 @@ bool parse_bool(std::string_view text)
 
 std::uint64_t parse_number(std::string_view text, std::uint64_t least, std::uint64_t most)
 {
-    const auto value = whole_number(trimmed(text));
+    const auto value = whole_number(trimmed(text, blanks));
     if (value && *value >= least && *value <= most) return *value;
     throw bad_value("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-std::chrono::milliseconds parse_seconds(std::string_view text, std::chrono::milliseconds least, std::chrono::milliseconds most)
+std::chrono::milliseconds parse_seconds(std::string_view text, std::chrono::milliseconds least,
+                                        std::chrono::milliseconds most)
 {
-    if (const auto value = thousandths(trimmed(text))) {
+    if (const auto value = thousandths(trimmed(text, blanks))) {
         const std::chrono::milliseconds time(*value);
         if (time >= least && time <= most) return time;
     }
@@ -105,10 +96,10 @@ std::chrono::milliseconds parse_seconds(std::string_view text, std::chrono::mill
 std::vector<std::string> parse_list(std::string_view text, bool keep_empty)
 {
     std::vector<std::string> items;
-    if (trimmed(text).empty()) return items;
+    if (trimmed(text, blanks).empty()) return items;
     for (std::size_t start = 0; start <= text.size();) {
         const auto comma = std::min(text.find(',', start), text.size());
-        std::string item = trimmed(text.substr(start, comma - start));
+        std::string item(trimmed(text.substr(start, comma - start), blanks));
         if (keep_empty || !item.empty()) items.push_back(std::move(item));
         start = comma + 1;
     }
@@ -117,9 +108,9 @@ std::vector<std::string> parse_list(std::string_view text, bool keep_empty)
 
 std::string parse_choice(std::string_view text, const std::vector<std::string>& allowed)
 {
-    const std::string word = lower(trimmed(text));
+    const std::string word = lower_case(trimmed(text, blanks));
     for (const auto& choice : allowed) {
-        if (lower(choice) == word) return choice;
+        if (lower_case(choice) == word) return choice;
     }
     std::string phrase = allowed.size() > 1 ? "one of " : "";
     for (const auto& choice : allowed) phrase += (&choice == &allowed.front() ? "" : ", ") + choice;

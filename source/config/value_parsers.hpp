@@ -16,7 +16,8 @@ bool parse_bool(std::string_view text);
 std::uint64_t parse_number(std::string_view text, std::uint64_t least, std::uint64_t most);
 
 /// Seconds, with at most three decimals, within [least, most].
-std::chrono::milliseconds parse_seconds(std::string_view text, std::chrono::milliseconds least, std::chrono::milliseconds most);
+std::chrono::milliseconds parse_seconds(std::string_view text, std::chrono::milliseconds least,
+                                        std::chrono::milliseconds most);
 
 /// Comma-separated words without surrounding space; empty ones are left out unless `keep_empty`.
 std::vector<std::string> parse_list(std::string_view text, bool keep_empty = false);
@@ -30,8 +31,7 @@ std::vector<std::pair<std::string, std::string>> parse_tokens(std::string_view t
 std::string print_seconds(std::chrono::milliseconds value);
 std::string print_list(const std::vector<std::string>& items);
 
-std::string trimmed(std::string_view text);
-std::string lower(std::string_view text);
+constexpr std::string_view blanks = " \t\r\n";
 std::string upper(std::string_view text);
 
 }  // namespace cmcp::values

@@ -38,9 +38,9 @@ awaitable<> channel_bridge::run()
     listener_.close(ignored);
     if (failure) co_return;
     auto executor = channel_.get_executor();
-    auto group = asio::experimental::make_parallel_group(
-        asio::co_spawn(executor, carry(channel_, peer_), asio::deferred),
-        asio::co_spawn(executor, carry(peer_, channel_), asio::deferred));
+    auto group =
+        asio::experimental::make_parallel_group(asio::co_spawn(executor, carry(channel_, peer_), asio::deferred),
+                                                asio::co_spawn(executor, carry(peer_, channel_), asio::deferred));
     co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
 }
 

@@ -18,7 +18,8 @@ void take(container_report& into, std::string_view name, std::string_view value)
 {
     if (name == "code") into.code = static_cast<int>(number(value));
     if (name == "lacks") into.lacks = std::string(value);
-    if (name == "memory.events oom_kill" || name == "memory/memory.oom_control oom_kill") into.out_of_memory |= number(value) != 0;
+    if (name == "memory.events oom_kill" || name == "memory/memory.oom_control oom_kill")
+        into.out_of_memory |= number(value) != 0;
     if (name == "pids.events max" || name == "pids/pids.events max") into.out_of_processes |= number(value) != 0;
     if (name == "memory.peak" || name == "memory/memory.max_usage_in_bytes") into.peak_memory = number(value);
     if (name == "cpu.stat usage_usec") into.cpu = std::chrono::microseconds(number(value));

@@ -8,14 +8,14 @@
 
 namespace cmcp::engine {
 
-/// What the shell of a container wrote down at the end of a run. Code inside could have written it as well: it tells the
-/// caller about its own run and decides nothing else.
+/// What the shell of a container wrote down at the end of a run. Code inside could have written it as well: it tells
+/// the caller about its own run and decides nothing else.
 struct container_report {
-    std::optional<int> code;            ///< nothing: the shell did not live to write it
-    std::string lacks;                  ///< the layer for whose lack nothing was started; empty: it was
+    std::optional<int> code;  ///< nothing: the shell did not live to write it
+    std::string lacks;        ///< the layer for whose lack nothing was started; empty: it was
     bool out_of_memory = false;
     bool out_of_processes = false;
-    std::uint64_t peak_memory = 0;      ///< bytes; 0: unknown
+    std::uint64_t peak_memory = 0;  ///< bytes; 0: unknown
     std::chrono::microseconds cpu{0};
 };
 

@@ -5,8 +5,8 @@
 namespace cmcp::engine {
 namespace {
 
-// Asked of the kernel from inside, before the program starts; what a runtime with a kernel of its own (gVisor) does not tell
-// is not judged. A word is added to $lacks for each layer that is not in force.
+// Asked of the kernel from inside, before the program starts; what a runtime with a kernel of its own (gVisor) does not
+// tell is not judged. A word is added to $lacks for each layer that is not in force.
 constexpr const char* look = R"SH(
 lacks=
 while read -r name value rest; do
@@ -27,9 +27,9 @@ for name in $lacks; do
 done
 )SH";
 
-// Only what any /bin/sh has built in. What the shell says itself (that a program was killed) is not the program's output.
-// A package's own programs come before the image's.
-constexpr const char* beginning = R"SH(
+// Only what any /bin/sh has built in. What the shell says itself (that a program was killed) is not the program's
+// output. A package's own programs come before the image's.
+constexpr const char* script_beginning = R"SH(
 PATH="$HOME/.local/bin:$HOME/node_modules/.bin:${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
 export PATH
 exec 9>&2 2>/dev/null
@@ -62,11 +62,13 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 }  // namespace
 
-std::vector<std::string> container_command(const sandbox::run_request& request, const std::string& required, std::uint64_t memory)
+std::vector<std::string> container_command(const sandbox::run_request& request, const std::string& required,
+                                           std::uint64_t memory)
 {
     const std::string folder = inside::folder;
-    std::string script = beginning;
+    std::string script = script_beginning;
     script += "required='" + required + "' memory=" + std::to_string(memory) + look + program;
+    if (request.merged) script += " 2>&1";
     if (request.input) script += " < " + folder + "/input";
     if (request.script && !request.channel) script += " 3< " + folder + "/script";
     if (request.result_channel) script += std::string(" 4> ") + inside::result;

@@ -9,15 +9,12 @@
 namespace cmcp::engine {
 namespace {
 
-constexpr std::uint64_t own_processes = 3;      // init, the shell around the program, and the runtime's while it starts
-constexpr std::uint64_t least_memory = 16ull << 20;     // below that, runtimes fail in ways that nobody understands
+constexpr std::uint64_t own_processes = 3;  // init, the shell around the program, and the runtime's while it starts
+constexpr std::uint64_t least_memory = 16ull << 20;  // below that, runtimes fail in ways that nobody understands
 
 std::uint64_t memory_of(const sandbox::run_request& request) { return std::max(request.limits.memory, least_memory); }
 
-json::object limit(const char* name, std::uint64_t value)
-{
-    return {{"Name", name}, {"Soft", value}, {"Hard", value}};
-}
+json::object limit(const char* name, std::uint64_t value) { return {{"Name", name}, {"Soft", value}, {"Hard", value}}; }
 
 // PidsLimit is what bounds a run: this number counts for all containers of an id together. It must be given because an
 // engine's own default may be more than it can set without CAP_SYS_RESOURCE; Podman lowers its own to 32768.
@@ -68,8 +65,8 @@ json::object memory_folders(const sandbox::run_request& request, const image_fac
     return made;
 }
 
-json::object host_settings(const sandbox::run_request& request, const engine_options& chosen, const container_user& user,
-                           const image_facts& image, const exchange_folder& exchange)
+json::object host_settings(const sandbox::run_request& request, const engine_options& chosen,
+                           const container_user& user, const image_facts& image, const exchange_folder& exchange)
 {
     const std::uint64_t memory = memory_of(request);
     json::object made;
@@ -86,7 +83,7 @@ json::object host_settings(const sandbox::run_request& request, const engine_opt
     made["Ulimits"] = limits_of_processes(request.limits);
     made["Tmpfs"] = memory_folders(request, image);
     made["Mounts"] = mounts(request, exchange);
-    made["LogConfig"] = json::object{{"Type", "none"}};     // output is for the caller, not for the engine's disk
+    made["LogConfig"] = json::object{{"Type", "none"}};  // output is for the caller, not for the engine's disk
     made["RestartPolicy"] = json::object{{"Name", "no"}};
     if (!user.user_namespace.empty()) made["UsernsMode"] = user.user_namespace;
     if (!chosen.runtime.empty()) made["Runtime"] = chosen.runtime;
@@ -108,8 +105,8 @@ std::vector<std::string> own_labels(const engine_options& chosen)
     return {std::string(label::node) + "=" + chosen.node, std::string(label::root) + "=" + chosen.root};
 }
 
-json::object container_spec(const sandbox::run_request& request, const engine_options& chosen, const container_user& user,
-                            const image_facts& image, const exchange_folder& exchange)
+json::object container_spec(const sandbox::run_request& request, const engine_options& chosen,
+                            const container_user& user, const image_facts& image, const exchange_folder& exchange)
 {
     const auto command = container_command(request, chosen.required, memory_of(request));
     json::object made;

@@ -5,7 +5,7 @@
 #include "engine/engine_options.hpp"
 #include "engine/exchange_folder.hpp"
 #include "jsonrpc/json.hpp"
-#include "sandbox/run_request.hpp"
+#include "wire/run_request.hpp"
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ std::vector<std::string> own_labels(const engine_options& chosen);
 
 /// The body of POST /containers/create for a run: the image's root read-only, no network, no capability, no new
 /// privileges, limits, an init, and the workspace as the only place that stays.
-json::object container_spec(const sandbox::run_request& request, const engine_options& chosen, const container_user& user,
-                            const image_facts& image, const exchange_folder& exchange);
+json::object container_spec(const sandbox::run_request& request, const engine_options& chosen,
+                            const container_user& user, const image_facts& image, const exchange_folder& exchange);
 
 }  // namespace cmcp::engine

@@ -3,7 +3,7 @@
 namespace cmcp::engine {
 namespace {
 
-constexpr uid_t nobody_elses = 199'999;     // just below the ids that runs of the native backend have
+constexpr uid_t nobody_elses = 199'999;  // just below the ids that runs of the native backend have
 
 std::string pair_of(uid_t uid, gid_t gid) { return std::to_string(uid) + ":" + std::to_string(gid); }
 

@@ -6,8 +6,8 @@ namespace cmcp::engine {
 
 /// Where an engine listens and what to do when it does not.
 struct engine_address {
-    std::string socket;     ///< path; empty: no engine is wanted
-    std::string advice;     ///< a sentence: what to start
+    std::string socket;  ///< path; empty: no engine is wanted
+    std::string advice;  ///< a sentence: what to start
 };
 
 /// `setting`: none, podman, docker, or the path of a socket. As root the engine of the system is meant, else the user's

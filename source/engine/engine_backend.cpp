@@ -61,7 +61,11 @@ struct engine_backend::flight {
 };
 
 engine_backend::engine_backend(asio::any_io_executor executor, engine_options chosen)
-    : executor_(executor), chosen_(std::move(chosen)), client_(executor, chosen_.where), stop_(executor), tasks_(executor)
+    : executor_(executor),
+      chosen_(std::move(chosen)),
+      client_(executor, chosen_.where),
+      stop_(executor),
+      tasks_(executor)
 {
 }
 
@@ -83,8 +87,8 @@ awaitable<image_facts> engine_backend::image(std::string name)
     const auto found = co_await std::move(asking);
     if (!found)
         throw engine_error(404, "The container engine at " + chosen_.where.socket + " has no image \"" + name +
-                                    "\". Images are not fetched by themselves: have the operator run `podman pull " + name +
-                                    "` (or `docker pull`), or ask for another image.");
+                                    "\". Images are not fetched by themselves: have the operator run `podman pull " +
+                                    name + "` (or `docker pull`), or ask for another image.");
     co_return *found;
 }
 
@@ -104,8 +108,9 @@ awaitable<sandbox::run_result> engine_backend::perform(std::shared_ptr<engine_ru
     auto found = co_await std::move(looking);
     const bool limits = chosen_.required.find("limits") != std::string::npos;
     if (limits && !(engine.memory_limit && engine.process_limit))
-        throw engine_error(0, "The container engine cannot limit memory and processes here (no cgroup controllers), and "
-                              "SANDBOX_REQUIRE names limits; nothing was run.");
+        throw engine_error(0,
+                           "The container engine cannot limit memory and processes here (no cgroup controllers), and "
+                           "SANDBOX_REQUIRE names limits; nothing was run.");
     auto user = choose_user(engine, ::geteuid(), ::getegid());
     auto performing = one->perform(std::move(user), std::move(found));
     auto result = co_await std::move(performing);
@@ -122,7 +127,8 @@ awaitable<> engine_backend::fly(std::shared_ptr<flight> one)
     } catch (const boost::system::system_error&) {
         one->failure = std::current_exception();
     } catch (const std::system_error& failed) {
-        one->result.error = std::string("The run could not be prepared for the container engine: ") + failed.what() + ".";
+        one->result.error =
+            std::string("The run could not be prepared for the container engine: ") + failed.what() + ".";
     } catch (...) {
         one->failure = std::current_exception();
     }
@@ -197,8 +203,10 @@ awaitable<> engine_backend::look_around(bool alone)
     auto probing = probe();
     const auto found = co_await std::move(probing);
     now_ = found.front();
-    if (now_.is == sandbox::layer::state::on) log::info("container_engine", {{"found", now_.detail}});
-    else log::warning("container_engine", {{"reason", now_.detail}});
+    if (now_.is == sandbox::layer::state::on)
+        log::info("container_engine", {{"found", now_.detail}});
+    else
+        log::warning("container_engine", {{"reason", now_.detail}});
     while (alone && !stopping_) {
         try {
             auto removing = remove_leftovers();
@@ -226,9 +234,10 @@ awaitable<sandbox::layer> engine_backend::try_engine()
     using state = sandbox::layer::state;
     auto asking = facts();
     const auto engine = co_await std::move(asking);
-    sandbox::layer found{"engine", state::on, engine.name + " " + engine.version + " at " + chosen_.where.socket + ", runtime " +
-                                                  (chosen_.runtime.empty() ? engine.runtime : chosen_.runtime) + ", cgroups v" +
-                                                  engine.cgroup_version + (engine.rootless ? ", rootless" : "")};
+    sandbox::layer found{"engine", state::on,
+                         engine.name + " " + engine.version + " at " + chosen_.where.socket + ", runtime " +
+                             (chosen_.runtime.empty() ? engine.runtime : chosen_.runtime) + ", cgroups v" +
+                             engine.cgroup_version + (engine.rootless ? ", rootless" : "")};
     for (const auto& name : chosen_.images) {
         auto looking = client_.image(name);
         const auto there = co_await std::move(looking);
@@ -261,7 +270,8 @@ awaitable<sandbox::layers> engine_backend::probe()
         auto trying = try_engine();
         found = co_await with_deadline(std::move(trying), time_to_probe);
     } catch (const deadline_exceeded&) {
-        found.detail = "The container engine at " + chosen_.where.socket + " takes too long to answer. " + chosen_.where.advice;
+        found.detail =
+            "The container engine at " + chosen_.where.socket + " takes too long to answer. " + chosen_.where.advice;
     } catch (const engine_error& failed) {
         found.detail = failed.what();
     }

@@ -15,9 +15,10 @@ namespace cmcp::engine {
 
 class engine_run;
 
-/// Runs programs in containers of Podman or Docker, by the Engine API on its Unix socket. The workspace is the sandbox's own
-/// folder, mounted into each container: so the file tools, uploads, links, snapshots and quotas work on it as they do with
-/// the native backend, and no bytes are copied in and out. Requests without an image are refused. Io thread only.
+/// Runs programs in containers of Podman or Docker, by the Engine API on its Unix socket. The workspace is the
+/// sandbox's own folder, mounted into each container: so the file tools, uploads, links, snapshots and quotas work on
+/// it as they do with the native backend, and no bytes are copied in and out. Requests without an image are refused. Io
+/// thread only.
 class engine_backend final : public sandbox::backend {
 public:
     engine_backend(asio::any_io_executor executor, engine_options chosen);
@@ -34,8 +35,8 @@ public:
     /// Throws engine_error, with a sentence that says what to do, when the engine is not there or has no such image.
     awaitable<> check_image(std::string image);
 
-    /// Probes the engine in the background; `alone`: removes what servers of this node and root that are gone have left, as
-    /// soon as the engine answers. To be called once.
+    /// Probes the engine in the background; `alone`: removes what servers of this node and root that are gone have
+    /// left, as soon as the engine answers. To be called once.
     void start(bool alone);
 
     /// What start() has found; until then that it is being looked for.
@@ -44,7 +45,7 @@ public:
     /// Removes the containers and folders of this node and root that are not this process's own. Throws engine_error.
     awaitable<> remove_leftovers();
 
-    awaitable<> stop();     ///< waits for containers that are being removed
+    awaitable<> stop();  ///< waits for containers that are being removed
 
 private:
     struct flight;

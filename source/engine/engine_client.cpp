@@ -15,7 +15,7 @@ namespace cmcp::engine {
 namespace {
 
 constexpr const char* version = "/v1.41";
-constexpr auto time_to_answer = std::chrono::seconds(60);      // an engine under load makes containers slowly
+constexpr auto time_to_answer = std::chrono::seconds(60);  // an engine under load makes containers slowly
 
 std::string encoded(std::string_view text) { return boost::urls::encode(text, boost::urls::unreserved_chars); }
 
@@ -67,7 +67,8 @@ void expect(const engine_answer& answer, std::initializer_list<int> wanted, cons
 
 [[noreturn]] void not_there(const engine_address& where, const std::string& reason)
 {
-    throw engine_error(0, "The container engine does not answer at " + where.socket + " (" + reason + "). " + where.advice);
+    throw engine_error(
+        0, "The container engine does not answer at " + where.socket + " (" + reason + "). " + where.advice);
 }
 
 // What `work` gives, within the time to answer unless `forever`; failures of the connection as an engine_error.
@@ -204,7 +205,7 @@ awaitable<std::uint64_t> engine_client::peak_memory(std::string id)
     const auto told = parse(answer.body);
     const auto& memory = object_at(told, "memory_stats");
     std::uint64_t peak = 0;
-    for (const char* name : {"max_usage", "usage"})     // with cgroup v2 there is the present figure only
+    for (const char* name : {"max_usage", "usage"})  // with cgroup v2 there is the present figure only
         if (const auto* found = memory.if_contains(name); found != nullptr && found->is_number())
             peak = std::max(peak, found->to_number<std::uint64_t>());
     co_return peak;
@@ -220,7 +221,7 @@ awaitable<> engine_client::kill(std::string id)
 awaitable<> engine_client::remove(std::string id)
 {
     const auto answer = co_await ask("DELETE", "/containers/" + id + "?force=1&v=1");
-    expect(answer, {200, 204, 404, 409}, "remove a container");     // 409: somebody does so already
+    expect(answer, {200, 204, 404, 409}, "remove a container");  // 409: somebody does so already
 }
 
 awaitable<std::vector<listed_container>> engine_client::list(std::vector<std::string> labels)

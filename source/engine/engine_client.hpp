@@ -15,19 +15,19 @@ namespace cmcp::engine {
 
 /// What is asked of the engine itself.
 struct engine_facts {
-    std::string name;               ///< Podman or Docker
+    std::string name;  ///< Podman or Docker
     std::string version;
-    std::string runtime;            ///< its default
+    std::string runtime;  ///< its default
     std::string cgroup_version;
     bool podman = false;
     bool rootless = false;
-    bool memory_limit = false;      ///< it can limit memory
+    bool memory_limit = false;  ///< it can limit memory
     bool process_limit = false;
 };
 
 /// What an image brings along.
 struct image_facts {
-    std::vector<std::string> volumes;   ///< folders that would be writable
+    std::vector<std::string> volumes;  ///< folders that would be writable
 };
 
 struct listed_container {
@@ -43,22 +43,25 @@ struct container_state {
     std::string error;
 };
 
-/// The Engine API (version 1.41: Docker 20.10, Podman 3 and later) as far as it is needed here. Every call is a connection
-/// of its own. Throws engine_error with a sentence, operation_aborted when cancelled.
+/// The Engine API (version 1.41: Docker 20.10, Podman 3 and later) as far as it is needed here. Every call is a
+/// connection of its own. Throws engine_error with a sentence, operation_aborted when cancelled.
 class engine_client {
 public:
-    engine_client(asio::any_io_executor executor, engine_address where) : executor_(std::move(executor)), where_(std::move(where)) {}
+    engine_client(asio::any_io_executor executor, engine_address where)
+        : executor_(std::move(executor)), where_(std::move(where))
+    {
+    }
 
     awaitable<engine_facts> facts();
-    awaitable<std::optional<image_facts>> image(std::string name);      ///< nothing: the engine does not have it
+    awaitable<std::optional<image_facts>> image(std::string name);  ///< nothing: the engine does not have it
 
-    awaitable<std::string> create(json::object container);              ///< its id
-    awaitable<std::unique_ptr<engine_connection>> attach(std::string id);   ///< its output from the start on
+    awaitable<std::string> create(json::object container);                 ///< its id
+    awaitable<std::unique_ptr<engine_connection>> attach(std::string id);  ///< its output from the start on
     awaitable<> start(std::string id);
-    awaitable<int> wait(std::string id);                                ///< until it has ended; its exit code
+    awaitable<int> wait(std::string id);  ///< until it has ended; its exit code
     awaitable<container_state> inspect(std::string id);
-    awaitable<> kill(std::string id);                                   ///< one that does not run: nothing happens
-    awaitable<> remove(std::string id);                                 ///< running or not; one that is gone: nothing happens
+    awaitable<> kill(std::string id);    ///< one that does not run: nothing happens
+    awaitable<> remove(std::string id);  ///< running or not; one that is gone: nothing happens
 
     /// The most memory that it had so far, bytes; 0: the engine does not tell.
     awaitable<std::uint64_t> peak_memory(std::string id);

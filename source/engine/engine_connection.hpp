@@ -28,8 +28,8 @@ public:
     /// Sends a request with a JSON body (empty: none) and reads the whole answer, at most 16 MiB.
     awaitable<engine_answer> ask(std::string method, std::string target, std::string body);
 
-    /// Asks for the connection itself: after an answer of 101 or 200 what follows is read by read_some(). Any other answer
-    /// is read whole.
+    /// Asks for the connection itself: after an answer of 101 or 200 what follows is read by read_some(). Any other
+    /// answer is read whole.
     awaitable<engine_answer> hijack(std::string target);
 
     /// The next bytes of the stream; empty at its end.

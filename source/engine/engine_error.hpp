@@ -9,7 +9,7 @@ namespace cmcp::engine {
 struct engine_error : std::runtime_error {
     engine_error(int status_, const std::string& sentence) : std::runtime_error(sentence), status(status_) {}
 
-    int status;     ///< HTTP status of its answer; 0: it gave none
+    int status;  ///< HTTP status of its answer; 0: it gave none
 };
 
 }  // namespace cmcp::engine

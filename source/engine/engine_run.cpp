@@ -4,7 +4,7 @@
 #include "engine/engine_error.hpp"
 #include "engine/output_frames.hpp"
 #include "engine/workspace_files.hpp"
-#include "sandbox/verdict.hpp"
+#include "jail/verdict.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -27,11 +27,12 @@ constexpr std::size_t longest_report = 64 << 10;
 constexpr auto between_kills = std::chrono::seconds(1);
 constexpr auto between_measures = std::chrono::seconds(1);
 
-// A shell has no other way to say that a signal ended its program, so a program that ends with such a number by itself is
-// taken for one that a signal ended.
+// A shell has no other way to say that a signal ended its program, so a program that ends with such a number by itself
+// is taken for one that a signal ended.
 int wait_status(int code)
 {
-    constexpr int deadly[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS};
+    constexpr int deadly[] = {SIGILL,  SIGABRT, SIGBUS,  SIGFPE,  SIGKILL, SIGSEGV,
+                              SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS};
     const bool by_signal = std::find(std::begin(deadly), std::end(deadly), code - 128) != std::end(deadly);
     return by_signal ? code - 128 : (code & 0xff) << 8;
 }
@@ -39,7 +40,7 @@ int wait_status(int code)
 // A workspace that is gone for a moment is no reason to stop looking.
 std::string look_after(const std::string& workspace, const sandbox::run_limits& limits, std::optional<uid_t> owner)
 try {
-    if (owner) give_files(workspace, *owner);       // what was uploaded meanwhile
+    if (owner) give_files(workspace, *owner);  // what was uploaded meanwhile
     return workspace_excess(workspace, limits);
 } catch (const std::system_error&) {
     return {};
@@ -54,8 +55,14 @@ std::chrono::seconds processor_time(const sandbox::run_limits& limits)
 
 engine_run::engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& chosen,
                        blocking_pool& pool, sandbox::run_request request, sandbox::output_receiver& output)
-    : executor_(executor), client_(client), chosen_(chosen), pool_(pool), request_(std::move(request)), output_(output),
-      changed_(executor), tasks_(executor)
+    : executor_(executor),
+      client_(client),
+      chosen_(chosen),
+      pool_(pool),
+      request_(std::move(request)),
+      output_(output),
+      changed_(executor),
+      tasks_(executor)
 {
 }
 
@@ -71,7 +78,8 @@ void engine_run::end(cause why, std::string detail)
 
 awaitable<> engine_run::prepare(container_user user)
 {
-    auto work = [root = chosen_.root + "/engine/" + chosen_.server, user, workspace = request_.workspace, script = request_.script, input = request_.input] {
+    auto work = [root = chosen_.root + "/engine/" + chosen_.server, user, workspace = request_.workspace,
+                 script = request_.script, input = request_.input] {
         auto made = std::make_shared<exchange_folder>(root);
         if (script) made->put("script", *script);
         if (input) made->put("input", *input);
@@ -85,7 +93,7 @@ awaitable<> engine_run::prepare(container_user user)
 void engine_run::begin_bridge()
 {
     unique_fd channel(::fcntl(request_.channel->get(), F_DUPFD_CLOEXEC, 3));
-    request_.channel->reset();      // the server's end must see when the bridge's goes
+    request_.channel->reset();  // the server's end must see when the bridge's goes
     bridge_ = std::make_shared<channel_bridge>(executor_, exchange_->listen(), std::move(channel));
     tasks_.spawn("engine channel", bridge_->run());
 }
@@ -125,7 +133,7 @@ awaitable<int> engine_run::live(std::unique_ptr<engine_connection> stream)
     } catch (...) {
         failure = std::current_exception();
     }
-    if (failure) end(cause::cancelled);     // a receiver that failed will not take more
+    if (failure) end(cause::cancelled);  // a receiver that failed will not take more
     auto waiting = client_.wait(container_);
     const int code = co_await std::move(waiting);
     over_ = true;
@@ -152,7 +160,8 @@ awaitable<> engine_run::pump(engine_connection& stream)
 awaitable<> engine_run::hand_over(sandbox::stream from, std::string_view bytes)
 {
     auto& received = received_[from == sandbox::stream::out ? 0 : 1];
-    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(request_.limits.output - received, bytes.size()));
+    const auto taken =
+        static_cast<std::size_t>(std::min<std::uint64_t>(request_.limits.output - received, bytes.size()));
     received += taken;
     if (taken < bytes.size()) end(cause::output_limit);
     if (taken != 0) co_await output_.receive(from, bytes.substr(0, taken));
@@ -208,14 +217,18 @@ awaitable<sandbox::run_result> engine_run::describe(int exit_code)
 {
     auto inspecting = client_.inspect(container_);
     const auto state = co_await std::move(inspecting);
-    auto work = [exchange = exchange_] { return std::pair(exchange->report(longest_report), exchange->result(longest_result)); };
+    auto work = [exchange = exchange_] {
+        return std::pair(exchange->report(longest_report), exchange->result(longest_result));
+    };
     auto [report_text, result_text] = co_await pool_.run(std::move(work));
     const auto report = read_report(report_text);
     sandbox::run_result made;
     made.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_);
     if (!report.lacks.empty() && !wish_) {
-        made.error = "A container of this engine lacks " + report.lacks + ", which SANDBOX_REQUIRE names or which is always "
-                     "required; nothing was run. See how the engine is set up, or use the native sandbox (image \"native\").";
+        made.error =
+            "A container of this engine lacks " + report.lacks +
+            ", which SANDBOX_REQUIRE names or which is always "
+            "required; nothing was run. See how the engine is set up, or use the native sandbox (image \"native\").";
         co_return made;
     }
     sandbox::evidence found;

@@ -6,7 +6,7 @@
 #include "engine/channel_bridge.hpp"
 #include "engine/container_spec.hpp"
 #include "sandbox/output_receiver.hpp"
-#include "sandbox/run_result.hpp"
+#include "wire/run_result.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 
@@ -17,17 +17,18 @@
 
 namespace cmcp::engine {
 
-/// One run: a container made for it, started, read, ended and removed. A container for each run, and not one for a sandbox
-/// with an `exec` for each run, because the engine can then kill all of a run's processes, bound them by limits of their
-/// own and say that memory was what ended it; an exec can neither be killed nor limited by itself. Io thread only.
+/// One run: a container made for it, started, read, ended and removed. A container for each run, and not one for a
+/// sandbox with an `exec` for each run, because the engine can then kill all of a run's processes, bound them by limits
+/// of their own and say that memory was what ended it; an exec can neither be killed nor limited by itself. Io thread
+/// only.
 class engine_run : public std::enable_shared_from_this<engine_run> {
 public:
     /// All but `request` must outlive the run.
     engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& chosen, blocking_pool& pool,
                sandbox::run_request request, sandbox::output_receiver& output);
 
-    /// From the container's making to its end; throws engine_error, std::system_error, and what the receiver throws. Not to
-    /// be cancelled but by end().
+    /// From the container's making to its end; throws engine_error, std::system_error, and what the receiver throws.
+    /// Not to be cancelled but by end().
     awaitable<sandbox::run_result> perform(container_user user, image_facts image);
 
     /// Kills what runs; the first reason counts.

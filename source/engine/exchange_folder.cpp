@@ -1,6 +1,6 @@
 #include "engine/exchange_folder.hpp"
 
-#include "posix/random_id.hpp"
+#include "text/random_id.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t for_all_to_read = 0444;
-constexpr mode_t for_all_to_write = 0666;       // by whom, the container says: nobody else gets through to the folder
+constexpr mode_t for_all_to_write = 0666;  // by whom, the container says: nobody else gets through to the folder
 
 void check(int result, const std::string& what)
 {
@@ -28,7 +28,7 @@ void check(int result, const std::string& what)
 void make_folder(const fs::path& place, mode_t mode)
 {
     check(::mkdir(place.c_str(), mode), place.string());
-    check(::chmod(place.c_str(), mode), place.string());    // whatever the umask is
+    check(::chmod(place.c_str(), mode), place.string());  // whatever the umask is
 }
 
 unique_fd make_file(const fs::path& place, mode_t mode)

@@ -15,9 +15,9 @@ inline constexpr const char* result = "/run/container-mcp.result";
 inline constexpr const char* report = "/run/container-mcp.report";
 }  // namespace inside
 
-/// What a run and the server hand each other beside the output, in a folder of its own: containers get no descriptors. The
-/// script, the input and a socket lie in a folder that is shown read-only; the result and the report are two files that
-/// are shown one by one, so that nothing else can be made there. All calls may block. Goes with the object.
+/// What a run and the server hand each other beside the output, in a folder of its own: containers get no descriptors.
+/// The script, the input and a socket lie in a folder that is shown read-only; the result and the report are two files
+/// that are shown one by one, so that nothing else can be made there. All calls may block. Goes with the object.
 class exchange_folder {
 public:
     /// Makes `root`/<random>, and `root` where it is missing. Throws std::system_error.
@@ -26,8 +26,8 @@ public:
     exchange_folder& operator=(const exchange_folder&) = delete;
     ~exchange_folder();
 
-    void put(const char* name, const std::string& content);     ///< a file that can be read inside
-    unique_fd listen();                                         ///< a socket named "link", one connection at a time
+    void put(const char* name, const std::string& content);  ///< a file that can be read inside
+    unique_fd listen();                                      ///< a socket named "link", one connection at a time
 
     /// What was written to the file until now, at most `limit` bytes.
     std::string result(std::size_t limit) const;

@@ -9,14 +9,15 @@
 
 namespace cmcp::engine {
 
-/// Takes a container's output apart: frames of {stream: 1 byte (1 out, 2 err), 3 zero bytes, size: 4 bytes, big endian} and
-/// their bytes (Engine API, "Attach to a container", stream format). No size is trusted: nothing is kept but the head.
+/// Takes a container's output apart: frames of {stream: 1 byte (1 out, 2 err), 3 zero bytes, size: 4 bytes, big endian}
+/// and their bytes (Engine API, "Attach to a container", stream format). No size is trusted: nothing is kept but the
+/// head.
 class output_frames {
 public:
     using piece = std::pair<sandbox::stream, std::string_view>;
 
-    /// The next piece of output in `bytes`, which is taken off it; nothing when `bytes` is used up. The piece is a part of
-    /// `bytes`. Throws engine_error on what is no frame.
+    /// The next piece of output in `bytes`, which is taken off it; nothing when `bytes` is used up. The piece is a part
+    /// of `bytes`. Throws engine_error on what is no frame.
     std::optional<piece> next(std::string_view& bytes);
 
     bool between_frames() const { return head_size_ == 0 && left_ == 0; }

@@ -1,5 +1,6 @@
-// Loaded into a program by the dynamic loader, this keeps it from reaching its main() until the launcher says what it is to do.
-// The program is confined, mapped and relocated by then. It needs nothing but the C library, and allocates nothing.
+// Loaded into a program by the dynamic loader, this keeps it from reaching its main() until the launcher says what it
+// is to do. The program is confined, mapped and relocated by then. It needs nothing but the C library, and allocates
+// nothing.
 #include "hold/held_start.hpp"
 
 #include <signal.h>
@@ -65,8 +66,10 @@ message await_start()
     packet.msg_control = control;
     packet.msg_controllen = sizeof control;
     ssize_t length = -1;
-    while ((length = ::recvmsg(held_control_place, &packet, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {}
-    if (length < static_cast<ssize_t>(sizeof(held_start)) || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) ::_exit(1);
+    while ((length = ::recvmsg(held_control_place, &packet, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+    }
+    if (length < static_cast<ssize_t>(sizeof(held_start)) || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+        ::_exit(1);
     message taken{};
     std::memcpy(&taken.start, received, sizeof taken.start);
     taken.texts = received + sizeof(held_start);
@@ -86,12 +89,13 @@ char* next_text(message& from)
 
 void place_descriptors(const message& from)
 {
-    const bool wanted[most_descriptors] = {from.start.has_input, true, true, from.start.has_script, from.start.has_result};
-    constexpr int order[most_descriptors] = {1, 2, 0, 3, 4};   // in which they come
+    const bool wanted[most_descriptors] = {from.start.has_input, true, true, from.start.has_script,
+                                           from.start.has_result};
+    constexpr int order[most_descriptors] = {1, 2, 0, 3, 4};  // in which they come
     int next = 0;
     for (const int place : order) {
         if (!wanted[place]) {
-            if (place > 2) ::close(place);   // the streams stay what they are, /dev/null
+            if (place > 2) ::close(place);  // the streams stay what they are, /dev/null
         } else if (next == from.count || ::dup2(from.descriptors[next++], place) < 0) {
             fail("place descriptors", "");
         }
@@ -147,7 +151,8 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
     constexpr char waiting = 'w';
     if (::send(held_control_place, &waiting, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
     message told = await_start();
-    if (told.start.arguments + 1 != static_cast<std::uint32_t>(argc) || told.start.variables > held_variables_max) ::_exit(1);
+    if (told.start.arguments + 1 != static_cast<std::uint32_t>(argc) || told.start.variables > held_variables_max)
+        ::_exit(1);
     limit_processor_time(told.start.cpu_seconds);
     const char* const folder = next_text(told);
     if (*folder != 0 && ::chdir(folder) != 0) fail("working folder ", folder);

@@ -4,6 +4,6 @@
 
 namespace cmcp::sandbox {
 
-std::string_view held_library_bytes();   ///< the shared library of hold.cpp, which is part of this program
+std::string_view held_library_bytes();  ///< the shared library of hold.cpp, which is part of this program
 
 }  // namespace cmcp::sandbox

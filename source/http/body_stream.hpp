@@ -20,7 +20,7 @@ public:
     awaitable<std::optional<std::string>> next();
 
     bool complete() const { return done_; }
-    std::optional<std::uint64_t> announced() const;     ///< bytes, by Content-Length
+    std::optional<std::uint64_t> announced() const;  ///< bytes, by Content-Length
 
 private:
     client_socket& peer_;

@@ -72,8 +72,8 @@ void client_socket::abort()
     socket_.cancel(ignored);
 }
 
-// Reads what is there without waiting. `end`: nothing will come any more. By way of a buffer that all connections share,
-// so that each holds no more than what has arrived for it.
+// Reads what is there without waiting. `end`: nothing will come any more. By way of a buffer that all connections
+// share, so that each holds no more than what has arrived for it.
 bool client_socket::take_available(std::size_t most, bool& end)
 {
     static std::array<char, most_read_at_once> arrived;
@@ -161,7 +161,8 @@ void client_socket::await_input()
 void client_socket::look_at_input()
 {
     bool end = false;
-    while (buffer_.size() < most_kept_while_watching && take_available(watch_read_size, end)) {}
+    while (buffer_.size() < most_kept_while_watching && take_available(watch_read_size, end)) {
+    }
     if (end) return lost();
     if (buffer_.size() < most_kept_while_watching) return await_input();
     watching_ = false;

@@ -27,14 +27,14 @@ public:
     const std::string& address() const { return address_; }
     boost::beast::flat_buffer& buffer() { return buffer_; }
     std::string_view buffered() const;
-    void release_buffer();                      ///< gives its memory back when it is empty
-    void release_large_buffer();                ///< if there is more of it than a usual request takes
+    void release_buffer();        ///< gives its memory back when it is empty
+    void release_large_buffer();  ///< if there is more of it than a usual request takes
 
     /// Whatever is pending ends with operation_aborted after `limit`; timed_out() tells then.
     void set_deadline(milliseconds limit);
     using deadline_wheel::entry::clear_deadline;
     bool timed_out() const { return timed_out_; }
-    void abort();                               ///< ends what is pending now
+    void abort();  ///< ends what is pending now
 
     /// To be awaited: the first bytes of a request, which are then to be told to arrived(). Ends with an error at the
     /// deadline, at abort(), at the end of input and when the socket is broken.
@@ -46,10 +46,11 @@ public:
     /// Writes all; the write timeout counts from the last byte that the peer took. False: the peer is gone or too slow.
     awaitable<bool> write(std::string_view first, std::string_view second = {}, std::string_view third = {});
 
-    /// Writes what the kernel takes at once, most often all; the rest, if any, stays in `parts`. False: the peer is gone.
+    /// Writes what the kernel takes at once, most often all; the rest, if any, stays in `parts`. False: the peer is
+    /// gone.
     using parts_to_write = std::array<asio::const_buffer, 3>;
     bool write_now(parts_to_write& parts);
-    awaitable<bool> write_rest(parts_to_write parts);       ///< waits, as write() does
+    awaitable<bool> write_rest(parts_to_write parts);  ///< waits, as write() does
 
     /// Calls `on_gone` once when the peer closes its side; what it sends meanwhile is kept, up to a bound.
     void watch(std::function<void()> on_gone);
@@ -61,7 +62,7 @@ public:
     awaitable<> close_gently(milliseconds limit);
 
 private:
-    static constexpr std::size_t most_read_first = 1024;    // most requests; each connection that is idle holds as much
+    static constexpr std::size_t most_read_first = 1024;  // most requests; each connection that is idle holds as much
 
     void await_input();
     void look_at_input();

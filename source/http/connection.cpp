@@ -3,6 +3,7 @@
 #include "http/body_stream.hpp"
 #include "http/request_reader.hpp"
 #include "log/log.hpp"
+#include "log/request_id.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/trace_context.hpp"
 
@@ -35,42 +36,44 @@ private:
 void count(const router& routes, const http_request& asked, const exchange& answered,
            std::chrono::steady_clock::time_point began)
 {
-    static auto& requests = metrics::all().counters("cmcp_http_requests_total", "HTTP requests by path and status; 0: the "
-                                                    "peer was gone.", {"path", "status"});
-    static auto& seconds = metrics::all().histograms("cmcp_http_request_seconds",
-                                                     "Time from a whole request to its whole answer, streams left out.", {"path"});
+    static auto& requests = metrics::all().counters("cmcp_http_requests_total",
+                                                    "HTTP requests by path and status; 0: the "
+                                                    "peer was gone.",
+                                                    {"path", "status"});
+    static auto& seconds = metrics::all().histograms(
+        "cmcp_http_request_seconds", "Time from a whole request to its whole answer, streams left out.", {"path"});
     auto path = routes.known_path(asked.path);
     requests.at({path, std::to_string(answered.status())}).add();
     if (answered.streamed()) return;
     seconds.at({path}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-void log_access(const http_request& asked, int status, std::uint64_t number,
-                std::chrono::steady_clock::time_point began)
+void log_access(const http_request& asked, int status, std::chrono::steady_clock::time_point began)
 {
     if (!log::enabled(log::level::debug)) return;
-    auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
     auto trace = metrics::trace_id(asked.header("traceparent").value_or(""));
-    log::debug("http_request", {{"method", asked.method},
+    log::debug("http_request", {{"request", asked.id},
+                                {"client_request_id", log::unless_empty(asked.client_id())},
+                                {"method", asked.method},
                                 {"path", asked.path},
                                 {"status", status},
-                                {"ms", took.count()},
-                                {"http_request", number},
-                                {"trace", trace.value_or("")}});
+                                {"ms", std::chrono::steady_clock::now() - began},
+                                {"trace", trace}});
 }
 
-exchange::fields shared_fields(const request_guard& guard, const http_request& asked)
+std::string shared_lines(const request_guard& guard, const http_request& asked)
 {
-    http_reply carrier;
-    guard.share_with_origin(asked, carrier);
-    return std::move(carrier.fields);
+    std::string lines;
+    append_field(lines, "X-Request-Id", asked.id);
+    guard.share_with_origin(asked, lines);
+    return lines;
 }
 
 // How a request ended.
 struct served {
-    bool peer_gone = false;     // before its request was whole
+    bool peer_gone = false;  // before its request was whole
     bool go_on = false;
-    awaitable<bool> rest;       // of an answer that goes on as a stream
+    awaitable<bool> rest;  // of an answer that goes on as a stream
 };
 
 awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader)
@@ -82,8 +85,9 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     done.peer_gone = outcome == request_reader::outcome::closed;
     if (done.peer_gone) co_return done;
     auto began = std::chrono::steady_clock::now();
-    auto number = context.next_request++;
-    exchange x(peer, asked, shared_fields(context.guard, asked));
+    asked.id = log::next_id('r');
+    if (refusal.status == 401) context.note_refused_login(asked);
+    exchange x(peer, asked, shared_lines(context.guard, asked));
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
         co_await x.reply(std::move(refusal));
@@ -94,7 +98,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     done.rest = x.take_rest();
     if (!done.rest.valid()) peer.unwatch();
     count(context.routes, asked, x, began);
-    log_access(asked, x.status(), number, began);
+    log_access(asked, x.status(), began);
     done.go_on = x.can_go_on();
     co_return done;
 }
@@ -137,6 +141,19 @@ std::optional<http_reply> connection_context::refuse(http_request& asked) const
     bool may_be_nothing = !refused || refused->status == 401;
     auto nothing = may_be_nothing ? routes.refuse(asked) : std::nullopt;
     return nothing ? nothing : refused;
+}
+
+// The path is a peer's text; the query may hold a session id.
+void connection_context::note_refused_login(const http_request& asked)
+{
+    constexpr std::size_t longest_path = 200;
+    if (!refused_logins.may_write()) return;
+    log::warning("login_refused", {{"request", asked.id},
+                                   {"client_request_id", log::unless_empty(asked.client_id())},
+                                   {"peer", asked.address},
+                                   {"method", asked.method},
+                                   {"path", std::string_view(asked.path).substr(0, longest_path)},
+                                   {"reason", request_guard::login_problem(asked)}});
 }
 
 bool connection_context::streams(const http_request& asked) const { return routes.streams(asked); }

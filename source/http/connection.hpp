@@ -2,15 +2,15 @@
 
 #include "async/asio.hpp"
 #include "async/deadline_wheel.hpp"
+#include "async/memory_budget.hpp"
 #include "config/settings.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
 #include "http/router.hpp"
-#include "transport/memory_budget.hpp"
+#include "log/bounded_log.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <set>
 
@@ -26,15 +26,16 @@ struct connection_context final : request_admission {
 
     std::optional<http_reply> refuse(http_request& asked) const override;
     bool streams(const http_request& asked) const override;
-    void close_idle();                  ///< ends the connections of which no request has begun to arrive
+    void note_refused_login(const http_request& asked);  ///< a line of the log, unless there are many
+    void close_idle();  ///< ends the connections of which no request has begun to arrive
 
     const settings& chosen;
     const request_guard& guard;
     const router& routes;
     std::shared_ptr<deadline_wheel> deadlines;
-    std::shared_ptr<memory_budget> budget;      ///< bodies count against it
+    std::shared_ptr<memory_budget> budget;  ///< bodies count against it
     bool stopping = false;
-    std::uint64_t next_request = 1;
+    log::bounded_log refused_logins{"login_refused_more"};
     std::set<request_reader*> readers;  ///< of connections that read a request or wait for one
 };
 

@@ -1,5 +1,7 @@
 #include "http/exchange.hpp"
 
+#include "http/refusal.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -29,20 +31,21 @@ awaitable<bool> stream_body::write(std::string_view data)
 
 awaitable<bool> stream_body::end() { return peer_->write(chunked_ ? "0\r\n\r\n" : ""); }
 
-exchange::exchange(client_socket& peer, http_request& asked, fields shared)
+exchange::exchange(client_socket& peer, http_request& asked, std::string shared)
     : peer_(peer), request_(asked), shared_(std::move(shared)), close_(!asked.keep_alive)
 {
 }
 
 awaitable<> exchange::reply(http_reply answer)
 {
+    if (!answer.problem.empty()) answer.body = refusal_body(answer, request_.path);
     status_ = answer.status;
     close_ = close_ || answer.close;
-    answer.fields.insert(answer.fields.end(), shared_.begin(), shared_.end());
     // RFC 9110 section 8.6: no Content-Length with 204.
-    auto length = answer.status == 204 ? std::string() : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+    auto lines =
+        answer.status == 204 ? std::string() : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
     auto type = answer.body.empty() ? std::string_view() : answer.type();
-    auto head = reply_head(answer.status, answer.fields, type, length, !close_);
+    auto head = reply_head(answer.status, answer.fields, type, lines += shared_, !close_);
     auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
     client_socket::parts_to_write parts{asio::buffer(head), asio::buffer(body)};
     if (peer_.write_now(parts) && asio::buffer_size(parts) != 0) co_await peer_.write_rest(parts);
@@ -53,8 +56,7 @@ awaitable<bool> exchange::begin_stream(std::string_view content_type, fields ext
     status_ = 200;
     streamed_ = true;
     close_ = close_ || !chunked();
-    extra.insert(extra.end(), shared_.begin(), shared_.end());
-    auto framing = chunked() ? std::string_view("Transfer-Encoding: chunked\r\n") : std::string_view();
+    const auto framing = (chunked() ? "Transfer-Encoding: chunked\r\n" : "") + shared_;
     auto head = reply_head(200, extra, content_type, framing, !close_);
     if (chunked() && !first.empty()) head += chunk_head(first.size());
     const std::string_view end = chunked() && !first.empty() ? "\r\n" : "";
@@ -72,8 +74,7 @@ awaitable<bool> exchange::begin_sized(int status, std::string_view content_type,
 {
     status_ = status;
     owed_ = request_.method == "HEAD" ? 0 : length;
-    extra.insert(extra.end(), shared_.begin(), shared_.end());
-    const auto framing = "Content-Length: " + std::to_string(length) + "\r\n";
+    const auto framing = "Content-Length: " + std::to_string(length) + "\r\n" + shared_;
     const auto head = reply_head(status, extra, content_type, framing, !close_);
     auto sent = co_await peer_.write(head);
     co_return sent;

@@ -13,8 +13,8 @@
 
 namespace cmcp {
 
-/// The body of an answer that is a stream, once its head is out: in chunks, or as it is for HTTP/1.0. It may outlive the
-/// request, not the connection.
+/// The body of an answer that is a stream, once its head is out: in chunks, or as it is for HTTP/1.0. It may outlive
+/// the request, not the connection.
 class stream_body {
 public:
     stream_body(client_socket& peer, bool chunked) : peer_(&peer), chunked_(chunked) {}
@@ -36,8 +36,8 @@ class exchange {
 public:
     using fields = std::vector<std::pair<std::string, std::string>>;
 
-    /// `shared`: fields that every answer to this request carries (CORS).
-    exchange(client_socket& peer, http_request& asked, fields shared);
+    /// `shared`: whole lines that every answer to this request carries (X-Request-Id, CORS).
+    exchange(client_socket& peer, http_request& asked, std::string shared);
 
     http_request& request() { return request_; }
     asio::any_io_executor executor() { return peer_.executor(); }
@@ -52,8 +52,8 @@ public:
     awaitable<bool> begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length);
     awaitable<bool> write_body(std::string_view data);
 
-    /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its route
-    /// holds are gone, because it may last for hours. It says whether the stream has ended as it should.
+    /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its
+    /// route holds are gone, because it may last for hours. It says whether the stream has ended as it should.
     void go_on_with(awaitable<bool> rest);
     awaitable<bool> take_rest() { return std::move(rest_); }
 
@@ -61,8 +61,8 @@ public:
     void unwatch() { peer_.unwatch(); }
     bool gone() const { return peer_.gone(); }
 
-    int status() const { return status_; }              ///< sent; 0: nothing yet
-    bool streamed() const { return streamed_; }         ///< the answer is a stream
+    int status() const { return status_; }       ///< sent; 0: nothing yet
+    bool streamed() const { return streamed_; }  ///< the answer is a stream
     bool can_go_on() const { return !close_ && owed_ == 0 && status_ != 0 && !peer_.gone(); }
     void close_after() { close_ = true; }
 
@@ -71,11 +71,11 @@ private:
 
     client_socket& peer_;
     http_request& request_;
-    fields shared_;
+    std::string shared_;
     int status_ = 0;
     bool streamed_ = false;
     bool close_ = false;
-    std::uint64_t owed_ = 0;            // of a sized answer
+    std::uint64_t owed_ = 0;  // of a sized answer
     awaitable<bool> rest_;
 };
 

@@ -1,29 +1,51 @@
 #include "http/health.hpp"
 #include "jsonrpc/write_json.hpp"
 
+#include <utility>
+
 namespace cmcp {
 
 namespace {
 
-awaitable<> answer(exchange& x, std::function<json::object()> details)
+http_reply health_reply(json::object body)
 {
-    json::object body;
-    body["status"] = "ok";
-    body["version"] = CMCP_VERSION;
-    if (x.request().parameter("verbose"))
-        for (auto& detail : details()) body[detail.key()] = std::move(detail.value());
     http_reply reply;
     reply.body = jsonrpc::write_json(body);
     reply.with("Cache-Control", "no-store");
+    return reply;
+}
+
+json::object health_body(std::string_view status)
+{
+    json::object body;
+    body["status"] = status;
+    body["version"] = CMCP_VERSION;
+    return body;
+}
+
+awaitable<> answer_live(exchange& x) { return x.reply(health_reply(health_body("ok"))); }
+
+awaitable<> answer_ready(exchange& x, readiness_check ready, std::function<json::object()> details)
+{
+    std::vector<std::string> reasons;
+    if (ready) reasons = co_await ready();
+    auto body = health_body(reasons.empty() ? "ok" : "unready");
+    if (!reasons.empty()) body["reasons"] = json::array(reasons.begin(), reasons.end());
+    if (x.request().parameter("verbose"))
+        for (auto& detail : details()) body[detail.key()] = std::move(detail.value());
+    auto reply = health_reply(std::move(body));
+    if (!reasons.empty()) reply.status = 503;
     co_await x.reply(std::move(reply));
 }
 
 }  // namespace
 
-void add_health_route(router& routes, std::function<json::object()> details)
+void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details)
 {
-    for (auto method : {"GET", "HEAD"})
-        routes.add(method, "/healthz", [details](exchange& x) { return answer(x, details); });
+    for (auto method : {"GET", "HEAD"}) {
+        routes.add(method, "/healthz", [ready, details](exchange& x) { return answer_ready(x, ready, details); });
+        routes.add(method, "/livez", answer_live);
+    }
 }
 
 }  // namespace cmcp

@@ -4,10 +4,19 @@
 #include "jsonrpc/json.hpp"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace cmcp {
 
-/// GET /healthz: {"status", "version"}; with ?verbose what `details` gives as well.
-void add_health_route(router& routes, std::function<json::object()> details);
+/// What keeps the server from doing its work, each a sentence that says what to do; none: it is ready. Must not block.
+using readiness_check = std::function<awaitable<std::vector<std::string>>()>;
+
+/// GET and HEAD of
+/// - /healthz, readiness: {"status": "ok", "version"}, or 503 with {"status": "unready", "version", "reasons"}; with
+///   ?verbose what `details` gives as well;
+/// - /livez, liveness: 200 as long as requests are answered at all.
+/// `ready` may be empty.
+void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details);
 
 }  // namespace cmcp

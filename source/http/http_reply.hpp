@@ -10,10 +10,14 @@ namespace cmcp {
 /// A whole answer. Date, Content-Length and Connection are added when it is sent.
 struct http_reply {
     int status = 200;
-    std::string content_type;                       ///< empty: application/json, or none when the body is empty
+    std::string content_type;  ///< empty: application/json, or none when the body is empty
     std::string body;
     std::vector<std::pair<std::string, std::string>> fields;
-    bool close = false;                             ///< the connection ends after it
+    bool close = false;  ///< the connection ends after it
+
+    // Of a refusal, whose body depends on the path (http/refusal.hpp) and is made when it is sent.
+    std::string problem;       ///< a sentence; empty: this is no refusal
+    std::string problem_type;  ///< empty: that of the status
 
     std::string_view type() const { return !content_type.empty() || body.empty() ? content_type : json_type; }
     http_reply& with(std::string name, std::string value);
@@ -21,17 +25,21 @@ struct http_reply {
     static constexpr std::string_view json_type = "application/json";
 };
 
-/// An error outside of any JSON-RPC message, in the form that clients of MCP read anyway:
-/// {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}. The sentence says what to do.
-http_reply error_reply(int status, std::string_view sentence);
+/// A refusal outside of any JSON-RPC message. The sentence says what to do; `type` is one of refusal_types.
+http_reply error_reply(int status, std::string_view sentence, std::string_view type = {});
 
 /// 405 with the methods that are allowed (RFC 9110 section 15.5.6).
 http_reply method_not_allowed(std::string_view allowed);
 
 std::string_view reason_phrase(int status);
 
-/// Status line and fields up to the empty line. `framing` is the Content-Length or Transfer-Encoding line, with CRLF.
+/// Status line and fields up to the empty line. `lines` are whole lines with CRLF: Content-Length or Transfer-Encoding,
+/// and what every answer to the request carries.
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
-                       std::string_view content_type, std::string_view framing, bool keep_alive);
+                       std::string_view content_type, std::string_view lines, bool keep_alive);
+
+/// "Name: value" with CRLF. What would end the line or the field is dropped from the value, which may be a peer's
+/// input.
+void append_field(std::string& out, std::string_view name, std::string_view value);
 
 }  // namespace cmcp

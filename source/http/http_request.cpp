@@ -1,4 +1,6 @@
 #include "http/http_request.hpp"
+#include "log/request_id.hpp"
+#include "text/ascii.hpp"
 
 #include <algorithm>
 
@@ -6,16 +8,19 @@ namespace cmcp {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 int hex_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
-    c = lower(c);
+    c = to_lower(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 }  // namespace
+
+bool takes_html(const http_request& asked)
+{
+    return asked.header("accept").value_or("").find("text/html") != std::string_view::npos;
+}
 
 std::string percent_decoded(std::string_view text)
 {
@@ -31,18 +36,6 @@ std::string percent_decoded(std::string_view text)
     return out;
 }
 
-std::string lower_case(std::string_view text)
-{
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), lower);
-    return out;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b)
-{
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 std::optional<std::string_view> http_request::header(std::string_view name) const
 {
     for (const auto& field : fields)
@@ -54,6 +47,12 @@ std::size_t http_request::count(std::string_view name) const
 {
     return static_cast<std::size_t>(
         std::count_if(fields.begin(), fields.end(), [name](const auto& field) { return field.first == name; }));
+}
+
+std::string http_request::client_id() const
+{
+    const auto sent = header("x-request-id").value_or("");
+    return log::is_plain_id(sent) ? std::string(sent) : std::string();
 }
 
 std::optional<std::string> http_request::parameter(std::string_view name) const

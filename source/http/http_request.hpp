@@ -13,28 +13,34 @@ class body_stream;
 
 /// One request as the routes see it: parsed, within the limits, admitted by the guard.
 struct http_request {
-    std::string method;                 ///< as sent: methods are case-sensitive
-    std::string path;                   ///< before the '?', not decoded
-    std::string query;                  ///< after it
-    int version = 11;                   ///< 10 or 11
+    std::string method;  ///< as sent: methods are case-sensitive
+    std::string path;    ///< before the '?', not decoded
+    std::string query;   ///< after it
+    int version = 11;    ///< 10 or 11
     bool keep_alive = true;
-    std::string head;                   ///< the header as it came; what `fields` refer to
-    std::vector<std::pair<std::string_view, std::string_view>> fields;  ///< names in lower case, in the order of arrival
+    std::string head;  ///< the header as it came; what `fields` refer to
+    std::vector<std::pair<std::string_view, std::string_view>>
+        fields;  ///< names in lower case, in the order of arrival
     std::string body;
-    std::string principal;              ///< who authenticated; empty: no authentication is configured
-    std::string address;                ///< of the peer, without the port
-    std::shared_ptr<body_stream> stream;        ///< in place of `body`, where the route reads it piece by piece
+    std::string principal;                ///< who authenticated; empty: no authentication is configured
+    std::string address;                  ///< of the peer, without the port
+    std::string id;                       ///< what the log and X-Request-Id call it
+    std::shared_ptr<body_stream> stream;  ///< in place of `body`, where the route reads it piece by piece
 
     /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.
     std::optional<std::string_view> header(std::string_view name) const;
     std::size_t count(std::string_view name) const;
 
+    /// X-Request-Id as the client sent it; empty when it sent none that is well-formed.
+    std::string client_id() const;
+
     /// A parameter of the query, percent-decoded.
     std::optional<std::string> parameter(std::string_view name) const;
 };
 
+/// Browsers name text/html in Accept; clients of MCP and curl do not.
+bool takes_html(const http_request& asked);
+
 std::string percent_decoded(std::string_view text);
-std::string lower_case(std::string_view text);
-bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace cmcp

@@ -42,27 +42,9 @@ std::vector<asio::ip::address> addresses_of(const std::string& host)
     return all;
 }
 
-}  // namespace
+constexpr int most_waiting = 4096;
 
-listener::listener(asio::io_context& io, const std::string& host, std::uint16_t port)
-{
-    std::string failure = "the name stands for no address";
-    for (const auto& address : addresses_of(host)) {
-        // With port 0 the further addresses get the port that the first one was given.
-        auto chosen = acceptors_.empty() ? port : local_endpoint().port();
-        try {
-            open(io, tcp::endpoint(address, chosen));
-        } catch (const boost::system::system_error& e) {
-            failure = e.code().message();
-            if (e.code() == asio::error::address_in_use) break;
-        }
-    }
-    if (acceptors_.empty())
-        throw std::runtime_error("Cannot listen on " + host + " port " + std::to_string(port) + ": " + failure +
-                                 ". Choose another address with MCP_HOST or another port with MCP_PORT.");
-}
-
-void listener::open(asio::io_context& io, const tcp::endpoint& where)
+tcp::acceptor bind_to(asio::io_context& io, const tcp::endpoint& where, bool listens)
 {
     tcp::acceptor acceptor(io);
     acceptor.open(where.protocol());
@@ -72,8 +54,55 @@ void listener::open(asio::io_context& io, const tcp::endpoint& where)
         acceptor.set_option(asio::ip::v6_only(!where.address().is_unspecified()), ignored);
     }
     acceptor.bind(where);
-    acceptor.listen(4096);
-    acceptors_.push_back(std::move(acceptor));
+    if (listens) acceptor.listen(most_waiting);
+    return acceptor;
+}
+
+std::string what_to_do(const error_code& failure, std::uint16_t port)
+{
+    const std::string number = std::to_string(port);
+    if (failure == asio::error::address_in_use)
+        return "Another program listens there, perhaps another container-mcp (`ss -ltnp sport = :" + number +
+               "` names it): end it, or choose another port with --port or MCP_PORT.";
+    if (failure == asio::error::access_denied)
+        return "This user may not take it: choose a port above 1023 with --port or MCP_PORT.";
+    return "Choose an address of this machine with --host or MCP_HOST, or another port with --port or MCP_PORT.";
+}
+
+std::vector<tcp::acceptor> bound_acceptors(asio::io_context& io, const std::string& host, std::uint16_t port,
+                                           bool listens)
+{
+    std::vector<tcp::acceptor> acceptors;
+    std::string reason = "the name stands for no address";
+    error_code failure;
+    for (const auto& address : addresses_of(host)) {
+        // With port 0 the further addresses get the port that the first one was given.
+        const auto shared_port = acceptors.empty() ? port : acceptors.front().local_endpoint().port();
+        try {
+            acceptors.push_back(bind_to(io, tcp::endpoint(address, shared_port), listens));
+        } catch (const boost::system::system_error& e) {
+            failure = e.code();
+            reason = failure.message();
+            if (failure == asio::error::address_in_use) break;
+        }
+    }
+    if (acceptors.empty())
+        throw std::runtime_error("Cannot listen on " + host + " port " + std::to_string(port) + ": " + reason + ". " +
+                                 what_to_do(failure, port));
+    return acceptors;
+}
+
+}  // namespace
+
+listener::listener(asio::io_context& io, const std::string& host, std::uint16_t port)
+    : acceptors_(bound_acceptors(io, host, port, true))
+{
+}
+
+void listener::try_address(const std::string& host, std::uint16_t port)
+{
+    asio::io_context io(1);
+    bound_acceptors(io, host, port, false);
 }
 
 tcp::endpoint listener::local_endpoint() const { return acceptors_.front().local_endpoint(); }

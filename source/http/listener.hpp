@@ -18,6 +18,9 @@ public:
     /// Throws std::runtime_error with a sentence when no address can be had.
     listener(asio::io_context& io, const std::string& host, std::uint16_t port);
 
+    /// Throws as the constructor would, and holds nothing: for a start that has much to do before it listens.
+    static void try_address(const std::string& host, std::uint16_t port);
+
     asio::ip::tcp::endpoint local_endpoint() const;
 
     using accepted = std::function<void(asio::ip::tcp::socket)>;
@@ -25,7 +28,6 @@ public:
     void close();
 
 private:
-    void open(asio::io_context& io, const asio::ip::tcp::endpoint& where);
     static awaitable<> accept_all(asio::ip::tcp::acceptor& from, accepted take);
 
     std::vector<asio::ip::tcp::acceptor> acceptors_;

@@ -7,7 +7,7 @@ namespace cmcp {
 
 namespace {
 
-awaitable<> answer(exchange& x)
+awaitable<> answer_metrics(exchange& x)
 {
     http_reply reply;
     reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -21,7 +21,7 @@ awaitable<> answer(exchange& x)
 void add_metrics_route(router& routes)
 {
     metrics::observe_process();
-    routes.add("GET", "/metrics", answer);
+    routes.add("GET", "/metrics", answer_metrics);
 }
 
 }  // namespace cmcp

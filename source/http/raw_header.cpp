@@ -9,8 +9,8 @@ namespace {
 
 // What each byte may be in a header.
 struct byte_kinds {
-    std::array<bool, 256> token{};          // RFC 9110 section 5.6.2
-    std::array<bool, 256> forbidden{};      // control characters, CR too: where it may stand is looked at by line
+    std::array<bool, 256> token{};      // RFC 9110 section 5.6.2
+    std::array<bool, 256> forbidden{};  // control characters, CR too: where it may stand is looked at by line
 };
 
 constexpr byte_kinds make_kinds()
@@ -37,7 +37,8 @@ raw_header::verdict raw_header::look(std::string_view bytes)
     while (looked_ < bytes.size()) {
         auto end = bytes.find('\n', looked_);
         auto stop = std::min(end, bytes.size());
-        if (stop - begin_ >= max_bytes_ && lines_ == 0) return refuse(414, "The request target is too long; shorten it.");
+        if (stop - begin_ >= max_bytes_ && lines_ == 0)
+            return refuse(414, "The request target is too long; shorten it.");
         if (stop - begin_ >= max_bytes_) return refuse(431, "The header is larger than HTTP_MAX_HEADER_BYTES allows.");
         auto result = piece(bytes.substr(looked_, stop - looked_), end != std::string_view::npos);
         if (result != verdict::incomplete) return result;

@@ -1,4 +1,5 @@
 #include "http/request_guard.hpp"
+#include "text/ascii.hpp"
 
 #include <algorithm>
 
@@ -35,9 +36,29 @@ bool same_secret(std::string_view given, std::string_view secret)
 {
     unsigned char difference = given.size() == secret.size() ? 0 : 1;
     for (std::size_t i = 0; i < given.size(); ++i)
-        difference = static_cast<unsigned char>(
-            difference | (given[i] ^ (secret.empty() ? '\0' : secret[i % secret.size()])));
+        difference =
+            static_cast<unsigned char>(difference | (given[i] ^ (secret.empty() ? '\0' : secret[i % secret.size()])));
     return difference == 0;
+}
+
+std::optional<std::string_view> bearer_token(const http_request& asked)
+{
+    constexpr std::string_view scheme = "Bearer ";
+    const auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string_view();
+    const bool bearer = given.size() > scheme.size() && equal_ignoring_case(given.substr(0, scheme.size()), scheme);
+    return bearer ? std::optional(given.substr(scheme.size())) : std::nullopt;
+}
+
+// Pages that say how the server is and that hold no secret: a balancer asks for them without a token, and in HTTP/1.0
+// without a Host (RFC 9112 section 3.2 asks for one from HTTP/1.1 on).
+bool is_health_probe(const http_request& asked)
+{
+    return (asked.path == "/healthz" || asked.path == "/livez") && asked.query.empty();
+}
+
+bool may_lack_host(const http_request& asked)
+{
+    return asked.version == 10 && asked.count("host") == 0 && is_health_probe(asked);
 }
 
 bool is_json(std::string_view content_type)
@@ -87,7 +108,8 @@ std::optional<http_reply> request_guard::check_framing(const http_request& asked
     }
     if (asked.path.empty() || asked.path.front() != '/')
         return bad(400, "The request target must be a path that begins with '/': this server is no proxy.");
-    if (asked.count("host") != 1) return bad(400, "A request must have exactly one Host header.");
+    if (asked.count("host") != 1 && !may_lack_host(asked))
+        return bad(400, "A request must have exactly one Host header.");
     if (asked.count("content-length") > 1) return bad(400, "A request must not have two Content-Length headers.");
     auto length = asked.header("content-length");
     auto coding = asked.header("transfer-encoding");
@@ -104,7 +126,7 @@ std::optional<http_reply> request_guard::check_framing(const http_request& asked
 
 std::optional<http_reply> request_guard::check_source(const http_request& asked) const
 {
-    if (!host_allowed(asked.header("host").value_or("")))
+    if (!may_lack_host(asked) && !host_allowed(asked.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
     if (asked.count("origin") > 1 || !origin_allowed(asked.header("origin").value_or("http://localhost")))
         return error_reply(403, "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.");
@@ -127,22 +149,29 @@ std::optional<http_reply> request_guard::check_media(const http_request& asked) 
 std::optional<http_reply> request_guard::authenticate(http_request& asked) const
 {
     if (chosen_.auth_tokens.empty()) return std::nullopt;
-    if (asked.path == "/healthz" && asked.query.empty()) return std::nullopt;
-    if (asked.path == "/docs" && asked.method != "POST") return std::nullopt;     // a page without a secret, with a field for the token
-    auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string_view();
-    bool bearer = given.size() > 7 && equal_ignoring_case(given.substr(0, 7), "Bearer ");
-    auto token = bearer ? given.substr(7) : std::string();
+    if (is_health_probe(asked)) return std::nullopt;
+    if (asked.path == "/docs" && asked.method != "POST")
+        return std::nullopt;  // a page without a secret, with a field for the token
+    if (asked.path == "/" && asked.method != "POST" && takes_html(asked))
+        return std::nullopt;  // says that a token is needed
+    const auto token = bearer_token(asked);
     bool known = false;
     for (const auto& [name, secret] : chosen_.auth_tokens)
-        if (bearer && same_secret(token, secret) && !known) {
+        if (token && same_secret(*token, secret) && !known) {
             asked.principal = name;
             known = true;
         }
     if (known) return std::nullopt;
-    auto reply = error_reply(401, bearer ? "The bearer token is not known here; check it against MCP_AUTH_TOKENS."
-                                         : "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS.");
-    reply.with("WWW-Authenticate", bearer ? "Bearer error=\"invalid_token\"" : "Bearer");
+    auto reply = error_reply(401, token ? "The bearer token is not known here; check it against MCP_AUTH_TOKENS."
+                                        : "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS.");
+    reply.with("WWW-Authenticate", token ? "Bearer error=\"invalid_token\"" : "Bearer");
     return reply;
+}
+
+std::string_view request_guard::login_problem(const http_request& asked)
+{
+    if (bearer_token(asked)) return "unknown token";
+    return asked.count("authorization") == 0 ? "no token" : "no bearer token";
 }
 
 http_reply request_guard::preflight(const http_request& asked) const
@@ -154,18 +183,21 @@ http_reply request_guard::preflight(const http_request& asked) const
     reply.with("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
                "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
-               "last-event-id, range, if-range, if-none-match" + mirrored_parameters(asked.header("access-control-request-headers").value_or("")));
+               "x-request-id, "
+               "last-event-id, range, if-range, if-none-match" +
+                   mirrored_parameters(asked.header("access-control-request-headers").value_or("")));
     reply.with("Access-Control-Max-Age", "600");
     return reply;
 }
 
-void request_guard::share_with_origin(const http_request& asked, http_reply& reply) const
+void request_guard::share_with_origin(const http_request& asked, std::string& lines) const
 {
     auto origin = asked.header("origin");
     if (!origin || !origin_allowed(*origin)) return;
-    reply.with("Access-Control-Allow-Origin", std::string(*origin));
-    reply.with("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
-    reply.with("Vary", "Origin");
+    append_field(lines, "Access-Control-Allow-Origin", *origin);
+    append_field(lines, "Access-Control-Expose-Headers",
+                 "Mcp-Session-Id, X-Request-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
+    append_field(lines, "Vary", "Origin");
 }
 
 bool request_guard::host_allowed(std::string_view host) const
@@ -186,7 +218,7 @@ bool request_guard::host_allowed(std::string_view host) const
 
 bool request_guard::origin_allowed(std::string_view origin) const
 {
-    auto fits = [&](const std::string& allowed) { return equal_ignoring_case(allowed, origin); };
+    auto fits = [&](const std::string& allowed) { return allowed == "*" || equal_ignoring_case(allowed, origin); };
     if (std::any_of(chosen_.allowed_origins.begin(), chosen_.allowed_origins.end(), fits)) return true;
     auto scheme = origin.substr(0, origin.find("://"));
     if (scheme.size() == origin.size()) return false;

@@ -19,8 +19,11 @@ public:
     /// The answer that ends the request, or nothing when it may go on; fills `principal` then.
     std::optional<http_reply> check(http_request& asked) const;
 
-    /// Adds the CORS fields to an answer when the request came from an allowed origin.
-    void share_with_origin(const http_request& asked, http_reply& reply) const;
+    /// Appends the CORS lines of an answer when the request came from an allowed origin.
+    void share_with_origin(const http_request& asked, std::string& lines) const;
+
+    /// Why a request that check() answers with 401 is none of a known principal.
+    static std::string_view login_problem(const http_request& asked);
 
     bool host_allowed(std::string_view host) const;
     bool origin_allowed(std::string_view origin) const;

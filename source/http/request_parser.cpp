@@ -1,4 +1,5 @@
 #include "http/request_parser.hpp"
+#include "text/ascii.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
@@ -16,23 +17,18 @@ namespace {
 
 constexpr std::size_t large_body = 256 << 10;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string to_text(string_view text) { return std::string(text.data(), text.size()); }
 
-bool over_limit(error_code error)
-{
-    return error == http::error::body_limit || error == http::error::buffer_overflow;
-}
+bool over_limit(error_code error) { return error == http::error::body_limit || error == http::error::buffer_overflow; }
 
 }  // namespace
 
 // Puts what Beast finds where it is wanted, without a container of fields in between. The body takes memory for what
 // has arrived, not for what Content-Length claims.
 struct request_parser::implementation final : http::basic_parser<true> {
-    http_request* into = nullptr;       // until the header is done
+    http_request* into = nullptr;  // until the header is done
     std::string body;
-    std::size_t most = 0;               // of the body; 0: it is taken away in parts
+    std::size_t most = 0;  // of the body; 0: it is taken away in parts
 
     void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override
     {
@@ -54,7 +50,7 @@ struct request_parser::implementation final : http::basic_parser<true> {
     std::string_view in_lower_case(string_view name)
     {
         auto at = into->head.begin() + (name.data() - into->head.data());
-        std::transform(at, at + static_cast<std::ptrdiff_t>(name.size()), at, lower);
+        std::transform(at, at + static_cast<std::ptrdiff_t>(name.size()), at, to_lower);
         return {name.data(), name.size()};
     }
 

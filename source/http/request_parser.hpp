@@ -18,7 +18,7 @@ public:
     ~request_parser();
 
     enum class state {
-        more,       ///< the body is not whole yet
+        more,  ///< the body is not whole yet
         done,
         too_large,  ///< claims or has a body over the limit
         bad         ///< not HTTP/1.1; why() tells
@@ -33,7 +33,7 @@ public:
     /// `used` is how many bytes belonged to this request.
     state put_body(std::string_view bytes, std::size_t& used);
 
-    std::uint64_t announced() const;            ///< bytes of the body by Content-Length; 0: none or chunked
+    std::uint64_t announced() const;  ///< bytes of the body by Content-Length; 0: none or chunked
     std::size_t body_size() const;
     std::string take_body();
     const std::string& why() const { return why_; }

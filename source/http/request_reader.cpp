@@ -19,7 +19,8 @@ constexpr std::uint64_t small_body = 64 * 1024;
 
 http_reply memory_short()
 {
-    auto reply = error_reply(503, "The server's memory for messages is used up (MCP_MEMORY_LIMIT_MB); try again later.");
+    auto reply =
+        error_reply(503, "The server's memory for messages is used up (MCP_MEMORY_LIMIT_MB); try again later.");
     return reply.with("Retry-After", "5");
 }
 
@@ -46,7 +47,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
 {
     raw_header header(limits_.max_header_bytes);
     auto result = outcome::request;
-    const auto looked = header.look(peer_.buffered());      // most headers arrive whole
+    const auto looked = header.look(peer_.buffered());  // most headers arrive whole
     if (looked != raw_header::verdict::complete) result = co_await read_header(header, looked, refusal);
     if (result != outcome::request) co_return result;
 
@@ -59,7 +60,8 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
     auto refused = admits_.refuse(into);
-    if (!refused && budget_.exhausted() && found == state::more && parser.announced() > small_body) refused = memory_short();
+    if (!refused && budget_.exhausted() && found == state::more && parser.announced() > small_body)
+        refused = memory_short();
     bool expects = found == state::more && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
@@ -71,7 +73,8 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     }
     if (streams && !refused) {
         peer_.clear_deadline();
-        into.stream = std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, found == state::done);
+        into.stream =
+            std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, found == state::done);
         co_return outcome::request;
     }
     http_reply broken;
@@ -105,7 +108,7 @@ void request_reader::interrupt_if_idle()
 
 // One deadline for the whole header: a byte now and then does not move it (slow loris).
 awaitable<request_reader::outcome> request_reader::read_header(raw_header& header, raw_header::verdict verdict,
-                                                              http_reply& refusal)
+                                                               http_reply& refusal)
 {
     for (bool waiting = false;; verdict = header.look(peer_.buffered()), waiting = true) {
         if (verdict == raw_header::verdict::refused) {
@@ -135,7 +138,7 @@ state request_reader::take_body(request_parser& parser)
 
 // One deadline for the whole body as well.
 awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state found, bool keep,
-                                                            http_reply& refusal)
+                                                             http_reply& refusal)
 {
     body_share held(budget_);
     for (bool waiting = false;; found = take_body(parser)) {

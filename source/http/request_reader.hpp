@@ -1,12 +1,12 @@
 #pragma once
 
+#include "async/memory_budget.hpp"
 #include "config/settings.hpp"
 #include "http/client_socket.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "http/raw_header.hpp"
 #include "http/request_parser.hpp"
-#include "transport/memory_budget.hpp"
 
 #include <optional>
 
@@ -28,9 +28,9 @@ public:
 class request_reader {
 public:
     enum class outcome {
-        request,    ///< `into` is to be answered
-        refused,    ///< `refusal` is the answer; refusal.close tells whether the connection can go on
-        closed      ///< the peer is gone or silent
+        request,  ///< `into` is to be answered
+        refused,  ///< `refusal` is the answer; refusal.close tells whether the connection can go on
+        closed    ///< the peer is gone or silent
     };
 
     request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_admission& admits)
@@ -45,7 +45,7 @@ public:
     /// After wait().
     awaitable<outcome> next(http_request& into, http_reply& refusal);
 
-    void interrupt_if_idle();               ///< ends wait()
+    void interrupt_if_idle();  ///< ends wait()
 
 private:
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);

@@ -10,7 +10,7 @@ namespace cmcp {
 namespace {
 
 // A slash at the end names the same thing.
-std::string_view trimmed(std::string_view path)
+std::string_view without_last_slash(std::string_view path)
 {
     return path.size() > 1 && path.back() == '/' ? path.substr(0, path.size() - 1) : path;
 }
@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view path)
 bool router::route::fits(std::string_view asked) const
 {
     const std::string_view own = path;
-    if (!own.ends_with("/*")) return own == trimmed(asked);
+    if (!own.ends_with("/*")) return own == without_last_slash(asked);
     const auto folder = own.substr(0, own.size() - 1);
     return asked.size() > folder.size() && asked.starts_with(folder);
 }
@@ -30,39 +30,46 @@ void router::add(std::string method, std::string path, handler serve, bool strea
     routes_.push_back(route{std::move(method), std::move(path), std::move(serve), streams});
 }
 
+void router::add_page(std::string path, handler serve)
+{
+    for (const char* method : {"GET", "HEAD"}) routes_.push_back(route{method, path, serve, false, true});
+}
+
 bool router::streams(const http_request& asked) const
 {
-    const auto* found = find(asked.method, asked.path);
+    const auto* found = find(asked);
     return found != nullptr && found->streams;
 }
 
-const router::route* router::find(std::string_view method, std::string_view path) const
+const router::route* router::find(const http_request& asked) const
 {
     for (const auto& each : routes_)
-        if (each.method == method && each.fits(path)) return &each;
+        if (each.method == asked.method && each.fits(asked.path) && (!each.is_page || takes_html(asked))) return &each;
     return nullptr;
 }
 
 std::optional<http_reply> router::refuse(const http_request& asked) const
 {
-    if (find(asked.method, asked.path) != nullptr) return std::nullopt;
+    if (find(asked) != nullptr) return std::nullopt;
     std::string allowed;
     for (const auto& each : routes_)
-        if (each.fits(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
+        if (!each.is_page && each.fits(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
     if (!allowed.empty()) return method_not_allowed(allowed);
-    return error_reply(404, "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE), REST is described at /docs.");
+    return error_reply(404,
+                       "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE), REST is "
+                       "described at /docs.");
 }
 
 std::string_view router::known_path(std::string_view path) const
 {
     for (const auto& each : routes_)
-        if (each.path == trimmed(path)) return each.path;
+        if (each.path == without_last_slash(path)) return each.path;
     return "other";
 }
 
 awaitable<> router::serve(exchange& x) const
 {
-    const auto* found = find(x.request().method, x.request().path);
+    const auto* found = find(x.request());
     if (found == nullptr) co_return;
     std::string failure;
     try {
@@ -74,10 +81,11 @@ awaitable<> router::serve(exchange& x) const
     } catch (const std::exception& e) {
         failure = e.what();
     }
-    log::error("route_failed", {{"path", found->path}, {"error", failure}});
+    log::error("route_failed", {{"request", x.request().id}, {"path", found->path}, {"error", failure}});
     x.close_after();
     if (x.status() != 0) co_return;
-    auto answer = error_reply(500, "The server failed to answer this request; its log says why.");
+    auto answer = error_reply(500, "The server failed to answer this request (request " + x.request().id +
+                                       "; the server's log has the reason).");
     co_await x.reply(std::move(answer));
 }
 

@@ -18,6 +18,9 @@ public:
     /// `path` may end with "/*": then everything below it is meant. `streams`: the route reads the body by itself.
     void add(std::string method, std::string path, handler serve, bool streams = false);
 
+    /// For GET and HEAD of who takes HTML; for others there is nothing.
+    void add_page(std::string path, handler serve);
+
     /// Whether the request's route reads the body by itself.
     bool streams(const http_request& asked) const;
 
@@ -36,9 +39,10 @@ private:
         std::string path;
         handler serve;
         bool streams;
+        bool is_page = false;
         bool fits(std::string_view asked) const;
     };
-    const route* find(std::string_view method, std::string_view path) const;
+    const route* find(const http_request& asked) const;
 
     std::vector<route> routes_;
 };

@@ -1,6 +1,6 @@
 #include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
-#include "jsonrpc/sanitize.hpp"
+#include "text/sanitize.hpp"
 
 #include <array>
 #include <cmath>
@@ -23,14 +23,16 @@ bool only_finite_numbers(const json::value& value)
     return true;
 }
 
-// A short message is one piece of memory, which goes with the last of its values. Long ones would hold on to too much of it.
+// A short message is one piece of memory, which goes with the last of its values. Long ones would hold on to too much
+// of it.
 constexpr std::size_t longest_in_arena = 16 * 1024;
 
 // Small results are built in the same piece.
 constexpr std::size_t room_for_result = 1024;
 
 // The place is told by the byte, so that a client's author finds it in a dump.
-std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at, const decode_limits& limits)
+std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at,
+                          const decode_limits& limits)
 {
     if (failure == json::error::too_deep)
         return "Parse error: the message is nested deeper than " + std::to_string(limits.depth) + " levels";
@@ -43,7 +45,7 @@ json::value parse(std::string_view text, const decode_limits& limits)
 {
     json::parse_options options;
     options.max_depth = limits.depth;
-    std::array<unsigned char, 4096> scratch;    // of the parser's own; what is parsed does not stay in it
+    std::array<unsigned char, 4096> scratch;  // of the parser's own; what is parsed does not stay in it
     json::parser parser(json::storage_ptr(), options, scratch.data(), scratch.size());
     if (text.size() <= longest_in_arena)
         parser.reset(json::make_shared_resource<json::monotonic_resource>(2 * text.size() + room_for_result));

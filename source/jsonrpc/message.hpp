@@ -12,10 +12,17 @@
 
 namespace cmcp::jsonrpc {
 
+/// What a request is called in the log; not part of the message.
+struct request_ids {
+    std::string own;  ///< ours: in X-Request-Id, error sentences, spans and each line of the log; empty: not given yet
+    std::string of_client;  ///< X-Request-Id as the client sent it; empty: it sent none that is well-formed
+};
+
 struct request {
     json::value id;  ///< string or integer
     std::string method;
     json::object params;
+    request_ids ids{};
 };
 
 struct notification {
@@ -26,7 +33,7 @@ struct notification {
 /// The peer's answer to a request of ours.
 struct response {
     json::value id;
-    json::value result;              ///< null when it is an error
+    json::value result;  ///< null when it is an error
     std::optional<json::object> error;
 };
 

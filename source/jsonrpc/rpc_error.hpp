@@ -16,11 +16,11 @@ inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 inline constexpr int internal_error = -32603;
 inline constexpr int server_error = -32000;
-inline constexpr int server_busy = -32050;                  ///< of this server: try again later (HTTP 503)
-inline constexpr int resource_not_found = -32002;           ///< revisions up to 2025-11-25
-inline constexpr int header_mismatch = -32020;              ///< 2026-07-28
-inline constexpr int missing_client_capability = -32021;    ///< 2026-07-28
-inline constexpr int unsupported_protocol_version = -32022; ///< 2026-07-28
+inline constexpr int server_busy = -32050;                   ///< of this server: try again later (HTTP 503)
+inline constexpr int resource_not_found = -32002;            ///< revisions up to 2025-11-25
+inline constexpr int header_mismatch = -32020;               ///< 2026-07-28
+inline constexpr int missing_client_capability = -32021;     ///< 2026-07-28
+inline constexpr int unsupported_protocol_version = -32022;  ///< 2026-07-28
 }  // namespace rpc_code
 
 /// A protocol error: thrown anywhere below the dispatcher, which turns it into a JSON-RPC error response.

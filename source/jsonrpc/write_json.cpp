@@ -1,6 +1,6 @@
 #include "jsonrpc/write_json.hpp"
 
-#include "jsonrpc/sanitize.hpp"
+#include "text/sanitize.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,14 +26,18 @@ void write_number(std::string& out, Number number)
 constexpr std::uint64_t every_byte(std::uint64_t byte) { return byte * 0x0101010101010101u; }
 
 // The high bit of each byte that is zero. Above the lowest one found, bytes may be marked in error.
-constexpr std::uint64_t zero_bytes(std::uint64_t block) { return (block - every_byte(0x01)) & ~block & every_byte(0x80); }
+constexpr std::uint64_t zero_bytes(std::uint64_t block)
+{
+    return (block - every_byte(0x01)) & ~block & every_byte(0x80);
+}
 
 bool plain(unsigned char byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
 
 bool all_plain(std::uint64_t block)
 {
     const auto controls = (block - every_byte(0x20)) & ~block;
-    const auto not_plain = controls | block | zero_bytes(block ^ every_byte('"')) | zero_bytes(block ^ every_byte('\\'));
+    const auto not_plain =
+        controls | block | zero_bytes(block ^ every_byte('"')) | zero_bytes(block ^ every_byte('\\'));
     return (not_plain & every_byte(0x80)) == 0;
 }
 
@@ -53,12 +57,23 @@ void write_escaped(std::string& out, unsigned char byte)
 {
     constexpr std::string_view hex = "0123456789abcdef";
     switch (byte) {
-        case '"': out += "\\\""; return;
-        case '\\': out += "\\\\"; return;
-        case '\n': out += "\\n"; return;
-        case '\t': out += "\\t"; return;
-        case '\r': out += "\\r"; return;
-        default: out += {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
+        case '"':
+            out += "\\\"";
+            return;
+        case '\\':
+            out += "\\\\";
+            return;
+        case '\n':
+            out += "\\n";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
+        case '\r':
+            out += "\\r";
+            return;
+        default:
+            out += {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
     }
 }
 
@@ -73,9 +88,12 @@ void write_text(std::string& out, std::string_view text)
         if (text.empty()) break;
         const auto byte = static_cast<unsigned char>(text.front());
         const auto length = sequence_length(text);
-        if (byte < 0x80) write_escaped(out, byte);
-        else if (length == 0) out.append("\xEF\xBF\xBD");
-        else out.append(text.substr(0, length));
+        if (byte < 0x80)
+            write_escaped(out, byte);
+        else if (length == 0)
+            out.append("\xEF\xBF\xBD");
+        else
+            out.append(text.substr(0, length));
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     out += '"';
@@ -116,14 +134,24 @@ void write_double(std::string& out, double number)
 void write(std::string& out, const json::value& value)
 {
     switch (value.kind()) {
-        case json::kind::null: out += "null"; return;
-        case json::kind::bool_: out += value.get_bool() ? "true" : "false"; return;
-        case json::kind::int64: return write_number(out, value.get_int64());
-        case json::kind::uint64: return write_number(out, value.get_uint64());
-        case json::kind::double_: return write_double(out, value.get_double());
-        case json::kind::string: return write_text(out, {value.get_string().data(), value.get_string().size()});
-        case json::kind::array: return write_array(out, value.get_array());
-        case json::kind::object: return write_object(out, value.get_object());
+        case json::kind::null:
+            out += "null";
+            return;
+        case json::kind::bool_:
+            out += value.get_bool() ? "true" : "false";
+            return;
+        case json::kind::int64:
+            return write_number(out, value.get_int64());
+        case json::kind::uint64:
+            return write_number(out, value.get_uint64());
+        case json::kind::double_:
+            return write_double(out, value.get_double());
+        case json::kind::string:
+            return write_text(out, {value.get_string().data(), value.get_string().size()});
+        case json::kind::array:
+            return write_array(out, value.get_array());
+        case json::kind::object:
+            return write_object(out, value.get_object());
     }
 }
 

@@ -1,6 +1,10 @@
 #include "log/format.hpp"
 
+#include "jsonrpc/write_json.hpp"
+
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -11,10 +15,11 @@ namespace {
 
 // A line stays readable and a log bounded, whatever an error message holds.
 constexpr std::size_t longest_value = 4096;
+constexpr std::size_t usual_line = 480;
 
 struct decoded {
     std::uint32_t code_point;
-    std::size_t length;     // 0: invalid
+    std::size_t length;  // 0: invalid
 };
 
 decoded decode(std::string_view text)
@@ -48,25 +53,35 @@ void append_escape(std::string& out, std::uint32_t c)
     out += buffer;
 }
 
-std::string timestamp(std::chrono::system_clock::time_point when)
+// Formatted anew once a second.
+void append_time(std::string& out, std::chrono::system_clock::time_point when)
 {
     using namespace std::chrono;
+    thread_local std::time_t of_text = -1;
+    thread_local std::array<char, 24> text{};
     const auto since = duration_cast<milliseconds>(when.time_since_epoch()).count();
     const std::time_t seconds = since / 1000;
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    char day[24];
-    std::strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    char buffer[40];
-    std::snprintf(buffer, sizeof buffer, "%s.%03dZ", day, static_cast<int>(since % 1000));
-    return buffer;
+    if (seconds != of_text) {
+        std::tm parts{};
+        gmtime_r(&seconds, &parts);
+        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+        of_text = seconds;
+    }
+    std::array<char, 16> fraction{};
+    std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(since % 1000));
+    out.append(text.data()).append(fraction.data());
 }
 
+bool printable(std::string_view text)
+{
+    return std::all_of(text.begin(), text.end(),
+                       [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+}
+
+// A word that needs no quotes in a text line.
 bool plain(std::string_view word)
 {
-    return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-        return c > 0x20 && c < 0x7f && c != '"' && c != '=' && c != '\\';
-    });
+    return !word.empty() && word.size() <= longest_value && printable(word) && word.find_first_of(" =") == word.npos;
 }
 
 std::string shortened(std::string_view text)
@@ -75,38 +90,99 @@ std::string shortened(std::string_view text)
     return std::string(text.substr(0, longest_value)) + "…";
 }
 
-// serialize() escapes C0 only, and passes invalid UTF-8 on.
-std::string serialized(const json::value& value)
+// As a JSON string.
+void append_quoted(std::string& out, std::string_view text)
 {
-    if (const auto* text = value.if_string()) return escape_controls(json::serialize(json::string(shortened(*text))));
-    return shortened(escape_controls(json::serialize(value)));
+    if (text.size() <= longest_value && printable(text))
+        out.append("\"").append(text).append("\"");
+    else
+        out += escape_controls(jsonrpc::write_json(std::string_view(shortened(text))));
 }
 
-std::string text_value(const json::value& value)
+template <class Number>
+void append_number(std::string& out, Number number)
 {
-    if (const auto* text = value.if_string(); text && text->size() <= longest_value && plain(*text)) return std::string(*text);
-    return serialized(value);
+    std::array<char, 32> text{};
+    out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr);
+}
+
+// Bool or number; false: it is neither.
+bool append_scalar(std::string& out, const field_value& value)
+{
+    if (const auto* flag = std::get_if<bool>(&value))
+        out += *flag ? "true" : "false";
+    else if (const auto* whole = std::get_if<std::int64_t>(&value))
+        append_number(out, *whole);
+    else if (const auto* natural = std::get_if<std::uint64_t>(&value))
+        append_number(out, *natural);
+    else if (const auto* real = std::get_if<double>(&value))
+        jsonrpc::append_json(out, json::value(*real));
+    else
+        return false;
+    return true;
+}
+
+bool is_list_of_words(const json::value& value)
+{
+    const auto* list = value.if_array();
+    return list != nullptr && !list->empty() && std::all_of(list->begin(), list->end(), [](const json::value& item) {
+               const auto* word = item.if_string();
+               return word != nullptr && plain({word->data(), word->size()}) && word->find(',') == json::string::npos;
+           });
+}
+
+void append_list(std::string& out, const json::array& words)
+{
+    for (const auto& item : words) {
+        const auto& word = item.get_string();
+        out.append(&item == &words.front() ? "" : ",").append(word.data(), word.size());
+    }
+}
+
+void append_text_value(std::string& out, const field_value& value)
+{
+    if (append_scalar(out, value)) return;
+    if (const auto* text = std::get_if<std::string_view>(&value)) {
+        if (plain(*text))
+            out += *text;
+        else
+            append_quoted(out, *text);
+        return;
+    }
+    const auto& nested = std::get<json::value>(value);
+    if (is_list_of_words(nested))
+        append_list(out, nested.get_array());
+    else
+        out += shortened(escape_controls(jsonrpc::write_json(nested)));
 }
 
 // A nested value that was cut is no JSON any more: it goes out as a string.
-std::string json_value(const json::value& value)
+void append_json_value(std::string& out, const field_value& value)
 {
-    const std::string whole = escape_controls(json::serialize(value));
-    if (value.is_string() || whole.size() > longest_value) {
-        return serialized(value.is_string() ? value : json::value(json::string(shortened(whole))));
-    }
-    return whole;
+    if (append_scalar(out, value)) return;
+    if (const auto* text = std::get_if<std::string_view>(&value)) return append_quoted(out, *text);
+    const std::string whole = escape_controls(jsonrpc::write_json(std::get<json::value>(value)));
+    if (whole.size() <= longest_value)
+        out += whole;
+    else
+        append_quoted(out, whole);
 }
+
+bool left_out(const field_value& value) { return std::holds_alternative<std::monostate>(value); }
 
 }  // namespace
 
 std::string_view to_string(level l)
 {
     switch (l) {
-    case level::debug: return "DEBUG";
-    case level::info: return "INFO";
-    case level::warning: return "WARNING";
-    case level::error: return "ERROR";
+        case level::debug:
+            return "DEBUG";
+        case level::info:
+            return "INFO";
+        case level::warning:
+            return "WARNING";
+        case level::error:
+            return "ERROR";
     }
     return "INFO";
 }
@@ -114,12 +190,16 @@ std::string_view to_string(level l)
 std::string escape_controls(std::string_view text)
 {
     std::string out;
+    if (printable(text)) return out.append(text);
     out.reserve(text.size());
     while (!text.empty()) {
         const auto [c, length] = decode(text);
-        if (length == 0) out += "\xef\xbf\xbd";
-        else if (dangerous(c)) append_escape(out, c);
-        else out += text.substr(0, length);
+        if (length == 0)
+            out += "\xef\xbf\xbd";
+        else if (dangerous(c))
+            append_escape(out, c);
+        else
+            out += text.substr(0, length);
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return out;
@@ -127,18 +207,32 @@ std::string escape_controls(std::string_view text)
 
 std::string format_text(std::chrono::system_clock::time_point when, level l, std::string_view event, const fields& with)
 {
-    std::string line = timestamp(when);
+    std::string line;
+    line.reserve(usual_line);
+    append_time(line, when);
     line.append(" ").append(to_string(l)).append(" ").append(escape_controls(event));
-    for (const auto& [key, value] : with) line.append(" ").append(escape_controls(key)).append("=").append(text_value(value));
+    for (const auto& [key, value] : with) {
+        if (left_out(value)) continue;
+        line.append(" ").append(escape_controls(key)).append("=");
+        append_text_value(line, value);
+    }
     return line;
 }
 
 std::string format_json(std::chrono::system_clock::time_point when, level l, std::string_view event, const fields& with)
 {
-    std::string line = "{\"time\":\"" + timestamp(when) + "\",\"level\":\"" + std::string(to_string(l)) + "\",\"event\":";
-    line += serialized(json::string(event));
+    std::string line;
+    line.reserve(usual_line);
+    line.append("{\"time\":\"");
+    append_time(line, when);
+    line.append("\",\"level\":\"").append(to_string(l)).append("\",\"event\":");
+    append_quoted(line, event);
     for (const auto& [key, value] : with) {
-        line.append(",").append(serialized(json::string(key))).append(":").append(json_value(value));
+        if (left_out(value)) continue;
+        line += ',';
+        append_quoted(line, key);
+        line += ':';
+        append_json_value(line, value);
     }
     return line + "}";
 }

@@ -15,9 +15,11 @@ std::string_view to_string(level l);
 std::string escape_controls(std::string_view text);
 
 /// `2026-11-21T14:00:00.123Z INFO event key=value other="a value"`, without a newline.
-std::string format_text(std::chrono::system_clock::time_point when, level l, std::string_view event, const fields& with);
+std::string format_text(std::chrono::system_clock::time_point when, level l, std::string_view event,
+                        const fields& with);
 
 /// {"time":…,"level":…,"event":…,"key":value,…}, without a newline.
-std::string format_json(std::chrono::system_clock::time_point when, level l, std::string_view event, const fields& with);
+std::string format_json(std::chrono::system_clock::time_point when, level l, std::string_view event,
+                        const fields& with);
 
 }  // namespace cmcp::log

@@ -48,7 +48,7 @@ state& current()
 void close_to_others(const spdlog::filename_t&, std::FILE* stream)
 {
     const int descriptor = fileno(stream);
-    struct stat status{};
+    struct stat status {};
     if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(descriptor, S_IRUSR | S_IWUSR);
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
@@ -71,17 +71,22 @@ std::shared_ptr<spdlog::logger> file_logger(const std::string& name)
     try {
         return make_logger(file_sink(name));
     } catch (const spdlog::spdlog_ex& e) {
-        throw std::runtime_error("LOG_FILE=" + name + " cannot be written (" + e.what() + "): name a file in a writable folder");
+        throw std::runtime_error("LOG_FILE=" + name + " cannot be written (" + e.what() +
+                                 "): name a file in a writable folder");
     }
 }
 
 spdlog::level::level_enum spdlog_level(level l)
 {
     switch (l) {
-    case level::debug: return spdlog::level::debug;
-    case level::info: return spdlog::level::info;
-    case level::warning: return spdlog::level::warn;
-    case level::error: return spdlog::level::err;
+        case level::debug:
+            return spdlog::level::debug;
+        case level::info:
+            return spdlog::level::info;
+        case level::warning:
+            return spdlog::level::warn;
+        case level::error:
+            return spdlog::level::err;
     }
     return spdlog::level::info;
 }
@@ -96,6 +101,8 @@ void configure(const options& chosen)
     now.json_lines = chosen.json_lines;
 }
 
+void set_threshold(level l) { current().threshold = l; }
+
 bool enabled(level l) { return l >= current().threshold.load(std::memory_order_relaxed); }
 
 void write(level l, std::string_view event, fields with)
@@ -104,7 +111,7 @@ void write(level l, std::string_view event, fields with)
     state& now = current();
     const auto when = std::chrono::system_clock::now();
     now.logger->log(spdlog_level(l), spdlog::string_view_t(now.json_lines ? format_json(when, l, event, with)
-                                                                        : format_text(when, l, event, with)));
+                                                                          : format_text(when, l, event, with)));
 }
 
 }  // namespace cmcp::log

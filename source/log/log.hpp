@@ -2,10 +2,16 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 /// Structured log: events with fields, to stderr (never stdout: the stdio transport owns it) or to a file.
 /// Fields never hold arguments of tools, session ids or secrets. Control characters are escaped: no forged lines.
@@ -13,39 +19,79 @@ namespace cmcp::log {
 
 enum class level { debug, info, warning, error };
 
-/// Name and value; text of any kind (literal, std::string, string_view) is taken as it is.
-struct field : std::pair<std::string_view, json::value> {
+/// What a field holds. Text is a view: it lives as long as the statement that writes the event.
+using field_value =
+    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view, json::value>;
+
+/// Name and value. Text may be of any kind (literal, std::string, json::string), a duration becomes milliseconds; an
+/// empty optional leaves the field out.
+struct field : std::pair<std::string_view, field_value> {
     template <class T>
-    field(std::string_view name, const T& value) : pair(name, convert(value)) {}
+    field(std::string_view name, const T& value) : pair(name, convert(value))
+    {
+    }
 
 private:
     template <class T>
-    static json::value convert(const T& value)
+    static field_value convert(const std::optional<T>& value)
     {
-        if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-            std::string_view text = value;
-            return json::string(text.data(), text.size());
-        } else {
+        return value ? convert(*value) : field_value();
+    }
+    template <class Rep, class Period>
+    static field_value convert(const std::chrono::duration<Rep, Period>& value)
+    {
+        return std::round(std::chrono::duration<double, std::micro>(value).count()) / 1000;
+    }
+    static field_value convert(bool value) { return value; }
+    static field_value convert(const json::string& value) { return std::string_view(value.data(), value.size()); }
+    static field_value convert(const json::value& value)
+    {
+        if (const auto* text = value.if_string()) return convert(*text);
+        return value;
+    }
+    template <class T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, json::value> &&
+             !std::same_as<T, json::string>) static field_value convert(const T& value)
+    {
+        if constexpr (std::is_convertible_v<const T&, std::string_view>)
+            return std::string_view(value);
+        else if constexpr (std::signed_integral<T>)
+            return static_cast<std::int64_t>(value);
+        else if constexpr (std::unsigned_integral<T>)
+            return static_cast<std::uint64_t>(value);
+        else if constexpr (std::floating_point<T>)
+            return static_cast<double>(value);
+        else
             return json::value(value);
-        }
     }
 };
 
 using fields = std::initializer_list<field>;
 
+/// For a field that is left out where there is no text.
+inline std::optional<std::string_view> unless_empty(std::string_view text)
+{
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
 struct options {
     level threshold = level::info;
-    bool json_lines = false;            ///< JSON lines instead of `time level event key=value …`
-    std::string_view file;              ///< empty: stderr
+    bool json_lines = false;  ///< JSON lines instead of `time level event key=value …`
+    std::string_view file;    ///< empty: stderr
 };
 
 /// Once at start; before it, events go to stderr as text at level info.
 void configure(const options& chosen);
 
+void set_threshold(level l);
+
 bool enabled(level l);
 void write(level l, std::string_view event, fields with);
 
-inline void debug(std::string_view event, fields with = {}) { if (enabled(level::debug)) write(level::debug, event, with); }
+inline void debug(std::string_view event, fields with = {})
+{
+    if (enabled(level::debug)) write(level::debug, event, with);
+}
 inline void info(std::string_view event, fields with = {}) { write(level::info, event, with); }
 inline void warning(std::string_view event, fields with = {}) { write(level::warning, event, with); }
 inline void error(std::string_view event, fields with = {}) { write(level::error, event, with); }

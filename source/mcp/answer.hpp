@@ -1,8 +1,8 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "mcp/message_sink.hpp"
 #include "mcp/running_request.hpp"
-#include "transport/message_sink.hpp"
 
 #include <memory>
 

@@ -28,7 +28,7 @@ std::string subject_of(const modern_request& incoming)
     return json::serialize(subject);
 }
 
-[[noreturn]] void refuse(const std::string& reason)
+[[noreturn]] void refuse_attempt(const std::string& reason)
 {
     throw rpc_error(rpc_code::invalid_params, "Invalid params: " + reason);
 }
@@ -37,10 +37,11 @@ void open_state(attempt_state& state, const modern_request& incoming, const requ
 {
     const auto* sealed = incoming.params.if_contains("requestState");
     if (!sealed) return;
-    if (!sealed->is_string()) refuse("`requestState` must be a string");
+    if (!sealed->is_string()) refuse_attempt("`requestState` must be a string");
     const auto opened = seal.open(std::string_view(sealed->get_string()));
-    if (opened.at("subject").as_string() != subject_of(incoming)) refuse("`requestState` belongs to another request");
-    if (now() > opened.at("until").as_int64()) refuse("`requestState` has expired: start over without it");
+    if (opened.at("subject").as_string() != subject_of(incoming))
+        refuse_attempt("`requestState` belongs to another request");
+    if (now() > opened.at("until").as_int64()) refuse_attempt("`requestState` has expired: start over without it");
     state.tool_state = std::string(opened.at("state").as_string());
     state.answers = opened.at("answers").as_object();
 }
@@ -54,7 +55,7 @@ attempt_state attempt_state::from(const modern_request& incoming, const request_
     if (!incoming.params.contains("inputResponses")) return state;
     for (const auto& member : required_object(incoming.params, "inputResponses")) {
         if (!member.value().is_object())
-            refuse("`inputResponses." + std::string(member.key().substr(0, 100)) + "` must be an object");
+            refuse_attempt("`inputResponses." + std::string(member.key().substr(0, 100)) + "` must be an object");
         state.answers[member.key()] = member.value();
     }
     return state;

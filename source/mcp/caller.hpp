@@ -10,8 +10,9 @@ namespace cmcp {
 /// Who asks. The same for all requests of one session; made anew for each request of the stateless era.
 struct caller {
     revision protocol = revision::v2025_11_25;
-    std::string principal;          ///< authenticated name; empty: the default caller (no authentication)
-    std::string session;            ///< session id of the older revisions; empty in the stateless era
+    std::string principal;    ///< authenticated name; empty: the default caller (no authentication)
+    std::string session;      ///< session id of the older revisions; empty in the stateless era
+    std::string session_tag;  ///< what the log calls it, which is no secret
     json::object client_info;
     json::object client_capabilities;
 };

@@ -27,7 +27,8 @@ prompt* catalogue::find_prompt(std::string_view name) const
     return nullptr;
 }
 
-std::shared_ptr<void> catalogue::observe(const caller& who, const std::string& uri, const std::function<void()>& changed) const
+std::shared_ptr<void> catalogue::observe(const caller& who, const std::string& uri,
+                                         const std::function<void()>& changed) const
 {
     for (const auto& provider : providers)
         if (auto observer = provider->observe(who, uri, changed)) return observer;

@@ -23,7 +23,8 @@ struct catalogue {
     prompt* find_prompt(std::string_view name) const;
 
     /// As resource_provider::observe, of whichever provider has the resource.
-    std::shared_ptr<void> observe(const caller& who, const std::string& uri, const std::function<void()>& changed) const;
+    std::shared_ptr<void> observe(const caller& who, const std::string& uri,
+                                  const std::function<void()>& changed) const;
 };
 
 /// The `ServerCapabilities` of a revision: prompts, completions and resources only where there are any.

@@ -26,7 +26,7 @@ struct change_filter {
     bool tools = false;
     bool prompts = false;
     std::set<std::string, std::less<>> resources;
-    std::set<std::string, std::less<>> tasks;       ///< ids
+    std::set<std::string, std::less<>> tasks;  ///< ids
 
     bool lets_through(const change& what) const;
     json::object describe() const;

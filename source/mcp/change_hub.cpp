@@ -61,10 +61,10 @@ outgoing change_hub::notification(const change& what, const json::value& subscri
 
 void change_hub::publish(const change& what)
 {
-    const auto listening = listeners_;      // a copy: whose client is gone is erased
+    const auto listening = listeners_;  // a copy: whose client is gone is erased
     for (const auto& whom : listening)
         if (whom->filter.lets_through(what)) add(whom, what);
-    if (what.method == task_changed) return;    // sessions know no such tasks
+    if (what.method == task_changed) return;  // sessions know no such tasks
     for (const auto& [key, watching] : watchers_) add(watching, what);
 }
 
@@ -104,7 +104,7 @@ void change_hub::watch(std::weak_ptr<session> who)
     if (!strong) return;
     auto added = std::make_shared<watcher>();
     added->who = std::move(who);
-    watchers_[strong.get()] = std::move(added);     // of a session that is gone, the address may come again
+    watchers_[strong.get()] = std::move(added);  // of a session that is gone, the address may come again
 }
 
 void change_hub::forget_gone_sessions()
@@ -172,7 +172,7 @@ void change_hub::end(const std::shared_ptr<change_listener>& whom)
 void change_hub::close()
 {
     closed_ = true;
-    const auto listening = listeners_;      // a copy: who ends is erased
+    const auto listening = listeners_;  // a copy: who ends is erased
     for (const auto& whom : listening)
         if (!whom->telling) end(whom);
 }

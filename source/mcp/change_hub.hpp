@@ -3,8 +3,8 @@
 #include "async/task_group.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/change_listener.hpp"
+#include "mcp/message_sink.hpp"
 #include "mcp/session.hpp"
-#include "transport/message_sink.hpp"
 
 #include <functional>
 #include <memory>

@@ -20,10 +20,14 @@ json::object elicitation_needed(const json::object& params)
 json::object capability_needed(std::string_view method, const json::object& params)
 {
     json::object needed;
-    if (method == "elicitation/create") needed["elicitation"] = elicitation_needed(params);
-    else if (method == "sampling/createMessage") needed["sampling"] = json::object();
-    else if (method == "roots/list") needed["roots"] = json::object();
-    else throw std::logic_error("not a question to a client: " + std::string(method));
+    if (method == "elicitation/create")
+        needed["elicitation"] = elicitation_needed(params);
+    else if (method == "sampling/createMessage")
+        needed["sampling"] = json::object();
+    else if (method == "roots/list")
+        needed["roots"] = json::object();
+    else
+        throw std::logic_error("not a question to a client: " + std::string(method));
     return needed;
 }
 

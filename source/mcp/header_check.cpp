@@ -1,9 +1,10 @@
 #include "mcp/header_check.hpp"
 
-#include "mcp/base64.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/task_methods.hpp"
+#include "text/ascii.hpp"
+#include "text/base64.hpp"
 
 #include <charconv>
 
@@ -11,16 +12,9 @@ namespace cmcp {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view header, const std::string& reason)
+[[noreturn]] void refuse_header(std::string_view header, const std::string& reason)
 {
     throw rpc_error(rpc_code::header_mismatch, "Header mismatch: " + std::string(header) + " " + reason);
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    const auto begin = text.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 std::optional<std::string_view> read(const header_reader& header, std::string_view name)
@@ -38,7 +32,7 @@ std::string_view decoded(std::string_view name, std::string_view value, std::str
     const bool wrapped = value.size() >= head.size() + tail.size() && value.starts_with(head) && value.ends_with(tail);
     if (!wrapped) return value;
     auto bytes = base64_decode(value.substr(head.size(), value.size() - head.size() - tail.size()));
-    if (!bytes) refuse(name, "is not valid base64");
+    if (!bytes) refuse_header(name, "is not valid base64");
     store = std::move(*bytes);
     return store;
 }
@@ -51,22 +45,24 @@ std::optional<std::string_view> string_member(const json::object* object, std::s
 }
 
 // No `wanted`: the body says nothing, so the header must not either.
-void compare(const header_reader& header, std::string_view name, std::optional<std::string_view> wanted, std::string_view member)
+void compare(const header_reader& header, std::string_view name, std::optional<std::string_view> wanted,
+             std::string_view member)
 {
     const auto given = read(header, name);
     if (!wanted) {
-        if (given) refuse(name, "is set, but the body has no `" + std::string(member) + "`");
+        if (given) refuse_header(name, "is set, but the body has no `" + std::string(member) + "`");
         return;
     }
-    if (!given) refuse(name, "is missing");
+    if (!given) refuse_header(name, "is missing");
     std::string store;
-    if (decoded(name, *given, store) != *wanted) refuse(name, "does not match `" + std::string(member) + "` of the body");
+    if (decoded(name, *given, store) != *wanted)
+        refuse_header(name, "does not match `" + std::string(member) + "` of the body");
 }
 
 void check_version(const jsonrpc::request& incoming, const header_reader& header)
 {
     constexpr std::string_view name = "MCP-Protocol-Version";
-    if (!read(header, name)) refuse(name, "is missing");
+    if (!read(header, name)) refuse_header(name, "is missing");
     // A body without a version is refused later, with invalid_params.
     if (const auto claimed = string_member(meta_of(incoming.params), reserved_name::protocol_version))
         compare(header, name, claimed, "_meta[io.modelcontextprotocol/protocolVersion]");
@@ -76,10 +72,14 @@ void check_name(const jsonrpc::request& incoming, const header_reader& header)
 {
     constexpr std::string_view of_params = "params.";
     std::string_view member;
-    if (incoming.method == "tools/call" || incoming.method == "prompts/get") member = "params.name";
-    else if (incoming.method == "resources/read") member = "params.uri";
-    else if (find_task_method(incoming.method)) member = "params.taskId";
-    else return;
+    if (incoming.method == "tools/call" || incoming.method == "prompts/get")
+        member = "params.name";
+    else if (incoming.method == "resources/read")
+        member = "params.uri";
+    else if (find_task_method(incoming.method))
+        member = "params.taskId";
+    else
+        return;
     compare(header, "Mcp-Name", string_member(&incoming.params, member.substr(of_params.size())), member);
 }
 
@@ -104,12 +104,13 @@ void check_param(const std::string& name, const std::string& argument, const jso
     const auto given = read(header, name);
     const bool present = value && !value->is_null();
     if (!present) {
-        if (given) refuse(name, "is set, but the argument `" + argument + "` is not");
+        if (given) refuse_header(name, "is set, but the argument `" + argument + "` is not");
         return;
     }
-    if (!given) refuse(name, "is missing");
+    if (!given) refuse_header(name, "is missing");
     std::string store;
-    if (!matches(*value, decoded(name, *given, store))) refuse(name, "does not match the argument `" + argument + "`");
+    if (!matches(*value, decoded(name, *given, store)))
+        refuse_header(name, "does not match the argument `" + argument + "`");
 }
 
 // SEP-2243: a property of the input schema that names a header in `x-mcp-header`.
@@ -124,8 +125,8 @@ void check_params(const tool_registry& tools, const json::object& params, const 
     for (const auto& property : properties->get_object()) {
         const auto suffix = string_member(property.value().if_object(), "x-mcp-header");
         if (!suffix) continue;
-        const auto* given = arguments && arguments->is_object() ? arguments->get_object().if_contains(property.key())
-                                                                : nullptr;
+        const auto* given =
+            arguments && arguments->is_object() ? arguments->get_object().if_contains(property.key()) : nullptr;
         check_param("Mcp-Param-" + std::string(*suffix), std::string(property.key()), given, header);
     }
 }

@@ -9,7 +9,11 @@ namespace cmcp {
 held_subscription::held_subscription(std::shared_ptr<void> keeps, task_group& answers, change_hub& changes,
                                      std::unique_ptr<request_register::entry> running,
                                      std::shared_ptr<message_sink> reply)
-    : keeps_(std::move(keeps)), answers_(answers), changes_(changes), running_(std::move(running)), reply_(std::move(reply))
+    : keeps_(std::move(keeps)),
+      answers_(answers),
+      changes_(changes),
+      running_(std::move(running)),
+      reply_(std::move(reply))
 {
 }
 

@@ -20,7 +20,7 @@ public:
     void begin(change_filter filter, const json::value& id, const change_hub::observe_function& observe,
                std::function<void()> on_end);
 
-    void finish(const json::value& id, outcome done);       ///< answers, if it is not over yet
+    void finish(const json::value& id, outcome done);  ///< answers, if it is not over yet
 
 private:
     void cancelled();
@@ -29,7 +29,7 @@ private:
     std::shared_ptr<void> keeps_;
     task_group& answers_;
     change_hub& changes_;
-    std::unique_ptr<request_register::entry> running_;      // null: it is over
+    std::unique_ptr<request_register::entry> running_;  // null: it is over
     std::shared_ptr<message_sink> reply_;
     std::shared_ptr<change_listener> listens_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

@@ -67,7 +67,7 @@ private:
 
 legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink,
                                const json::object* meta, std::shared_ptr<question_ids> abandoned)
-    : request_channel(who->who.protocol, std::move(sink), meta), who_(std::move(who)), abandoned_(std::move(abandoned))
+    : request_channel(std::move(sink), meta), who_(std::move(who)), abandoned_(std::move(abandoned))
 {
 }
 

@@ -1,6 +1,7 @@
 #include "mcp/legacy_dispatcher.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "log/request_id.hpp"
 #include "mcp/answer.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/legacy_methods.hpp"
@@ -45,18 +46,21 @@ awaitable<> legacy_dispatcher::request(std::shared_ptr<void>, std::shared_ptr<se
 {
     std::unique_ptr<request_register::entry> running;
     outcome done;
+    if (incoming->ids.own.empty()) incoming->ids.own = log::next_id('r');
     try {
         check(*who, incoming->method);
-        running = requests_.begin(incoming->method, incoming->id, who, std::move(ends));
+        running = requests_.begin(incoming->method, incoming->id, who, std::move(ends), incoming->ids);
         // Not cancellable (2025-11-25, "Cancellation"): done at once.
         if (incoming->method == "initialize") done.result = initialize(*who, incoming->params);
     } catch (const rpc_error& refused) {
         done.error = std::make_unique<rpc_error>(refused);
+        record_refusal(incoming->ids, incoming->method, incoming->params, {who, &who->who}, refused);
     }
     if (running && !done.result && !done.error) {
         auto request = running->request();
         request->trace = trace_of(meta_of(incoming->params));
         request->target = target_of(incoming->params);
+        request->who = {who, &who->who};
         auto work = execute(who, incoming, reply, request);
         done = co_await run_request_to_end(request, std::move(work));
         if (!request->abandoned.empty()) co_await take_back_questions(reply, request->abandoned);
@@ -72,10 +76,11 @@ awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,
                                                    std::shared_ptr<message_sink> reply,
                                                    std::shared_ptr<running_request> running)
 {
-    if (const auto function = find_legacy_method(incoming->method)) co_return function({who, incoming->params, offered_, changes_});
+    if (const auto function = find_legacy_method(incoming->method))
+        co_return function({who, incoming->params, offered_, changes_});
     std::shared_ptr<legacy_channel::question_ids> abandoned(running, &running->abandoned);
     legacy_channel io(who, std::move(reply), meta_of(incoming->params), std::move(abandoned));
-    method_call call{who->who, incoming->params, io, running->log_id, {}, {}};
+    method_call call{who->who, incoming->params, io, *running, {}, {}};
     const auto function = find_shared_method(incoming->method);
     for (int round = 0; round < most_rounds; ++round) {
         input_required asked;
@@ -92,7 +97,8 @@ awaitable<json::object> legacy_dispatcher::execute(std::shared_ptr<session> who,
 
 json::object legacy_dispatcher::initialize(session& who, const json::object& params) const
 {
-    if (who.initialized) throw rpc_error(rpc_code::invalid_request, "Invalid request: the session is initialized already");
+    if (who.initialized)
+        throw rpc_error(rpc_code::invalid_request, "Invalid request: the session is initialized already");
     const auto requested = parse_revision(required_string(params, "protocolVersion"));
     who.who.client_capabilities = optional_object(params, "capabilities");
     who.who.client_info = optional_object(params, "clientInfo");

@@ -11,7 +11,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t most_subscriptions = 1000;
+constexpr std::size_t most_subscriptions_of_session = 1000;
 constexpr std::size_t longest_uri = 8192;
 
 json::object ping(const legacy_call&) { return {}; }
@@ -29,10 +29,12 @@ json::object subscribe(const legacy_call& call)
     if (uri.size() > longest_uri) throw rpc_error(rpc_code::invalid_params, "Invalid params: `uri` is too long");
     auto& subscribed = call.who->subscribed;
     if (subscribed.contains(uri)) return {};
-    if (subscribed.size() >= most_subscriptions)
-        throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions) +
+    if (subscribed.size() >= most_subscriptions_of_session)
+        throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions_of_session) +
                                                     " subscriptions: unsubscribe from some first");
-    const auto told = [&changes = call.changes, who = std::weak_ptr(call.who), uri] { changes.resource_changed(who, uri); };
+    const auto told = [&changes = call.changes, who = std::weak_ptr(call.who), uri] {
+        changes.resource_changed(who, uri);
+    };
     auto observer = call.offered.observe(call.who->who, uri, told);
     if (!observer) refuse_resource(uri, call.who->who.protocol);
     subscribed.emplace(std::move(uri), std::move(observer));
@@ -45,12 +47,12 @@ json::object unsubscribe(const legacy_call& call)
     return {};
 }
 
-struct row {
+struct legacy_row {
     std::string_view name;
     legacy_function function;
 };
 
-constexpr std::array<row, 4> table{{
+constexpr std::array<legacy_row, 4> legacy_table{{
     {"ping", ping},
     {"logging/setLevel", set_level},
     {"resources/subscribe", subscribe},
@@ -61,8 +63,8 @@ constexpr std::array<row, 4> table{{
 
 legacy_function find_legacy_method(std::string_view name)
 {
-    for (const auto& row : table)
-        if (row.name == name) return row.function;
+    for (const auto& legacy_row : legacy_table)
+        if (legacy_row.name == name) return legacy_row.function;
     return nullptr;
 }
 

@@ -8,12 +8,12 @@ namespace cmcp {
 
 namespace {
 
-struct row {
+struct method_row {
     std::string_view name;
     method_function function;
 };
 
-constexpr std::array<row, 8> table{{
+constexpr std::array<method_row, 8> method_table{{
     {"tools/list", list_tools},
     {"tools/call", call_tool},
     {"resources/list", list_resources},
@@ -28,14 +28,14 @@ constexpr std::array<row, 8> table{{
 
 method_function find_shared_method(std::string_view name)
 {
-    for (const auto& row : table)
-        if (row.name == name) return row.function;
+    for (const auto& method_row : method_table)
+        if (method_row.name == name) return method_row.function;
     return nullptr;
 }
 
 tool_context context_of(method_call& call)
 {
-    return {call.who, call.io, call.log_id, call.input_responses, call.request_state};
+    return {call.who, call.io, call.request.ids.own, call.input_responses, call.request_state};
 }
 
 void refuse_method(std::string_view name)

@@ -2,6 +2,7 @@
 
 #include "mcp/catalogue.hpp"
 #include "mcp/request_io.hpp"
+#include "mcp/running_request.hpp"
 
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@ struct method_call {
     const caller& who;
     const json::object& params;
     request_io& io;
-    std::string log_id;
+    running_request& request;
     json::object input_responses;
     std::string request_state;
 };

@@ -68,37 +68,47 @@ bool modern_calls::may_become_task(const modern_request& incoming) const
     return called && called->definition().tasks != task_use::never;
 }
 
-awaitable<json::object> modern_calls::run(std::shared_ptr<modern_request> incoming,
-                                          std::shared_ptr<message_sink> reply, std::string log_id)
+awaitable<json::object> modern_calls::run(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
+                                          std::shared_ptr<running_request> running)
 {
-    if (may_become_task(*incoming)) return run_detachable(std::move(incoming), std::move(reply), std::move(log_id));
-    return attempt(std::move(incoming), std::move(reply), std::move(log_id), nullptr, nullptr);
+    if (may_become_task(*incoming)) return run_detachable(std::move(incoming), std::move(reply), std::move(running));
+    return attempt(std::move(incoming), std::move(reply), std::move(running), nullptr, nullptr);
 }
 
 awaitable<json::object> modern_calls::run_detachable(std::shared_ptr<modern_request> incoming,
-                                                     std::shared_ptr<message_sink> reply, std::string log_id)
+                                                     std::shared_ptr<message_sink> reply,
+                                                     std::shared_ptr<running_request> outer)
 {
     auto executor = co_await asio::this_coro::executor;
     auto running = std::make_shared<running_request>();
-    running->log_id = log_id;
-    running->method = incoming->method;
+    running->ids = outer->ids;
+    running->method = outer->method;
+    running->target = outer->target;
+    running->trace = outer->trace;
+    running->who = outer->who;
+    running->may_become_task = true;
     auto call = std::make_shared<task_call>(executor, tasks_, incoming->who.principal, running);
-    auto work = attempt(incoming, std::move(reply), std::move(log_id), call, keep_alive_());
+    auto work = attempt(incoming, std::move(reply), running, call, keep_alive_());
     tasks_.run(incoming->method, task_call::carry_out(call, std::move(work)));
     co_await call->wait(patience(*incoming, tasks_.limits()));
-    if (call->became()) co_return task_result(*call->became());
+    if (call->became()) {
+        outer->task = call->became()->id();
+        co_return task_result(*call->became());
+    }
+    outer->facts = std::move(running->facts);
     co_return result_of(call->take_ending());
 }
 
 awaitable<json::object> modern_calls::attempt(std::shared_ptr<modern_request> incoming,
-                                              std::shared_ptr<message_sink> reply, std::string log_id,
+                                              std::shared_ptr<message_sink> reply,
+                                              std::shared_ptr<running_request> running,
                                               std::shared_ptr<task_call> becoming, std::shared_ptr<void>)
 {
     attempt_state state;
     if (may_ask(incoming->method)) state = attempt_state::from(*incoming, states_);
     modern_channel ordinary(incoming->who, std::move(reply), &incoming->meta(), incoming->log_level, state.answers);
     const auto io = channel(std::move(ordinary), std::move(becoming));
-    method_call call{incoming->who, incoming->params, *io, std::move(log_id), state.answers, state.tool_state};
+    method_call call{incoming->who, incoming->params, *io, *running, state.answers, state.tool_state};
     const auto function = find_shared_method(incoming->method);
     for (;;) {
         input_required asked;

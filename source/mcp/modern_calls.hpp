@@ -1,10 +1,10 @@
 #pragma once
 
 #include "mcp/catalogue.hpp"
+#include "mcp/message_sink.hpp"
 #include "mcp/modern_request.hpp"
 #include "mcp/request_state.hpp"
 #include "mcp/task_call.hpp"
-#include "transport/message_sink.hpp"
 
 namespace cmcp {
 
@@ -19,16 +19,16 @@ public:
     }
 
     awaitable<json::object> run(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
-                                std::string log_id);
+                                std::shared_ptr<running_request> running);
 
 private:
     bool may_become_task(const modern_request& incoming) const;
     awaitable<json::object> run_detachable(std::shared_ptr<modern_request> incoming,
-                                           std::shared_ptr<message_sink> reply, std::string log_id);
+                                           std::shared_ptr<message_sink> reply, std::shared_ptr<running_request> outer);
 
     /// `becoming` null: cannot become a task. `kept` lives as long as the attempt.
     awaitable<json::object> attempt(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
-                                    std::string log_id, std::shared_ptr<task_call> becoming,
+                                    std::shared_ptr<running_request> running, std::shared_ptr<task_call> becoming,
                                     std::shared_ptr<void> kept);
 
     catalogue& offered_;

@@ -8,8 +8,7 @@ namespace cmcp {
 
 modern_channel::modern_channel(const caller& who, std::shared_ptr<message_sink> sink, const json::object* meta,
                                std::optional<log_severity> log_threshold, json::object known)
-    : request_channel(who.protocol, std::move(sink), meta), caller_(who), log_threshold_(log_threshold),
-      known_(std::move(known))
+    : request_channel(std::move(sink), meta), caller_(who), log_threshold_(log_threshold), known_(std::move(known))
 {
 }
 

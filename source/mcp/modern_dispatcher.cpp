@@ -71,7 +71,7 @@ std::unique_ptr<request_register::entry> modern_dispatcher::begin(const modern_r
                                                                   std::shared_ptr<canceller> ends)
 {
     check(incoming.method);
-    auto running = requests_.begin(incoming.method, incoming.id, nullptr, std::move(ends));
+    auto running = requests_.begin(incoming.method, incoming.id, nullptr, std::move(ends), incoming.ids);
     running->request()->trace = trace_of(&incoming.meta());
     running->request()->target = target_of(incoming.params);
     return running;
@@ -81,7 +81,7 @@ awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string princi
                                        std::shared_ptr<jsonrpc::request> incoming, std::shared_ptr<message_sink> reply,
                                        std::shared_ptr<canceller> ends)
 {
-    const json::value id(incoming->id, json::storage_ptr());    // not in the memory of the request
+    const json::value id(incoming->id, json::storage_ptr());  // not in the memory of the request
     std::shared_ptr<modern_request> request;
     std::unique_ptr<request_register::entry> running;
     outcome done;
@@ -91,11 +91,13 @@ awaitable<> modern_dispatcher::request(std::shared_ptr<void>, std::string princi
         running = begin(*request, std::move(ends));
     } catch (const rpc_error& refused) {
         done.error = std::make_unique<rpc_error>(refused);
+        if (request) record_refusal(request->ids, request->method, request->params, {request, &request->who}, refused);
     }
     if (running) {
         auto in_flight = running->request();
         const bool listens = request->method == "subscriptions/listen";
-        auto work = listens ? listen(std::move(request), reply) : execute(std::move(request), reply, in_flight->log_id);
+        if (!listens) in_flight->who = {request, &request->who};
+        auto work = listens ? listen(std::move(request), reply) : execute(std::move(request), reply, in_flight);
         done = co_await run_request_to_end(in_flight, std::move(work));
         if (in_flight->cancelled()) co_return;
     }
@@ -133,17 +135,23 @@ void modern_dispatcher::hold(std::shared_ptr<void> keeps, std::string principal,
     } catch (const rpc_error& refused) {
         refusal.error = std::make_unique<rpc_error>(refused);
     }
-    if (held) held->finish(id, std::move(refusal));
-    else answers_.spawn("response", send_answer(std::move(reply), id, std::move(refusal)));
+    if (held)
+        held->finish(id, std::move(refusal));
+    else
+        answers_.spawn("response", send_answer(std::move(reply), id, std::move(refusal)));
 }
 
 awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_request> incoming,
-                                                   std::shared_ptr<message_sink> reply, std::string log_id)
+                                                   std::shared_ptr<message_sink> reply,
+                                                   std::shared_ptr<running_request> running)
 {
     json::object result;
-    if (incoming->method == "server/discover") result = discover();
-    else if (const auto function = find_task_method(incoming->method)) result = function(tasks_, *incoming);
-    else result = co_await calls_.run(incoming, std::move(reply), std::move(log_id));
+    if (incoming->method == "server/discover")
+        result = discover();
+    else if (const auto function = find_task_method(incoming->method))
+        result = function(tasks_, *incoming);
+    else
+        result = co_await calls_.run(incoming, std::move(reply), std::move(running));
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
         add_cache_hints(result, incoming->method);

@@ -4,8 +4,8 @@
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
 #include "mcp/held_subscription.hpp"
-#include "mcp/modern_request.hpp"
 #include "mcp/modern_calls.hpp"
+#include "mcp/modern_request.hpp"
 #include "mcp/request_register.hpp"
 #include "mcp/task_store.hpp"
 
@@ -17,8 +17,12 @@ public:
     /// `keep_alive` gives what must live as long as a call that went on as a task.
     modern_dispatcher(asio::any_io_executor executor, catalogue& offered, request_register& requests,
                       change_hub& changes, task_store& tasks, std::function<std::shared_ptr<void>()> keep_alive)
-        : offered_(offered), requests_(requests), changes_(changes), tasks_(tasks),
-          calls_(offered, tasks, std::move(keep_alive)), answers_(std::move(executor))
+        : offered_(offered),
+          requests_(requests),
+          changes_(changes),
+          tasks_(tasks),
+          calls_(offered, tasks, std::move(keep_alive)),
+          answers_(std::move(executor))
     {
     }
 
@@ -33,7 +37,7 @@ public:
 
 private:
     awaitable<json::object> execute(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply,
-                                    std::string log_id);
+                                    std::shared_ptr<running_request> running);
     awaitable<json::object> listen(std::shared_ptr<modern_request> incoming, std::shared_ptr<message_sink> reply);
     void hold(std::shared_ptr<void> keeps, std::string principal, std::shared_ptr<jsonrpc::request> incoming,
               std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);

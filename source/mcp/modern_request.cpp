@@ -1,5 +1,6 @@
 #include "mcp/modern_request.hpp"
 
+#include "log/request_id.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/severity.hpp"
@@ -24,8 +25,12 @@ revision supported_revision(const std::string& requested)
 }  // namespace
 
 modern_request::modern_request(std::string principal, jsonrpc::request incoming)
-    : id(std::move(incoming.id)), method(std::move(incoming.method)), params(std::move(incoming.params))
+    : id(std::move(incoming.id)),
+      ids(std::move(incoming.ids)),
+      method(std::move(incoming.method)),
+      params(std::move(incoming.params))
 {
+    if (ids.own.empty()) ids.own = log::next_id('r');
     const auto& given = required_object(params, "_meta");
     const auto requested = required_string(given, reserved_name::protocol_version);
     who.protocol = supported_revision(requested);

@@ -15,6 +15,7 @@ struct modern_request {
     modern_request(std::string principal, jsonrpc::request incoming);
 
     json::value id;
+    jsonrpc::request_ids ids;  ///< ours is given here where the transport gave none
     std::string method;
     json::object params;
     caller who;

@@ -1,7 +1,7 @@
 #include "mcp/pagination.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
-#include "mcp/base64.hpp"
+#include "text/base64.hpp"
 
 #include <charconv>
 #include <string>
@@ -17,7 +17,8 @@ std::string cursor_at(std::string_view list, std::size_t offset)
 
 [[noreturn]] void refuse_cursor()
 {
-    throw rpc_error(rpc_code::invalid_params, "Invalid params: `cursor` is not one that this server gave for this list");
+    throw rpc_error(rpc_code::invalid_params,
+                    "Invalid params: `cursor` is not one that this server gave for this list");
 }
 
 std::size_t offset_of(std::string_view list, const json::object& params, std::size_t size)

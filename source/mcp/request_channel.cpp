@@ -1,6 +1,7 @@
 #include "mcp/request_channel.hpp"
 
 #include "jsonrpc/message.hpp"
+#include "mcp/reserved_names.hpp"
 #include "mcp/severity.hpp"
 
 #include <algorithm>
@@ -26,10 +27,33 @@ json::value number(double value)
     return value;
 }
 
+json::object place_of(const output_text& piece)
+{
+    json::object meta;
+    meta[reserved_name::stream] = piece.from == output_stream::out ? "stdout" : "stderr";
+    meta[reserved_name::offset] = piece.offset;
+    return meta;
+}
+
+// One text a stream, the one that began first in front.
+std::vector<output_text> joined_by_stream(std::vector<output_text> texts)
+{
+    std::vector<output_text> joined;
+    for (auto& piece : texts) {
+        const auto same =
+            std::find_if(joined.begin(), joined.end(), [&](const auto& each) { return each.from == piece.from; });
+        if (same == joined.end())
+            joined.push_back(std::move(piece));
+        else
+            same->text += piece.text;
+    }
+    return joined;
+}
+
 }  // namespace
 
-request_channel::request_channel(revision protocol, std::shared_ptr<message_sink> sink, const json::object* meta)
-    : protocol_(protocol), sink_(std::move(sink)), token_(progress_token(meta))
+request_channel::request_channel(std::shared_ptr<message_sink> sink, const json::object* meta)
+    : sink_(std::move(sink)), token_(progress_token(meta))
 {
 }
 
@@ -43,15 +67,34 @@ double request_channel::next_progress(double wanted)
     return wanted;
 }
 
-awaitable<> request_channel::progress(double progress, std::optional<double> total, std::string message)
+json::object request_channel::progress_params(double progress)
 {
-    if (token_.is_null()) co_return;
     json::object params;
     params["progressToken"] = token_;
     params["progress"] = number(next_progress(progress));
+    return params;
+}
+
+// 2024-11-05 has no word on `message`, and leaves the params open: its clients get the text as all others do.
+awaitable<> request_channel::progress(double progress, std::optional<double> total, std::string message)
+{
+    if (token_.is_null()) co_return;
+    json::object params = progress_params(progress);
     if (total) params["total"] = number(*total);
-    if (!message.empty() && protocol_ >= revision::v2025_03_26) params["message"] = std::move(message);
+    if (!message.empty()) params["message"] = std::move(message);
     co_await notify("notifications/progress", std::move(params));
+}
+
+awaitable<> request_channel::output(double progress, std::vector<output_text> texts)
+{
+    if (token_.is_null()) co_return;
+    auto joined = joined_by_stream(std::move(texts));
+    for (auto& piece : joined) {
+        json::object params = progress_params(progress);
+        params["_meta"] = place_of(piece);
+        params["message"] = std::move(piece.text);
+        co_await notify("notifications/progress", std::move(params));
+    }
 }
 
 awaitable<> request_channel::log(log_severity level, std::string logger, json::value data)

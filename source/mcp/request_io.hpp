@@ -3,14 +3,25 @@
 #include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
 enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+enum class output_stream { out, err };
+
+/// New text of one stream of a run.
+struct output_text {
+    output_stream from = output_stream::out;
+    std::uint64_t offset = 0;  ///< where it begins: bytes of this stream's text before it
+    std::string text;          ///< valid UTF-8
+};
 
 /// What a running request may send to its caller before its result, the same for every transport and revision.
 class request_io {
@@ -20,12 +31,13 @@ public:
     /// True when the caller gave a progress token; progress() does nothing otherwise.
     virtual bool wants_progress() const = 0;
 
-    /// False for a receiver that keeps what comes: signs of life would be in the way of the text.
-    virtual bool wants_signs_of_life() const { return true; }
-
-    /// notifications/progress. `message` carries new text; `total` only where it is known. The value sent is made
-    /// strictly increasing where `progress` is not. Waits while the caller's stream is full.
+    /// notifications/progress; without a message it is a heartbeat. `total` only where it is known. The value sent is
+    /// made strictly increasing where `progress` is not. Waits while the caller's stream is full.
     virtual awaitable<> progress(double progress, std::optional<double> total, std::string message) = 0;
+
+    /// What a run has printed, in the order of its arrival, as progress: `message` is the text of one stream, `_meta`
+    /// names the stream and the offset. At most one notification a stream.
+    virtual awaitable<> output(double progress, std::vector<output_text> texts) = 0;
 
     /// notifications/message, if the caller's log level lets it through.
     virtual awaitable<> log(log_severity level, std::string logger, json::value data) = 0;
@@ -49,9 +61,10 @@ public:
     virtual bool takes_task() const { return false; }
 
     /// Answers the request with a task now and returns the task's id; the call goes on, no longer tied to the caller's
-    /// connection, and what it returns is kept for tasks/get. From here on progress() sets the task's status message,
-    /// ask() waits for tasks/update, log() and notify() send nothing; tasks/cancel cancels the call's coroutine. Called
-    /// again it returns the same id. Only where takes_task(). Throws rpc_error when there are too many tasks.
+    /// connection, and what it returns is kept for tasks/get. From here on output(), progress() and
+    /// log() set the task's status message, ask() waits for tasks/update, notify() sends nothing; tasks/cancel cancels
+    /// the call's coroutine. Called again it returns the same id. Only where takes_task(). Throws rpc_error when there
+    /// are too many tasks.
     virtual std::string become_task(std::string status_message);
 };
 

@@ -14,7 +14,7 @@ void check_session(const session& who, const std::string& key, std::size_t most)
         throw rpc_error(rpc_code::invalid_request, "Invalid request: `id` " + key + " is in use by a running request");
     if (who.in_flight.size() >= most)
         throw rpc_error(rpc_code::server_busy, "server busy: this session has " + std::to_string(most) +
-                                                    " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
+                                                   " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
 }
 
 }  // namespace
@@ -37,20 +37,22 @@ request_register::entry::~entry()
 
 std::unique_ptr<request_register::entry> request_register::begin(std::string method, const json::value& id,
                                                                  std::shared_ptr<session> who,
-                                                                 std::shared_ptr<canceller> ends)
+                                                                 std::shared_ptr<canceller> ends,
+                                                                 jsonrpc::request_ids ids)
 {
     if (stopping_) throw rpc_error(rpc_code::server_error, "the server is stopping: no new requests are taken");
     // What tells whether the server is alive must be answered when it is busy, and costs next to nothing.
     const bool vital = method == "ping";
     if (!vital && overloaded_ && overloaded_())
-        throw rpc_error(rpc_code::server_busy, "server busy: requests wait too long (MCP_SHED_DELAY); try again in a second");
+        throw rpc_error(rpc_code::server_busy,
+                        "server busy: requests wait too long (MCP_SHED_DELAY); try again in a second");
     if (!vital && running_.size() - listening_ >= most_)
         throw rpc_error(rpc_code::server_busy, "server busy: " + std::to_string(most_) +
-                                                    " requests are running (MCP_MAX_REQUESTS); try again later");
+                                                   " requests are running (MCP_MAX_REQUESTS); try again later");
     auto key = jsonrpc::write_json(id);
     if (who) check_session(*who, key, most_per_session_);
     auto request = std::make_shared<running_request>(std::move(ends));
-    request->log_id = "r" + std::to_string(++last_);
+    request->ids = std::move(ids);
     request->method = std::move(method);
     return std::make_unique<entry>(*this, std::move(request), std::move(who), std::move(key));
 }

@@ -12,8 +12,7 @@ namespace cmcp {
 /// Counts and limits the requests that run; knows them so that they can be cancelled.
 class request_register {
 public:
-    request_register(std::size_t most, std::size_t most_per_session)
-        : most_(most), most_per_session_(most_per_session)
+    request_register(std::size_t most, std::size_t most_per_session) : most_(most), most_per_session_(most_per_session)
     {
     }
 
@@ -37,7 +36,7 @@ public:
 
     /// `who` null: stateless era; `ends`: as running_request's. Throws rpc_error: stopping, busy, id in use.
     std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who,
-                                 std::shared_ptr<canceller> ends);
+                                 std::shared_ptr<canceller> ends, jsonrpc::request_ids ids);
 
     /// While it says true, new requests are refused, pings excepted.
     void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }
@@ -51,9 +50,8 @@ private:
     std::size_t most_;
     std::size_t most_per_session_;
     bool stopping_ = false;
-    std::size_t listening_ = 0;     // subscriptions, which wait for hours and are bounded by the connections
+    std::size_t listening_ = 0;  // subscriptions, which wait for hours and are bounded by the connections
     std::function<bool()> overloaded_;
-    std::uint64_t last_ = 0;
     std::unordered_set<std::shared_ptr<running_request>> running_;
 };
 

@@ -2,7 +2,7 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "mcp/base64.hpp"
+#include "text/base64.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -20,11 +20,12 @@ bool same(std::string_view a, std::string_view b)
     return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-[[noreturn]] void refuse()
+[[noreturn]] void refuse_state()
 {
-    throw rpc_error(rpc_code::invalid_params,
-                    "Invalid params: `requestState` is not valid: send back exactly what the server gave, or start over "
-                    "without it");
+    throw rpc_error(
+        rpc_code::invalid_params,
+        "Invalid params: `requestState` is not valid: send back exactly what the server gave, or start over "
+        "without it");
 }
 
 }  // namespace
@@ -53,9 +54,9 @@ std::string request_state::seal(const json::object& state) const
 json::object request_state::open(std::string_view sealed) const
 {
     const auto dot = sealed.find('.');
-    if (dot == std::string_view::npos) refuse();
+    if (dot == std::string_view::npos) refuse_state();
     const auto text = sealed.substr(0, dot);
-    if (!same(sealed.substr(dot + 1), signature(text))) refuse();
+    if (!same(sealed.substr(dot + 1), signature(text))) refuse_state();
     return json::parse(base64_decode(text).value()).as_object();
 }
 

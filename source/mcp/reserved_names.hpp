@@ -2,14 +2,19 @@
 
 #include <string_view>
 
-/// Keys of `_meta` that revision 2026-07-28 reserves.
+/// Keys of `_meta`.
 namespace cmcp::reserved_name {
 
+// of revision 2026-07-28
 inline constexpr std::string_view protocol_version = "io.modelcontextprotocol/protocolVersion";
 inline constexpr std::string_view client_info = "io.modelcontextprotocol/clientInfo";
 inline constexpr std::string_view client_capabilities = "io.modelcontextprotocol/clientCapabilities";
 inline constexpr std::string_view log_level = "io.modelcontextprotocol/logLevel";
 inline constexpr std::string_view server_info = "io.modelcontextprotocol/serverInfo";
 inline constexpr std::string_view subscription_id = "io.modelcontextprotocol/subscriptionId";
+
+// ours, in notifications/progress
+inline constexpr std::string_view stream = "container-mcp/stream";
+inline constexpr std::string_view offset = "container-mcp/offset";
 
 }  // namespace cmcp::reserved_name

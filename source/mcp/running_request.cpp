@@ -1,6 +1,8 @@
 #include "mcp/running_request.hpp"
 
 #include "log/log.hpp"
+#include "mcp/params.hpp"
+#include "mcp/request_log.hpp"
 #include "mcp/request_span.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
@@ -19,8 +21,12 @@ namespace {
 
 rpc_error unexpected(const running_request& request, const char* what)
 {
-    log::error("request failed", {{"request", request.log_id}, {"method", request.method}, {"trace", request.trace.trace}, {"reason", what}});
-    return {rpc_code::internal_error, "Internal error (request " + request.log_id + ")"};
+    log::error("request_failed", {{"request", request.ids.own},
+                                  {"method", request.method},
+                                  {"reason", what},
+                                  {"trace", log::unless_empty(request.trace.trace)}});
+    return {rpc_code::internal_error,
+            "Internal error (request " + request.ids.own + "; the server's log has the reason)"};
 }
 
 rpc_error failed(const running_request& request, const boost::system::system_error& failure)
@@ -65,8 +71,7 @@ awaitable<outcome> apart(std::shared_ptr<running_request> request, awaitable<out
     auto executor = co_await asio::this_coro::executor;
     auto state = co_await asio::this_coro::cancellation_state;
     // The child is bound to its own signal, so the slot of this coroutine is free to pass cancellation on.
-    if (state.slot().is_connected())
-        state.slot().assign([request](asio::cancellation_type) { request->cancel(); });
+    if (state.slot().is_connected()) state.slot().assign([request](asio::cancellation_type) { request->cancel(); });
     auto token = asio::bind_cancellation_slot(request->ends->slot(), asio::use_awaitable);
     outcome done = co_await asio::co_spawn(executor, std::move(work), token);
     co_return done;
@@ -78,17 +83,31 @@ void record_end(const running_request& request, const outcome& done, std::chrono
 {
     static auto& requests = metrics::all().counters("cmcp_requests_total", "MCP requests by method and how they ended.",
                                                     {"method", "outcome"});
-    static auto& times = metrics::all().histograms("cmcp_request_seconds", "Time of MCP requests by method.", {"method"});
-    const auto ended = how_it_ended(request, done);
+    static auto& times =
+        metrics::all().histograms("cmcp_request_seconds", "Time of MCP requests by method.", {"method"});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    requests.at({request.method, ended}).add();
-    times.at({request.method}).observe(took.count());
-    log::debug("mcp_request", {{"request", request.log_id},
-                               {"method", request.method},
-                               {"outcome", ended},
-                               {"ms", took.count() * 1000},
-                               {"trace", request.trace.trace}});
+    // The request that waits for a call counts it, unless the call has gone on as a task.
+    if (request.may_become_task && request.task.empty()) return;
+    if (!request.may_become_task) {
+        requests.at({request.method, how_it_ended(request, done)}).add();
+        times.at({request.method}).observe(took.count());
+    }
+    log_end(request, done, took);
     if (metrics::spans().wants(request.trace)) metrics::spans().add(span_of(request, done, took));
+}
+
+void record_refusal(const jsonrpc::request_ids& ids, std::string_view method, const json::object& params,
+                    std::shared_ptr<const caller> who, const rpc_error& why)
+{
+    if (method != tool_call_method) return;
+    running_request request;
+    request.ids = ids;
+    request.method = method;
+    request.target = target_of(params);
+    request.who = std::move(who);
+    outcome done;
+    done.error = std::make_unique<rpc_error>(why);
+    log_end(request, done, std::chrono::steady_clock::duration::zero());
 }
 
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)

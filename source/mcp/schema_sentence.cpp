@@ -9,8 +9,8 @@ namespace cmcp {
 namespace {
 
 struct place {
-    std::string name;                       // as in JavaScript: files[2].path
-    const json::object* schema = nullptr;   // null where the path leaves what `properties` and `items` describe
+    std::string name;                      // as in JavaScript: files[2].path
+    const json::object* schema = nullptr;  // null where the path leaves what `properties` and `items` describe
     const json::value* value = nullptr;
 };
 
@@ -44,19 +44,27 @@ void step_into(place& at, std::string_view step)
     if (step.size() < 2) return;
     step = step.substr(1, step.size() - 2);
     if (step.size() > 1 && step.front() == '"') step = step.substr(1, step.size() - 2);
-    if (at.value && at.value->is_array()) step_into_item(at, step);
-    else step_into_property(at, step);
+    if (at.value && at.value->is_array())
+        step_into_item(at, step);
+    else
+        step_into_property(at, step);
 }
 
 std::string_view type_name(const json::value& value)
 {
     switch (value.kind()) {
-    case json::kind::null: return "null";
-    case json::kind::bool_: return "boolean";
-    case json::kind::string: return "string";
-    case json::kind::array: return "array";
-    case json::kind::object: return "object";
-    default: return "number";
+        case json::kind::null:
+            return "null";
+        case json::kind::bool_:
+            return "boolean";
+        case json::kind::string:
+            return "string";
+        case json::kind::array:
+            return "array";
+        case json::kind::object:
+            return "object";
+        default:
+            return "number";
     }
 }
 

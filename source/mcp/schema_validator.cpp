@@ -41,7 +41,7 @@ std::string too_long_to_match(const json::object& arguments, const json::object&
 }  // namespace
 
 struct schema_validator::compiled {
-    json::value source;             // the parsed schema keeps references into it
+    json::value source;  // the parsed schema keeps references into it
     valijson::Schema schema;
     mutable valijson::Validator validator;
 };
@@ -66,7 +66,7 @@ std::string schema_validator::check(json::object& arguments) const
 {
     const auto& schema = compiled_->source.get_object();
     if (auto sentence = too_long_to_match(arguments, schema); !sentence.empty()) return sentence;
-    json::value target(std::move(arguments));   // the adapter looks at values: lent, not copied
+    json::value target(std::move(arguments));  // the adapter looks at values: lent, not copied
     std::optional<valijson::ValidationResults> results;
     bool fits = false;
     try {

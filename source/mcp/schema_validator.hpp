@@ -17,7 +17,7 @@ public:
     ~schema_validator();
 
     /// Empty when the arguments fit, else one sentence that names the argument and the reason.
-    std::string check(json::object& arguments) const;   // lent: they are as before when it returns
+    std::string check(json::object& arguments) const;  // lent: they are as before when it returns
 
 private:
     struct compiled;

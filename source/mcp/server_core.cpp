@@ -6,8 +6,8 @@
 #include "mcp/legacy_dispatcher.hpp"
 #include "mcp/modern_dispatcher.hpp"
 #include "mcp/params.hpp"
-#include "mcp/reserved_names.hpp"
 #include "mcp/request_register.hpp"
+#include "mcp/reserved_names.hpp"
 
 namespace cmcp {
 
@@ -21,7 +21,10 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     implementation(asio::any_io_executor executor, const core_limits& limits)
         : requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
-          tasks(executor, limits.tasks, [this](const std::string& id) { changes.publish({"notifications/tasks", id}); }),
+          tasks(executor, limits.tasks,
+                [this](const std::string& id) {
+                    changes.publish({"notifications/tasks", id});
+                }),
           legacy(offered, requests, changes),
           modern(executor, offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
@@ -54,6 +57,8 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
 server_core::~server_core() { self_->tasks.stop(); }
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
+
+void server_core::instruct(std::string text) { self_->offered.identity.instructions = std::move(text); }
 
 void server_core::add_resources(std::unique_ptr<resource_provider> provider)
 {
@@ -103,7 +108,8 @@ bool server_core::claims_modern(const jsonrpc::message& incoming)
 }
 
 std::optional<rpc_error> server_core::check_headers(
-    const jsonrpc::request& incoming, const std::function<std::optional<std::string_view>(std::string_view)>& header) const
+    const jsonrpc::request& incoming,
+    const std::function<std::optional<std::string_view>(std::string_view)>& header) const
 {
     try {
         check_request_headers(self_->offered.tools, incoming, header);

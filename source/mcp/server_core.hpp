@@ -3,12 +3,12 @@
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
 #include "jsonrpc/message.hpp"
+#include "mcp/message_sink.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
 #include "mcp/session.hpp"
 #include "mcp/task_store.hpp"
 #include "mcp/tool_registry.hpp"
-#include "transport/message_sink.hpp"
 
 #include <functional>
 #include <memory>
@@ -40,9 +40,10 @@ public:
     ~server_core();
 
     tool_registry& tools();
+    void instruct(std::string text);  ///< replaces the identity's instructions
     void add_resources(std::unique_ptr<resource_provider> provider);
     void add_prompt(std::unique_ptr<prompt> item);
-    void prompts_changed();         ///< tells who asked to be told
+    void prompts_changed();  ///< tells who asked to be told
 
     /// Revisions up to 2025-11-25. A request runs to its end: its notifications, questions and at last its response go
     /// into `reply`. A notification or a response is handled at once (`reply` may then be null). Never throws but
@@ -67,8 +68,9 @@ public:
 
     /// 2026-07-28 over HTTP: MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-* agree with the body. `header`
     /// gives a header's value or nothing. Returns the error to send (HTTP 400), or nothing.
-    std::optional<rpc_error> check_headers(const jsonrpc::request& incoming,
-                                           const std::function<std::optional<std::string_view>(std::string_view)>& header) const;
+    std::optional<rpc_error> check_headers(
+        const jsonrpc::request& incoming,
+        const std::function<std::optional<std::string_view>(std::string_view)>& header) const;
 
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
@@ -80,7 +82,7 @@ public:
     /// results nobody could fetch any more.
     void refuse_new_requests();
     std::size_t requests_in_flight() const;
-    void cancel_all();              ///< every request of both eras
+    void cancel_all();  ///< every request of both eras
 
     /// After refuse_new_requests(): waits until no task runs, at most `limit`; returns true when none is left. To be
     /// awaited before what the tools use goes away.
@@ -88,7 +90,7 @@ public:
 
 private:
     struct implementation;
-    std::shared_ptr<implementation> self_;     ///< shared with the requests that run
+    std::shared_ptr<implementation> self_;  ///< shared with the requests that run
 };
 
 }  // namespace cmcp

@@ -2,8 +2,8 @@
 
 #include "async/canceller.hpp"
 #include "mcp/caller.hpp"
+#include "mcp/message_sink.hpp"
 #include "mcp/request_io.hpp"
-#include "transport/message_sink.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace cmcp {
 /// transport when a client connects or initializes, dropped by it at the end. Not used by 2026-07-28.
 struct session {
     caller who;
-    bool initialized = false;                               ///< initialize has been answered
+    bool initialized = false;  ///< initialize has been answered
     log_severity log_threshold = log_severity::info;
-    std::map<std::string, std::shared_ptr<void>> subscribed;    ///< observers of resources, by their URIs
+    std::map<std::string, std::shared_ptr<void>> subscribed;  ///< observers of resources, by their URIs
 
     /// Where messages go that belong to no request: the GET stream, the SSE stream, standard output.
     std::shared_ptr<message_sink> general;

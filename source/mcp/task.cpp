@@ -1,11 +1,12 @@
 #include "mcp/task.hpp"
 
 #include "jsonrpc/write_json.hpp"
-#include "mcp/timestamp.hpp"
+#include "text/timestamp.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace cmcp {
@@ -44,8 +45,13 @@ json::object error_object(const rpc_error& error)
 
 task::task(asio::any_io_executor executor, std::string id, std::string owner, milliseconds ttl,
            std::shared_ptr<running_request> work, std::function<void(const task&)> changed)
-    : id_(std::move(id)), owner_(std::move(owner)), keep_(ttl), ttl_(ttl), work_(std::move(work)),
-      changed_(std::move(changed)), news_(std::move(executor), asio::steady_timer::time_point::max())
+    : id_(std::move(id)),
+      owner_(std::move(owner)),
+      keep_(ttl),
+      ttl_(ttl),
+      work_(std::move(work)),
+      changed_(std::move(changed)),
+      news_(std::move(executor), asio::steady_timer::time_point::max())
 {
 }
 
@@ -73,10 +79,17 @@ json::object task::detail() const
 
 void task::say(std::string_view message)
 {
-    const auto line = last_line(message);
-    if (line.empty() || ended()) return;
-    message_ = line;
+    if (ended()) return;
+    if (const auto line = last_line(message); !line.empty()) message_ = line;
     touch();
+}
+
+void task::show(std::string_view printed)
+{
+    line_ += printed;
+    say(line_);
+    line_.erase(0, line_.find_last_of("\r\n") + 1);
+    line_.resize(last_line(line_).empty() ? 0 : std::min(line_.size(), longest_message + 1));
 }
 
 std::string task::unused_key(std::string key)
@@ -136,8 +149,10 @@ void task::answer(const json::object& responses)
         --open_;
     }
     if (open_ == open_before) return;
-    if (open_ == 0) change(status::working);
-    else touch();
+    if (open_ == 0)
+        change(status::working);
+    else
+        touch();
     news_.cancel();
 }
 
@@ -178,7 +193,8 @@ void task::settle(outcome done)
         return change(status::completed);
     }
     if (expired_ && !done.error)
-        done.error = std::make_unique<rpc_error>(rpc_code::server_error, "the client did not answer the task's questions in time");
+        done.error = std::make_unique<rpc_error>(rpc_code::server_error,
+                                                 "the client did not answer the task's questions in time");
     if (!done.error) return change(status::cancelled);
     error_ = std::move(*done.error);
     message_ = error_->what();

@@ -27,25 +27,26 @@ public:
          std::shared_ptr<running_request> work, std::function<void(const task&)> changed);
 
     const std::string& id() const { return id_; }
-    const std::string& owner() const { return owner_; }     ///< the caller's principal
+    const std::string& owner() const { return owner_; }  ///< the caller's principal
     status state() const { return status_; }
     bool ended() const { return status_ >= status::completed; }
 
-    json::object describe() const;      ///< `Task`
-    json::object detail() const;        ///< `DetailedTask`: with inputRequests, result or error
-    std::size_t bytes() const { return bytes_; }    ///< of the result, as JSON
+    json::object describe() const;                ///< `Task`
+    json::object detail() const;                  ///< `DetailedTask`: with inputRequests, result or error
+    std::size_t bytes() const { return bytes_; }  ///< of the result, as JSON
 
-    void say(std::string_view message);     ///< the status message: the last line of a text
+    void say(std::string_view message);   ///< the status message: the last line of a text that has one
+    void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
 
-    /// Asks the client several things ({key: {method, params}}); returns the answers by the same keys. On the wire a key
-    /// that was used before gets a number, because keys are unique over a task's life.
+    /// Asks the client several things ({key: {method, params}}); returns the answers by the same keys. On the wire a
+    /// key that was used before gets a number, because keys are unique over a task's life.
     awaitable<json::object> ask(json::object questions);
 
     /// Takes the client's answers, which are objects; those to no open question are ignored (SEP-2663).
     void answer(const json::object& responses);
 
     void cancel(std::string_view reason);
-    void settle(outcome done);          ///< the work has ended
+    void settle(outcome done);  ///< the work has ended
 
     /// Called when expires() has passed. A task that waits for the client ends; one that works is kept on. Returns true
     /// when it may be forgotten.
@@ -77,9 +78,10 @@ private:
     std::chrono::system_clock::time_point updated_ = created_;
     status status_ = status::working;
     std::string message_;
-    std::map<std::string, question> questions_;     // every key that was ever used
+    std::string line_;                           // of an output, not ended yet: its beginning
+    std::map<std::string, question> questions_;  // every key that was ever used
     std::size_t open_ = 0;
-    asio::steady_timer news_;                       // cancelled when an answer has come
+    asio::steady_timer news_;  // cancelled when an answer has come
     bool expired_ = false;
     json::object result_;
     std::optional<rpc_error> error_;

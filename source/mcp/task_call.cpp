@@ -21,6 +21,7 @@ task& task_call::become(std::string_view message)
 {
     if (!task_) {
         task_ = tasks_.add(owner_, work_);
+        work_->task = task_->id();
         news_.cancel();
     }
     task_->say(message);
@@ -64,8 +65,10 @@ awaitable<> task_call::give_up()
 void task_call::end(outcome done)
 {
     over_ = true;
-    if (task_) task_->settle(std::move(done));
-    else ending_ = std::move(done);
+    if (task_)
+        task_->settle(std::move(done));
+    else
+        ending_ = std::move(done);
     news_.cancel();
 }
 

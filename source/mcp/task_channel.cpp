@@ -25,9 +25,22 @@ awaitable<> task_channel::progress(double progress, std::optional<double> total,
     became()->say(message.empty() ? steps(progress, total) : message);
 }
 
+awaitable<> task_channel::output(double progress, std::vector<output_text> texts)
+{
+    if (!became()) {
+        co_await modern_channel::output(progress, std::move(texts));
+        co_return;
+    }
+    for (const auto& piece : texts) became()->show(piece.text);
+}
+
 awaitable<> task_channel::log(log_severity level, std::string logger, json::value data)
 {
-    if (!became()) co_await modern_channel::log(level, std::move(logger), std::move(data));
+    if (!became()) {
+        co_await modern_channel::log(level, std::move(logger), std::move(data));
+        co_return;
+    }
+    if (data.is_string()) became()->say(std::string_view(data.get_string()));
 }
 
 awaitable<> task_channel::notify(std::string method, json::object params)

@@ -19,6 +19,7 @@ public:
     /// Even without a progress token: a task's status message shows how far it is.
     bool wants_progress() const override { return true; }
     awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
+    awaitable<> output(double progress, std::vector<output_text> texts) override;
     awaitable<> log(log_severity level, std::string logger, json::value data) override;
     awaitable<> notify(std::string method, json::object params) override;
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;

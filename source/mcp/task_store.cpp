@@ -1,6 +1,6 @@
 #include "mcp/task_store.hpp"
 
-#include "mcp/hex_id.hpp"
+#include "text/hex_id.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -10,7 +10,7 @@ namespace cmcp {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& reason)
+[[noreturn]] void refuse_task(const std::string& reason)
 {
     throw rpc_error(rpc_code::server_error, "too many tasks: " + reason);
 }
@@ -34,10 +34,10 @@ void task_store::check_room(const std::string& owner) const
     }
     const std::string advice = "; they are kept for MCP_TASK_TTL seconds after their end; try again later";
     if (own >= limits_.most_per_caller)
-        refuse("this caller has " + std::to_string(own) + " (MCP_MAX_TASKS_PER_CALLER)" + advice);
+        refuse_task("this caller has " + std::to_string(own) + " (MCP_MAX_TASKS_PER_CALLER)" + advice);
     if (tasks_.size() >= limits_.most)
-        refuse("the server has " + std::to_string(tasks_.size()) + " (MCP_MAX_TASKS)" + advice);
-    if (bytes >= limits_.result_bytes) refuse("their results fill the memory that is set aside for them" + advice);
+        refuse_task("the server has " + std::to_string(tasks_.size()) + " (MCP_MAX_TASKS)" + advice);
+    if (bytes >= limits_.result_bytes) refuse_task("their results fill the memory that is set aside for them" + advice);
 }
 
 std::shared_ptr<task> task_store::add(std::string owner, std::shared_ptr<running_request> work)

@@ -8,11 +8,11 @@
 namespace cmcp {
 
 struct task_limits {
-    std::size_t most = 4096;                            ///< kept, running or ended
+    std::size_t most = 4096;  ///< kept, running or ended
     std::size_t most_per_caller = 1024;
-    std::size_t result_bytes = 128 * 1024 * 1024;       ///< of all kept results, as JSON
-    std::chrono::milliseconds ttl{3'600'000};           ///< after creation and again after the end
-    std::chrono::milliseconds after{10'000};            ///< a longer call becomes a task; 0: only when its tool says so
+    std::size_t result_bytes = 128 * 1024 * 1024;  ///< of all kept results, as JSON
+    std::chrono::milliseconds ttl{3'600'000};      ///< after creation and again after the end
+    std::chrono::milliseconds after{10'000};       ///< a longer call becomes a task; 0: only when its tool says so
 };
 
 /// The tasks of all callers. A task belongs to the principal that made it.
@@ -29,12 +29,12 @@ public:
 
     /// Throws rpc_error invalid_params, the same for a task that is unknown, expired or somebody else's.
     std::shared_ptr<task> get(std::string_view owner, const std::string& id) const;
-    std::shared_ptr<task> find(const std::string& id) const;    ///< null when there is none
+    std::shared_ptr<task> find(const std::string& id) const;  ///< null when there is none
 
     /// Runs what a call does; it may outlive the call's request.
     void run(std::string name, awaitable<> work) { works_.spawn(std::move(name), std::move(work)); }
 
-    void stop();                        ///< ends every task and takes no new ones
+    void stop();  ///< ends every task and takes no new ones
     awaitable<bool> wait_idle(std::chrono::milliseconds limit) { return works_.wait_idle(limit); }
 
 private:

@@ -19,19 +19,19 @@ struct tool_annotations {
 /// Whether a call of a tool may be answered with a task (extension io.modelcontextprotocol/tasks).
 enum class task_use {
     never,
-    may,        ///< when the tool says so (request_io::become_task) or the call takes long, for callers that take tasks
-    must        ///< as may, and other callers are refused
+    may,  ///< when the tool says so (request_io::become_task) or the call takes long, for callers that take tasks
+    must  ///< as may, and other callers are refused
 };
 
 /// What tools/list says of a tool.
 struct tool_definition {
-    std::string name;               ///< [a-z0-9_]{1,40}
+    std::string name;  ///< [a-z0-9_]{1,40}
     std::string title;
     std::string description;
-    json::object input_schema;      ///< JSON Schema 2020-12, root object; kept verbatim
-    json::object output_schema;     ///< empty: none is published
+    json::object input_schema;   ///< JSON Schema 2020-12, root object; kept verbatim
+    json::object output_schema;  ///< empty: none is published
     tool_annotations annotations;
-    json::object meta;              ///< `_meta`; empty: none
+    json::object meta;  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
 };
 
@@ -43,7 +43,7 @@ struct tool_result {
     explicit tool_result(const json::storage_ptr& memory) : structured(memory), content(memory), meta(memory) {}
 
     json::object structured;
-    json::array content;            ///< MCP content blocks
+    json::array content;  ///< MCP content blocks
     bool is_error = false;
     json::object meta;
 };
@@ -56,6 +56,9 @@ public:
 
     virtual const tool_definition& definition() const = 0;
     virtual awaitable<tool_result> call(tool_context& context, json::object arguments) = 0;
+
+    /// Why it cannot work on this server, in a sentence that says what switches it on; empty: it can. Must not change.
+    virtual std::string obstacle() const { return {}; }
 };
 
 /// {success: false, error: sentence} with is_error set.

@@ -40,7 +40,8 @@ public:
     {
         static auto& calls = metrics::all().counters("cmcp_tool_calls_total", "Tool calls by tool and how they ended.",
                                                      {"tool", "outcome"});
-        static auto& times = metrics::all().histograms("cmcp_tool_call_seconds", "Time of tool calls by tool.", {"tool"});
+        static auto& times =
+            metrics::all().histograms("cmcp_tool_call_seconds", "Time of tool calls by tool.", {"tool"});
         running().add(-1);
         calls.at({tool_, outcome_}).add();
         times.at({tool_}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
@@ -72,23 +73,29 @@ awaitable<json::object> list_tools(catalogue& offered, method_call& call)
 
 awaitable<json::object> call_tool(catalogue& offered, method_call& call)
 {
+    auto& facts = call.request.facts;
     const auto name = required_string(call.params, "name");
     auto& wanted = known_tool(offered, name);
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
+    facts.note_arguments(arguments);
     integers_as_integers(arguments, wanted.definition().input_schema);
     auto misfit = offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is told, so that it can try again.
         if (call.who.protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
+        facts.refused = true;
         co_return describe_tool_result(tool_failure(std::move(misfit)), call.who.protocol);
     }
     auto context = context_of(call);
     tool_figures figures(name);
     tool_result result = co_await wanted.call(context, std::move(arguments));
     figures.ended(result);
-    co_return describe_tool_result(std::move(result), call.who.protocol);
+    facts.note_result(result);
+    auto described = describe_tool_result(std::move(result), call.who.protocol);
+    facts.note_content(described);
+    co_return described;
 }
 
 }  // namespace cmcp

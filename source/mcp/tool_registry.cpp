@@ -30,8 +30,9 @@ void tool_registry::add(std::unique_ptr<tool> item)
         throw std::invalid_argument("tool " + definition.name + ": " + failure.what());
     }
     schemas_->tools.emplace(definition.name, item.get());
-    tools_.push_back(std::move(item));
-    if (listener_) listener_();
+    const bool usable = item->obstacle().empty();
+    (usable ? tools_ : unusable_).push_back(std::move(item));
+    if (usable && listener_) listener_();
 }
 
 void tool_registry::remove(std::string_view name)

@@ -9,7 +9,8 @@
 
 namespace cmcp {
 
-/// The tools on offer, in the order in which they were added.
+/// The tools on offer, in the order in which they were added. A tool with an obstacle is not offered, but who calls it
+/// all the same is answered by it.
 class tool_registry {
 public:
     /// Compiles the schema; throws std::invalid_argument when the name is taken or the schema is bad.
@@ -18,12 +19,19 @@ public:
 
     tool* find(std::string_view name) const;
     const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
+    const std::vector<std::unique_ptr<tool>>& unusable() const { return unusable_; }  ///< those with an obstacle
 
     /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field.
-    std::string validate(std::string_view name, json::object& arguments) const;   // lent
+    std::string validate(std::string_view name, json::object& arguments) const;  // lent
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
-    /// Called after add or remove once the server runs (notifications/tools/list_changed).
+    /// What a tool says of itself is another now.
+    void changed() const
+    {
+        if (listener_) listener_();
+    }
+
+    /// Called after add, remove or changed once the server runs (notifications/tools/list_changed).
     void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
 
     tool_registry();
@@ -32,6 +40,7 @@ public:
 private:
     struct compiled_schemas;
     std::vector<std::unique_ptr<tool>> tools_;
+    std::vector<std::unique_ptr<tool>> unusable_;
     std::unique_ptr<compiled_schemas> schemas_;
     std::function<void()> listener_;
 };

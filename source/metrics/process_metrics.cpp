@@ -34,7 +34,8 @@ double open_descriptors()
 {
     std::error_code error;
     double number = 0;
-    for (std::filesystem::directory_iterator each("/proc/self/fd", error), end; !error && each != end; each.increment(error))
+    for (std::filesystem::directory_iterator each("/proc/self/fd", error), end; !error && each != end;
+         each.increment(error))
         ++number;
     return number;
 }
@@ -47,7 +48,8 @@ void observe_process()
     all().observe(nullptr, "process_cpu_seconds_total", "CPU time of the server, user and system.", cpu_seconds);
     all().observe(nullptr, "process_resident_memory_bytes", "Memory of the server.", resident_bytes);
     all().observe(nullptr, "process_open_fds", "Open file descriptors.", open_descriptors);
-    all().observe(nullptr, "process_start_time_seconds", "When the server started, seconds since 1970.", [start] { return start; });
+    all().observe(nullptr, "process_start_time_seconds", "When the server started, seconds since 1970.",
+                  [start] { return start; });
 }
 
 }  // namespace cmcp::metrics

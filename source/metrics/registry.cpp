@@ -10,7 +10,7 @@ namespace {
 
 void append_number(std::string& out, double value)
 {
-    std::array<char, 400> text{};   // room for any double without an exponent
+    std::array<char, 400> text{};  // room for any double without an exponent
     auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr;
     out.append(text.data(), end);
 }
@@ -18,9 +18,12 @@ void append_number(std::string& out, double value)
 void append_escaped(std::string& out, std::string_view value)
 {
     for (char c : value) {
-        if (c == '\n') out += "\\n";
-        else if (c == '"' || c == '\\') (out += '\\') += c;
-        else out += c;
+        if (c == '\n')
+            out += "\\n";
+        else if (c == '"' || c == '\\')
+            (out += '\\') += c;
+        else
+            out += c;
     }
 }
 
@@ -64,7 +67,8 @@ void append_members(std::string& out, const std::string& name, const family<hist
 template <class Metric>
 void append_members(std::string& out, const std::string& name, const family<Metric>& from)
 {
-    for (const auto& [key, member] : from.members()) append_line(out, name, label_text(from.labels(), key), member.value());
+    for (const auto& [key, member] : from.members())
+        append_line(out, name, label_text(from.labels(), key), member.value());
 }
 
 }  // namespace
@@ -97,7 +101,8 @@ family<Metric>& registry::find(std::deque<family<Metric>>& kept, family<Metric>*
     return kept.back();
 }
 
-family<counter>& registry::counters(std::string_view name, std::string_view help, std::initializer_list<const char*> labels)
+family<counter>& registry::counters(std::string_view name, std::string_view help,
+                                    std::initializer_list<const char*> labels)
 {
     return find(counters_, &entry::counters, name, help, "counter", labels);
 }

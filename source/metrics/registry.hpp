@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-/// Figures about this process for Prometheus (text format 0.0.4). Own and small because only the io thread touches it, so
-/// that counting is a plain addition; the library that Debian has takes a lock for each observation and brings a web server.
-/// Label values come from fixed sets (methods, tools, statuses), never from what a peer sends.
+/// Figures about this process for Prometheus (text format 0.0.4). Own and small because only the io thread touches it,
+/// so that counting is a plain addition; the library that Debian has takes a lock for each observation and brings a web
+/// server. Label values come from fixed sets (methods, tools, statuses), never from what a peer sends.
 namespace cmcp::metrics {
 
 class counter {
@@ -41,7 +41,7 @@ public:
     void observe(double seconds);
     std::uint64_t count() const { return count_; }
     double sum() const { return sum_; }
-    const std::vector<std::uint64_t>& buckets() const { return buckets_; }      ///< not cumulated; the last is +Inf
+    const std::vector<std::uint64_t>& buckets() const { return buckets_; }  ///< not cumulated; the last is +Inf
 
 private:
     std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(bounds().size() + 1);
@@ -65,7 +65,7 @@ public:
     }
 
     const std::vector<std::string>& labels() const { return labels_; }
-    const std::map<std::string, Metric>& members() const { return members_; }   ///< values, each followed by a NUL
+    const std::map<std::string, Metric>& members() const { return members_; }  ///< values, each followed by a NUL
 
 private:
     std::vector<std::string> labels_;
@@ -76,7 +76,8 @@ private:
 class registry {
 public:
     /// The same family for the same name.
-    family<counter>& counters(std::string_view name, std::string_view help, std::initializer_list<const char*> labels = {});
+    family<counter>& counters(std::string_view name, std::string_view help,
+                              std::initializer_list<const char*> labels = {});
     family<gauge>& gauges(std::string_view name, std::string_view help, std::initializer_list<const char*> labels = {});
     family<histogram>& histograms(std::string_view name, std::string_view help,
                                   std::initializer_list<const char*> labels = {});

@@ -30,6 +30,6 @@ private:
     bool open_ = false;
 };
 
-span_queue& spans();   ///< of this process
+span_queue& spans();  ///< of this process
 
 }  // namespace cmcp::metrics

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "sandbox/layer.hpp"
+#include "jail/layer.hpp"
 #include "sandbox/output_receiver.hpp"
-#include "sandbox/run_request.hpp"
-#include "sandbox/run_result.hpp"
+#include "wire/run_request.hpp"
+#include "wire/run_result.hpp"
 
 namespace cmcp::sandbox {
 

@@ -11,7 +11,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr int patience_ms = 3000;   // for a launcher that ends its runs before itself
+constexpr int patience_ms = 3000;  // for a launcher that ends its runs before itself
 
 bool has_ended(const launcher_process& process)
 {
@@ -21,15 +21,25 @@ bool has_ended(const launcher_process& process)
 
 std::string describe_end(const siginfo_t& info)
 {
-    if (info.si_code == 0) return "how is not known";   // it was no child of this process
+    if (info.si_code == 0) return "how is not known";  // it was no child of this process
     if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
     return "signal " + std::to_string(info.si_status);
+}
+
+// The zygote describes itself in JSON, which the launcher passes on as text; a sentence stays one.
+json::value unwrapped(const json::value& detail)
+{
+    boost::system::error_code error;
+    const auto* text = detail.if_string();
+    json::value parsed = text ? json::parse(*text, error) : detail;
+    return error ? detail : parsed;
 }
 
 siginfo_t collect(const launcher_process& process)
 {
     siginfo_t info{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {}
+    while (::waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
+    }
     return info;
 }
 
@@ -66,7 +76,7 @@ void native_backend::link::note_zygote(std::string state)
     boost::system::error_code error;
     const json::value said = json::parse(zygote_state_, error);
     if (error || !said.is_object() || said.at("state") == "starting") return;
-    log::info("python_zygote", {{"state", said.at("state")}, {"detail", said.at("detail")}});
+    log::info("python_zygote", {{"state", said.at("state")}, {"detail", unwrapped(said.at("detail"))}});
 }
 
 void native_backend::link::start_if_gone()
@@ -114,8 +124,15 @@ void native_backend::link::on_readable(const boost::system::error_code& error)
 
 const std::string& native_backend::link::zygote_state()
 {
-    if (pending_.empty()) read_packets();   // nobody listens while no run is in flight
+    if (pending_.empty()) read_packets();  // nobody listens while no run is in flight
     return zygote_state_;
+}
+
+std::size_t native_backend::link::losses_lately()
+{
+    const auto since = std::chrono::steady_clock::now() - std::chrono::minutes(1);
+    while (!losses_.empty() && losses_.front() < since) losses_.pop_front();
+    return losses_.size();
 }
 
 awaitable<> native_backend::link::wait_for_packet()
@@ -180,6 +197,7 @@ void native_backend::link::lose_launcher()
     ::syscall(SYS_pidfd_send_signal, process_->pidfd.get(), SIGKILL, nullptr, 0);
     const std::string how = describe_end(collect(*process_));
     log::error("launcher_lost", {{"pid", process_->pid}, {"end", how}, {"runs", pending_.size()}});
+    losses_.push_back(std::chrono::steady_clock::now());
     socket_.close();
     process_.reset();
     outbox_.clear();

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "sandbox/launcher_protocol.hpp"
 #include "sandbox/native_backend.hpp"
-#include "sandbox/packet_socket.hpp"
+#include "wire/launcher_protocol.hpp"
+#include "wire/packet_socket.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -25,17 +26,17 @@ struct pending_run {
 };
 
 /// The server's end of the conversation with the launcher: sends packets, hands each `ended` to its run, starts the
-/// launcher again when it is gone. Reads the socket only while a run is in flight, so an idle backend is no work for the
-/// io_context.
+/// launcher again when it is gone. Reads the socket only while a run is in flight, so an idle backend is no work for
+/// the io_context.
 class native_backend::link : public std::enable_shared_from_this<link> {
 public:
     link(asio::any_io_executor executor, options chosen);
     ~link();
 
     void adopt(launcher_process started);
-    void start_if_gone();   ///< throws std::system_error
+    void start_if_gone();  ///< throws std::system_error
 
-    void shut_down();       ///< ends the launcher, its runs and their waits; nothing can be started afterwards
+    void shut_down();  ///< ends the launcher, its runs and their waits; nothing can be started afterwards
 
     std::uint64_t next_id() { return ++last_id_; }
     std::shared_ptr<pending_run> expect(std::uint64_t id);
@@ -49,7 +50,9 @@ public:
     const options& chosen() const { return options_; }
     awaitable<> wait_for_packet();
 
-    const std::string& facts() const { return facts_; }   ///< what the launcher said when it started; JSON
+    std::size_t losses_lately();  ///< how often the launcher has ended within the last minute
+
+    const std::string& facts() const { return facts_; }  ///< what the launcher said when it started; JSON
     int pid() const { return process_ ? process_->pid : -1; }
     const asio::any_io_executor& executor() const { return executor_; }
 
@@ -73,6 +76,7 @@ private:
     std::deque<packet> outbox_;
     std::string facts_;
     std::string zygote_state_;
+    std::deque<std::chrono::steady_clock::time_point> losses_;
     std::uint64_t last_id_ = 0;
     bool shut_ = false;
     bool listening_ = false;

@@ -13,16 +13,17 @@ namespace cmcp::sandbox {
 /// What the launcher is told when it starts.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
-    std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none does
-    std::size_t waiting = 0;   ///< runs that are kept ready, confined, for the next program of the caller that came last
-    bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
+    std::string
+        firejail{};  ///< absolute path of the program that confines runs in the launcher's stead; empty: none does
+    std::size_t waiting = 0;  ///< runs that are kept ready, confined, for the next program of the caller that came last
+    bool use_cgroups = true;  ///< place runs into cgroups where a writable v2 folder with controllers exists
 };
 
 /// A started launcher. The launcher ends when `socket` is closed, and at the latest when the server's process ends.
 struct launcher_process {
     pid_t pid = -1;
-    unique_fd pidfd;    ///< readable when the launcher has ended; wait for it with waitid(P_PIDFD)
-    unique_fd socket;   ///< SOCK_SEQPACKET: one message of launcher_protocol.hpp a packet
+    unique_fd pidfd;   ///< readable when the launcher has ended; wait for it with waitid(P_PIDFD)
+    unique_fd socket;  ///< SOCK_SEQPACKET: one message of launcher_protocol.hpp a packet
 };
 
 /// The launcher's command line for these options.

@@ -1,7 +1,7 @@
 #include "sandbox/native_backend.hpp"
 
+#include "jail/probe.hpp"
 #include "sandbox/launcher_link.hpp"
-#include "sandbox/probe.hpp"
 #include "sandbox/run_in_flight.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
@@ -31,8 +31,8 @@ awaitable<std::exception_ptr> watch_streams(std::shared_ptr<run_in_flight> fligh
 }
 
 // Nothing, with the reason in `error`, when the run cannot be handed to the launcher.
-std::shared_ptr<run_in_flight> begin(const link_ptr& link, const run_request& request, output_receiver& output, bool probe,
-                                     std::string& error)
+std::shared_ptr<run_in_flight> begin(const link_ptr& link, const run_request& request, output_receiver& output,
+                                     bool probe, std::string& error)
 try {
     link->start_if_gone();
     auto flight = std::make_shared<run_in_flight>(link, request, output, probe);
@@ -92,7 +92,8 @@ run_request probe_request()
 std::string describe_zygote(const json::object& about)
 {
     std::string text = "Python " + json::value_to<std::string>(about.at("python")) + ", profile " +
-                       json::value_to<std::string>(about.at("profile")) + ", " + json::serialize(about.at("modules")) + " modules loaded";
+                       json::value_to<std::string>(about.at("profile")) + ", " + json::serialize(about.at("modules")) +
+                       " modules loaded";
     std::string missing;
     for (const auto& name : about.at("missing").as_array())
         missing += (missing.empty() ? "; not installed: " : ", ") + json::value_to<std::string>(name);
@@ -122,7 +123,8 @@ std::string worse_layers(const layers& found, const layers& expected)
 {
     std::string names;
     for (std::size_t i = 0; i < found.size() && i < expected.size(); ++i)
-        if (found[i].is != expected[i].is && expected[i].is != layer::state::off) names += (names.empty() ? "" : ", ") + found[i].name;
+        if (found[i].is != expected[i].is && expected[i].is != layer::state::off)
+            names += (names.empty() ? "" : ", ") + found[i].name;
     return names;
 }
 
@@ -226,7 +228,24 @@ awaitable<layers> native_backend::probe_kernel()
     co_return *probed_;
 }
 
-std::string_view native_backend::name() const { return link_->chosen().launcher.firejail.empty() ? "native" : "firejail"; }
+std::string_view native_backend::name() const
+{
+    return link_->chosen().launcher.firejail.empty() ? "native" : "firejail";
+}
+
+std::optional<std::string> native_backend::launcher_trouble()
+try {
+    constexpr std::size_t restart_loop = 3;
+    link_->start_if_gone();
+    const auto ends = link_->losses_lately();
+    if (ends < restart_loop) return std::nullopt;
+    return "The sandbox launcher has ended " + std::to_string(ends) +
+           " times within a minute: the lines launcher_lost of the log say how; see whether memory runs out or "
+           "something kills it.";
+} catch (const std::system_error& failure) {
+    return std::string("The sandbox launcher cannot be started (") + failure.what() +
+           "): check that container-mcp-launcher is installed and that the server has free descriptors and memory.";
+}
 
 int native_backend::launcher_pid() const { return link_->pid(); }
 

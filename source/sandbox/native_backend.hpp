@@ -2,7 +2,7 @@
 
 #include "sandbox/backend.hpp"
 #include "sandbox/launcher_process.hpp"
-#include "sandbox/zygote_options.hpp"
+#include "wire/zygote_options.hpp"
 
 #include <memory>
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace cmcp::sandbox {
 
-/// The backend whose runs are started by the launcher process, in namespaces of their own. It needs nothing but the kernel;
-/// where the launcher is told so, Firejail makes namespaces and mounts in its stead (name() is then "firejail").
-/// All members must be called on the io thread.
+/// The backend whose runs are started by the launcher process, in namespaces of their own. It needs nothing but the
+/// kernel; where the launcher is told so, Firejail makes namespaces and mounts in its stead (name() is then
+/// "firejail"). All members must be called on the io thread.
 class native_backend final : public backend {
 public:
     struct options {
-        std::string launcher_path;   ///< absolute path of container-mcp-launcher
-        launcher_options launcher;   ///< told to the launcher at every start
-        std::optional<zygote_options> zygote;   ///< kept by the launcher for runs that are `prepared`
-        layer zygote_layer{"python_zygote", layer::state::not_asked, {}};   ///< what to report where there is none
-        layers further{};            ///< added to what probe() finds: layers of the server itself
+        std::string launcher_path;             ///< absolute path of container-mcp-launcher
+        launcher_options launcher;             ///< told to the launcher at every start
+        std::optional<zygote_options> zygote;  ///< kept by the launcher for runs that are `prepared`
+        layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< what to report where there is none
+        layers further{};  ///< added to what probe() finds: layers of the server itself
     };
 
     /// Starts a launcher. Throws std::system_error when it cannot be started.
     native_backend(asio::any_io_executor executor, options chosen);
 
-    /// Takes over a launcher that was started before any thread existed; `chosen` is for starting another one after a crash.
+    /// Takes over a launcher that was started before any thread existed; `chosen` is for starting another one after a
+    /// crash.
     native_backend(asio::any_io_executor executor, launcher_process started, options chosen);
 
     native_backend(const native_backend&) = delete;
@@ -37,10 +38,14 @@ public:
     awaitable<layers> probe() override;
     std::string_view name() const override;
 
-    layer zygote_now() const;   ///< also the last of what probe() returns
+    layer zygote_now() const;  ///< also the last of what probe() returns
 
     /// Waits until the zygote is loaded or has failed; true: runs can be prepared.
     awaitable<bool> zygote_settles();
+
+    /// What is wrong with the launcher, a sentence that says what to do; nothing: it runs. One that is gone is started
+    /// again.
+    std::optional<std::string> launcher_trouble();
 
     /// The process id of the launcher in use, for supervision and tests; -1 while there is none.
     int launcher_pid() const;
@@ -54,7 +59,7 @@ private:
     std::shared_ptr<link> link_;
     std::optional<layers> probed_;
     bool zygote_probed_ = false;
-    std::string zygote_lacks_;   ///< layers that a cold run has and a zygote's has not
+    std::string zygote_lacks_;  ///< layers that a cold run has and a zygote's has not
 };
 
 }  // namespace cmcp::sandbox

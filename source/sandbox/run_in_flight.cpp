@@ -1,6 +1,6 @@
 #include "sandbox/run_in_flight.hpp"
 
-#include "sandbox/sealed_memory.hpp"
+#include "jail/sealed_memory.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -17,10 +17,14 @@ constexpr std::size_t result_limit = 1 << 20;
 
 }  // namespace
 
-run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request, output_receiver& output,
-                             bool probe)
-    : link_(std::move(link)), output_(output), id_(link_->next_id()), limit_(request.limits.output),
-      out_(link_->executor(), out_end_), err_(link_->executor(), err_end_)
+run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request,
+                             output_receiver& output, bool probe)
+    : link_(std::move(link)),
+      output_(output),
+      id_(link_->next_id()),
+      limit_(request.limits.output),
+      out_(link_->executor(), out_end_),
+      err_(link_->executor(), err_end_)
 {
     if (request.result_channel) result_.emplace(link_->executor(), result_end_);
     pending_ = link_->expect(id_);
@@ -49,7 +53,7 @@ awaitable<> run_in_flight::pump_output(stream name)
         failure = std::current_exception();
     }
     if (!failure) co_return;
-    kill(cause::cancelled);   // a receiver that failed will not take more
+    kill(cause::cancelled);  // a receiver that failed will not take more
     std::rethrow_exception(failure);
 }
 
@@ -91,11 +95,14 @@ void run_in_flight::send_start(const run_request& request, bool probe)
     } else {
         message += body;
     }
+    if (request.merged) err_end_.reset(::fcntl(out_end_.get(), F_DUPFD_CLOEXEC, 3));
     descriptors.push_back(std::move(out_end_));
     descriptors.push_back(std::move(err_end_));
     if (request.input) descriptors.push_back(sealed_memory("input", *request.input));
-    if (request.channel) descriptors.emplace_back(::fcntl(request.channel->get(), F_DUPFD_CLOEXEC, 3));
-    else if (request.script) descriptors.push_back(sealed_memory("script", *request.script));
+    if (request.channel)
+        descriptors.emplace_back(::fcntl(request.channel->get(), F_DUPFD_CLOEXEC, 3));
+    else if (request.script)
+        descriptors.push_back(sealed_memory("script", *request.script));
     if (result_) descriptors.push_back(std::move(result_end_));
     link_->send(std::move(message), std::move(descriptors));
 }

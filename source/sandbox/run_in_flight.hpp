@@ -14,18 +14,19 @@ namespace cmcp::sandbox {
 class run_in_flight {
 public:
     /// Hands the run to the launcher. Throws std::system_error.
-    run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request, output_receiver& output, bool probe);
+    run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request, output_receiver& output,
+                  bool probe);
     run_in_flight(const run_in_flight&) = delete;
     run_in_flight& operator=(const run_in_flight&) = delete;
     ~run_in_flight();
 
     void kill(cause why);
 
-    awaitable<> pump_output(stream name);   ///< what the receiver throws ends the run, and is passed on
+    awaitable<> pump_output(stream name);  ///< what the receiver throws ends the run, and is passed on
     awaitable<> collect_result();
-    awaitable<> wait_for_end();             ///< returns at once when it is cancelled
+    awaitable<> wait_for_end();  ///< returns at once when it is cancelled
 
-    run_result take_result();               ///< after its end
+    run_result take_result();  ///< after its end
 
 private:
     void send_start(const run_request& request, bool probe);

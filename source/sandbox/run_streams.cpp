@@ -24,8 +24,9 @@ run_stream::run_stream(const asio::any_io_executor& executor, unique_fd& write_e
     if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
     write_end.reset(ends[1]);
     unique_fd read_end(ends[0]);
-    ::fcntl(read_end.get(), F_SETPIPE_SZ, pipe_size);   // the user's share of pipe memory may be used up: then the default
-    ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);       // the reading end only: the run's own end blocks
+    ::fcntl(read_end.get(), F_SETPIPE_SZ,
+            pipe_size);                            // the user's share of pipe memory may be used up: then the default
+    ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // the reading end only: the run's own end blocks
     pipe_.assign(read_end.release());
 }
 
@@ -52,7 +53,8 @@ void run_stream::run_ended()
     pipe_.cancel();
 }
 
-awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::uint64_t limit, std::function<void()>& exceeded)
+awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::uint64_t limit,
+                 std::function<void()>& exceeded)
 {
     std::uint64_t left = limit;
     bool over = false;

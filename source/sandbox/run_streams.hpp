@@ -30,9 +30,10 @@ private:
     bool ended_ = false;
 };
 
-/// Hands what the stream brings to `output` until its end. After `limit` bytes it calls `exceeded` once and throws the rest
-/// away. What receive() throws is passed on.
-awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::uint64_t limit, std::function<void()>& exceeded);
+/// Hands what the stream brings to `output` until its end. After `limit` bytes it calls `exceeded` once and throws the
+/// rest away. What receive() throws is passed on.
+awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::uint64_t limit,
+                 std::function<void()>& exceeded);
 
 /// Collects at most `limit` bytes into `into`; the rest is thrown away.
 awaitable<> collect(run_stream& from, std::string& into, std::size_t limit);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/seccomp_filter.hpp"
+#include "jail/seccomp_filter.hpp"
 
 namespace cmcp::sandbox {
 

@@ -1,7 +1,7 @@
 #include "sandbox/server_self.hpp"
 
+#include "jail/apparmor.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandbox/apparmor.hpp"
 #include "sandbox/server_filter.hpp"
 
 #include <fcntl.h>
@@ -35,9 +35,9 @@ bool reaches_no_other_files()
     return !root && errno == EACCES;
 }
 
-// Beside Landlock and the filter. It is entered by name, not by the path of the program: the launcher, which needs more,
-// is not in it. Without AppArmor, without its profile, or in a container whose own profile forbids the change, the others
-// still hold. The profile that is in force; empty: none.
+// Beside Landlock and the filter. It is entered by name, not by the path of the program: the launcher, which needs
+// more, is not in it. Without AppArmor, without its profile, or in a container whose own profile forbids the change,
+// the others still hold. The profile that is in force; empty: none.
 std::string enter_own_profile()
 {
     return apparmor_enabled() && enter_apparmor(own_profile) == 0 ? apparmor_profile() : std::string();
@@ -45,12 +45,15 @@ std::string enter_own_profile()
 
 layer judge()
 {
-    layer found{"server_self", layer::state::on, "the server executes nothing, makes no processes and reaches only its own files"};
+    layer found{"server_self", layer::state::on,
+                "the server executes nothing, makes no processes and reaches only its own files"};
     const bool calls = executes_nothing() && makes_no_process();
     const bool files = reaches_no_other_files();
     if (calls && files) return found;
     found.is = calls || files ? layer::state::degraded : layer::state::off;
-    found.detail = calls ? "seccomp only: the kernel has no Landlock" : files ? "Landlock only: there is no filter" : "neither filter nor Landlock is in force";
+    found.detail = calls   ? "seccomp only: the kernel has no Landlock"
+                   : files ? "Landlock only: there is no filter"
+                           : "neither filter nor Landlock is in force";
     return found;
 }
 
@@ -63,10 +66,12 @@ try {
 #endif
     const bpf_program filter = compile_server_filter();
     landlock_rules rules = places;
-    rules.signals_outside = true;   // the launcher and the browser, which are not confined by it, can be ended
+    rules.signals_outside = true;  // the launcher and the browser, which are not confined by it, can be ended
     const std::string profile = enter_own_profile();
-    if (!apply_landlock(rules)) return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
-    if (!install_filter(filter)) return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
+    if (!apply_landlock(rules))
+        return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
+    if (!install_filter(filter))
+        return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
     layer found = judge();
     if (!profile.empty()) found.detail += ", in the AppArmor profile " + profile;
     return found;

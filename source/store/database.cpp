@@ -9,7 +9,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr int patience_ms = 5000;   // another process of this server writes for microseconds at a time
+constexpr int patience_ms = 5000;  // another process of this server writes for microseconds at a time
 
 [[noreturn]] void fail(sqlite3* of, int code)
 {
@@ -72,7 +72,8 @@ bool statement::step()
 
 void statement::run()
 {
-    while (step()) {}
+    while (step()) {
+    }
 }
 
 std::int64_t statement::integer(int column) const { return sqlite3_column_int64(item_.get(), column); }
@@ -98,7 +99,7 @@ database::database(const std::filesystem::path& file)
     sqlite3_extended_result_codes(made, 1);
     sqlite3_busy_timeout(made, patience_ms);
     execute("PRAGMA journal_mode = WAL");
-    execute("PRAGMA synchronous = NORMAL");     // no wait for the disk in a commit, only in a checkpoint
+    execute("PRAGMA synchronous = NORMAL");  // no wait for the disk in a commit, only in a checkpoint
     execute("PRAGMA wal_autocheckpoint = 0");
     execute("PRAGMA foreign_keys = ON");
 }

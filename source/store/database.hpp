@@ -31,8 +31,8 @@ public:
     statement& bind(int place, double value);
     statement& bind(int place, std::string_view value);
 
-    bool step();                                ///< true: there is a row; throws database_error
-    void run();                                 ///< to its end, without rows
+    bool step();  ///< true: there is a row; throws database_error
+    void run();   ///< to its end, without rows
 
     std::int64_t integer(int column) const;
     double real(int column) const;
@@ -58,11 +58,11 @@ public:
     explicit database(const std::filesystem::path& file);
 
     statement prepare(std::string_view sql);
-    void execute(const char* sql);              ///< statements without values
-    std::int64_t changes() const;               ///< rows that the last statement changed
+    void execute(const char* sql);  ///< statements without values
+    std::int64_t changes() const;   ///< rows that the last statement changed
 
-    std::int64_t version();                     ///< PRAGMA user_version
-    void checkpoint();                          ///< moves what it can from the log into the file; blocks on the disk
+    std::int64_t version();  ///< PRAGMA user_version
+    void checkpoint();       ///< moves what it can from the log into the file; blocks on the disk
 
 private:
     struct closer {

@@ -36,7 +36,7 @@ void migrate(database& store)
             "SANDBOX_ROOT to another folder");
     for (;;) {
         transaction step(store);
-        const auto at = store.version();        // within the transaction: another process may be migrating, too
+        const auto at = store.version();  // within the transaction: another process may be migrating, too
         if (at >= newest) return step.commit();
         store.execute(steps[static_cast<std::size_t>(at)]);
         store.execute(("PRAGMA user_version = " + std::to_string(at + 1)).c_str());

@@ -115,8 +115,9 @@ std::optional<sandbox_record> sandbox_store::find_by_name(std::string_view owner
 
 std::optional<sandbox_record> sandbox_store::latest(std::string_view owner, std::string_view session, bool any_session)
 {
-    auto asked = db_.prepare(std::string(columns) + "WHERE owner = ? AND (? OR session = ?) AND status <> 'deleting' "
-                                                    "ORDER BY created DESC, rowid DESC LIMIT 1");
+    auto asked = db_.prepare(std::string(columns) +
+                             "WHERE owner = ? AND (? OR session = ?) AND status <> 'deleting' "
+                             "ORDER BY created DESC, rowid DESC LIMIT 1");
     asked.bind(1, owner).bind(2, std::int64_t{any_session}).bind(3, session);
     return read_one(std::move(asked));
 }
@@ -142,8 +143,9 @@ std::size_t sandbox_store::count(std::string_view owner)
 
 std::uint64_t sandbox_store::disk(std::string_view owner)
 {
-    auto asked = db_.prepare("SELECT (SELECT total(disk) FROM sandboxes WHERE owner = ?1) + "
-                             "(SELECT total(disk) FROM snapshots WHERE owner = ?1)");
+    auto asked = db_.prepare(
+        "SELECT (SELECT total(disk) FROM sandboxes WHERE owner = ?1) + "
+        "(SELECT total(disk) FROM snapshots WHERE owner = ?1)");
     asked.bind(1, owner).step();
     return static_cast<std::uint64_t>(asked.real(0));
 }

@@ -2,11 +2,11 @@
 
 #include "async/with_deadline.hpp"
 #include "config/config_error.hpp"
+#include "egress/resolver.hpp"
+#include "egress/tls_trust.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "metrics/span_queue.hpp"
-#include "network/resolver.hpp"
-#include "network/tls_trust.hpp"
 #include "telemetry/otlp_message.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -47,7 +47,8 @@ std::pair<std::string, std::string> read_header(const std::string& entry, std::s
     if (sign == std::string::npos || sign == 0) refuse_header(number);
     const std::string name = entry.substr(0, sign);
     const auto encoded = boost::urls::make_pct_string_view(entry.substr(sign + 1));
-    const bool plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == std::string::npos;
+    const bool plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+                       std::string::npos;
     if (!plain || encoded.has_error()) refuse_header(number);
     const std::string value = encoded->decode();
     if (value.find_first_of(std::string("\r\n\0", 3)) != std::string::npos) refuse_header(number);
@@ -89,8 +90,10 @@ awaitable<unsigned> exchange_over(Stream& stream, const request& what)
 awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(const web_url& endpoint)
 {
     std::vector<asio::ip::address> addresses;
-    if (endpoint.who.address) addresses.push_back(*endpoint.who.address);
-    else addresses = co_await resolve(endpoint.who.name);
+    if (endpoint.who.address)
+        addresses.push_back(*endpoint.who.address);
+    else
+        addresses = co_await resolve(endpoint.who.name);
     std::vector<asio::ip::tcp::endpoint> places;
     for (const auto& address : addresses) places.emplace_back(address, endpoint.port);
     co_return places;
@@ -180,8 +183,10 @@ awaitable<std::string> otlp_exporter::post(std::string body)
     try {
         auto work = deliver(target_, trust_, what);
         const unsigned status = co_await with_deadline(std::move(work), time_to_answer);
-        if (status == 400 || status == 413) log::warning("spans_refused", {{"status", status}});   // sent again they would be so again
-        else if (status / 100 != 2) problem = "it answers with status " + std::to_string(status);
+        if (status == 400 || status == 413)
+            log::warning("spans_refused", {{"status", status}});  // sent again they would be so again
+        else if (status / 100 != 2)
+            problem = "it answers with status " + std::to_string(status);
     } catch (const deadline_exceeded&) {
         problem = "it does not answer";
     } catch (const resolve_error& reason) {
@@ -198,8 +203,10 @@ void otlp_exporter::tell(const std::string& problem)
     if (problem.empty() == !failing_) return;
     failing_ = !problem.empty();
     const json::string where(target_.endpoint.origin());
-    if (failing_) log::warning("spans_wait", {{"collector", where}, {"reason", json::string(problem)}});
-    else log::info("spans_go_again", {{"collector", where}, {"dropped", metrics::spans().dropped()}});
+    if (failing_)
+        log::warning("spans_wait", {{"collector", where}, {"reason", json::string(problem)}});
+    else
+        log::info("spans_go_again", {{"collector", where}, {"dropped", metrics::spans().dropped()}});
 }
 
 }  // namespace cmcp

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "egress/web_url.hpp"
 #include "metrics/span.hpp"
-#include "network/web_url.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -14,9 +14,9 @@ namespace cmcp {
 
 /// Where spans go.
 struct otlp_target {
-    web_url endpoint;         ///< of the collector; spans are posted to its path and /v1/traces
-    std::string service;      ///< service.name
-    std::vector<std::pair<std::string, std::string>> headers;   ///< with every request
+    web_url endpoint;     ///< of the collector; spans are posted to its path and /v1/traces
+    std::string service;  ///< service.name
+    std::vector<std::pair<std::string, std::string>> headers;  ///< with every request
 
     /// From OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME and OTEL_EXPORTER_OTLP_HEADERS ("name=value,…", values
     /// percent-encoded). Throws config_error that names the setting.
@@ -33,8 +33,8 @@ public:
     awaitable<> finish();  ///< what still waits, in two seconds at most
 
 private:
-    awaitable<bool> send_some();     ///< false: nothing was taken
-    awaitable<std::string> post(std::string body);   ///< what went wrong; empty: nothing
+    awaitable<bool> send_some();                    ///< false: nothing was taken
+    awaitable<std::string> post(std::string body);  ///< what went wrong; empty: nothing
     void tell(const std::string& problem);
 
     otlp_target target_;

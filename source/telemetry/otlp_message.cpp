@@ -10,14 +10,15 @@ namespace cmcp {
 
 namespace {
 
-constexpr int server_kind = 2;    // SPAN_KIND_SERVER
-constexpr int error_status = 2;   // STATUS_CODE_ERROR
+constexpr int server_kind = 2;   // SPAN_KIND_SERVER
+constexpr int error_status = 2;  // STATUS_CODE_ERROR
 
 template <std::size_t bytes>
 json::string random_id()
 {
     std::array<unsigned char, bytes> made;
-    if (RAND_bytes(made.data(), static_cast<int>(made.size())) != 1) throw std::runtime_error("no random numbers for ids of spans");
+    if (RAND_bytes(made.data(), static_cast<int>(made.size())) != 1)
+        throw std::runtime_error("no random numbers for ids of spans");
     json::string text;
     for (const unsigned char each : made) {
         text.push_back("0123456789abcdef"[each >> 4]);
@@ -51,7 +52,8 @@ json::object describe(const metrics::span& one)
     made["name"] = one.name;
     made["kind"] = server_kind;
     made["startTimeUnixNano"] = nanoseconds(one.began);
-    made["endTimeUnixNano"] = nanoseconds(one.began + std::chrono::duration_cast<std::chrono::system_clock::duration>(one.took));
+    made["endTimeUnixNano"] =
+        nanoseconds(one.began + std::chrono::duration_cast<std::chrono::system_clock::duration>(one.took));
     json::array attributes;
     for (const auto& [key, value] : one.attributes) attributes.push_back(attribute(key, value));
     if (!one.error.empty()) attributes.push_back(attribute("error.type", one.error));
@@ -73,7 +75,8 @@ json::object otlp_message(const std::string& service, const std::vector<metrics:
     of_scope["scope"] = std::move(scope);
     of_scope["spans"] = std::move(described);
     json::object resource;
-    resource["attributes"] = json::array{attribute("service.name", service), attribute("service.version", CMCP_VERSION)};
+    resource["attributes"] =
+        json::array{attribute("service.name", service), attribute("service.version", CMCP_VERSION)};
     json::object of_resource;
     of_resource["resource"] = std::move(resource);
     of_resource["scopeSpans"] = json::array{std::move(of_scope)};

@@ -1,21 +1,11 @@
 #include "transport/accepted_types.hpp"
 
 #include "http/http_request.hpp"
+#include "text/ascii.hpp"
 
 #include <string_view>
 
 namespace cmcp {
-
-namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
-}  // namespace
 
 accepted_types parse_accept(const std::optional<std::string_view>& header)
 {

@@ -23,8 +23,10 @@ std::string content_disposition(std::string_view name)
         const auto byte = static_cast<unsigned char>(c);
         const bool quotable = byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\' && c != '/' && c != '%';
         plain += quotable ? c : '_';
-        if (stands_for_itself(byte)) exact += c;
-        else exact += {'%', digits[byte >> 4], digits[byte & 15]};
+        if (stands_for_itself(byte))
+            exact += c;
+        else
+            exact += {'%', digits[byte >> 4], digits[byte & 15]};
     }
     return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + exact;
 }

@@ -26,7 +26,7 @@ unique_fd duplicate(int fd)
 
 bool suits_reactor(int fd)
 {
-    struct stat what{};
+    struct stat what {};
     if (::fstat(fd, &what) != 0) return false;
     return S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode) || ::isatty(fd) == 1;
 }

@@ -31,7 +31,7 @@ private:
     asio::posix::stream_descriptor descriptor_;
     int original_;
     int original_flags_;
-    std::unique_ptr<blocking_pool> thread_;     // only for what the reactor refuses
+    std::unique_ptr<blocking_pool> thread_;  // only for what the reactor refuses
 };
 
 }  // namespace cmcp

@@ -4,8 +4,8 @@
 
 namespace cmcp {
 
-/// GET /docs: one page that lists, explains and tries every tool by what /openapi.json says, and shows output as it comes.
-/// It asks nothing of any other host.
+/// GET /docs: one page that lists, explains and tries every tool by what /openapi.json says, and shows output as it
+/// comes. It asks nothing of any other host.
 awaitable<> serve_docs(exchange& x);
 
 }  // namespace cmcp

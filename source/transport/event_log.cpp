@@ -21,7 +21,8 @@ event_log::~event_log() { budget_->used -= bytes_; }
 void event_log::add(const event_id& id, text data)
 {
     auto size = data->size() + overhead;
-    while (!events_.empty() && (bytes_ + size > max_bytes_ || budget_->used + size > budget_->for_logs())) drop_oldest();
+    while (!events_.empty() && (bytes_ + size > max_bytes_ || budget_->used + size > budget_->for_logs()))
+        drop_oldest();
     if (size > max_bytes_ || budget_->used + size > budget_->for_logs()) return;
     events_.push_back(kept{event{id, std::move(data)}, std::chrono::steady_clock::now()});
     bytes_ += size;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "transport/memory_budget.hpp"
+#include "async/memory_budget.hpp"
 #include "transport/sse_frame.hpp"
 
 #include <chrono>

@@ -83,10 +83,7 @@ void event_stream::close()
     wake_.cancel();
 }
 
-event_stream::consumer event_stream::attach()
-{
-    return attach_after(taken_);
-}
+event_stream::consumer event_stream::attach() { return attach_after(taken_); }
 
 event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
 {
@@ -110,10 +107,7 @@ void event_stream::detach(consumer who)
     tell_senders();
 }
 
-bool event_stream::ended(consumer who) const
-{
-    return !current(who) || ((ended_ || poll_) && queue_.empty());
-}
+bool event_stream::ended(consumer who) const { return !current(who) || ((ended_ || poll_) && queue_.empty()); }
 
 std::vector<event_stream::item> event_stream::take()
 {

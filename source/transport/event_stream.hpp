@@ -1,8 +1,8 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "mcp/message_sink.hpp"
 #include "transport/event_log.hpp"
-#include "transport/message_sink.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -21,10 +21,10 @@ class event_stream : public message_sink {
 public:
     struct options {
         std::uint32_t number = 0;
-        std::shared_ptr<event_log> log = {};    ///< null: the stream ends with its connection
-        std::size_t max_queued = 1u << 20;      ///< bytes that may wait for the connection before send() suspends
-        std::shared_ptr<memory_budget> budget = {};     ///< null: no limit beside max_queued
-        bool pollable = false;                  ///< the client may be told to come back (2025-11-25)
+        std::shared_ptr<event_log> log = {};         ///< null: the stream ends with its connection
+        std::size_t max_queued = 1u << 20;           ///< bytes that may wait for the connection before send() suspends
+        std::shared_ptr<memory_budget> budget = {};  ///< null: no limit beside max_queued
+        bool pollable = false;                       ///< the client may be told to come back (2025-11-25)
     };
     struct item {
         std::shared_ptr<const std::string> text;
@@ -43,20 +43,21 @@ public:
 
     // life of the stream
     void expect_requests(std::size_t count) { running_ += count; }  ///< that many requests answer here
-    void request_ended();                       ///< after the last one the stream ends
-    void close();                               ///< what is queued still goes out, then the stream ends
+    void request_ended();                                           ///< after the last one the stream ends
+    void close();  ///< what is queued still goes out, then the stream ends
 
     // what a connection uses; a new consumer takes the place of the former
-    consumer attach();                          ///< goes on after what was already taken
+    consumer attach();  ///< goes on after what was already taken
     consumer attach_after(std::uint64_t sequence);
     void detach(consumer who);
     void plain_reply(bool possible) { plain_ = possible; }  ///< the first response may go out outside the log
     bool current(consumer who) const { return attached_ && who == consumer_; }
-    bool ended(consumer who) const;             ///< nothing more will come for this consumer
+    bool ended(consumer who) const;  ///< nothing more will come for this consumer
     const std::vector<item>& queued() const { return queue_; }
     std::vector<item> take();
     bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
-    asio::steady_timer& news(std::chrono::milliseconds limit);  ///< when not ready(): to be awaited at once; cancelled by news
+    asio::steady_timer& news(
+        std::chrono::milliseconds limit);  ///< when not ready(): to be awaited at once; cancelled by news
     void wake() { wake_.cancel(); }
 
     bool attached() const { return attached_; }
@@ -76,7 +77,7 @@ private:
 
     options chosen_;
     asio::steady_timer wake_;
-    std::unique_ptr<asio::steady_timer> room_;      // made when the first sender has to wait
+    std::unique_ptr<asio::steady_timer> room_;  // made when the first sender has to wait
     std::vector<item> queue_;
     std::size_t queued_bytes_ = 0;
     std::size_t running_ = 0;

@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds unwatched(50);   // see longest_wait()
+constexpr milliseconds unwatched(50);  // see longest_wait()
 
 }  // namespace
 
@@ -39,7 +39,11 @@ void append_message(std::string& out, const event_stream& from, const event_stre
 
 event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
                            milliseconds keep_alive, std::shared_ptr<void> keeps)
-    : to_(to), from_(std::move(from)), who_(who), keep_alive_(keep_alive), quiet_at_(steady_clock::now() + keep_alive),
+    : to_(to),
+      from_(std::move(from)),
+      who_(who),
+      keep_alive_(keep_alive),
+      quiet_at_(steady_clock::now() + keep_alive),
       keeps_(std::move(keeps))
 {
 }

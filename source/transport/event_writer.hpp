@@ -21,8 +21,8 @@ public:
     /// Until the stream has ended (true) or the peer is gone.
     static awaitable<bool> run(event_writer self);
 
-    void watch();                                   ///< notices from now on when the peer closes its side
-    void is_watched() { watching_ = true; }         ///< it does already, and wakes the stream
+    void watch();                            ///< notices from now on when the peer closes its side
+    void is_watched() { watching_ = true; }  ///< it does already, and wakes the stream
 
 private:
     std::string frames();
@@ -41,7 +41,8 @@ private:
 /// The time from now until just after `at`.
 std::chrono::milliseconds time_until(std::chrono::steady_clock::time_point at);
 
-/// How long at most news are awaited where there is nothing to do for `left`: whether the client is still there is watched
+/// How long at most news are awaited where there is nothing to do for `left`: whether the client is still there is
+/// watched
 /// (`watching`) only when the first moments, in which most streams end, brought nothing.
 std::chrono::milliseconds longest_wait(std::chrono::milliseconds left, bool watching);
 

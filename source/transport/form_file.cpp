@@ -1,6 +1,7 @@
 #include "transport/form_file.hpp"
 
 #include "http/http_request.hpp"
+#include "text/ascii.hpp"
 
 #include <utility>
 
@@ -72,7 +73,7 @@ bool form_file::begin_part()
         return false;
     }
     read_part_header(std::string_view(held_).substr(after, end - after));
-    held_.erase(0, end + 2);            // the CRLF stays: an empty part ends with the same one
+    held_.erase(0, end + 2);  // the CRLF stays: an empty part ends with the same one
     held_.erase(0, 2);
     in_part_ = true;
     return state_ != state::bad;
@@ -92,9 +93,12 @@ void form_file::read_part_header(std::string_view header)
             file_name_ = std::move(*name);
         }
     }
-    if (in_file_ && state_ != state::fields) state_ = state::bad;      // a second file
-    else if (in_file_) state_ = state::file;
-    else if (fields_.size() >= most_fields) state_ = state::bad;
+    if (in_file_ && state_ != state::fields)
+        state_ = state::bad;  // a second file
+    else if (in_file_)
+        state_ = state::file;
+    else if (fields_.size() >= most_fields)
+        state_ = state::bad;
 }
 
 bool form_file::end_part(std::string& file_bytes)
@@ -103,9 +107,12 @@ bool form_file::end_part(std::string& file_bytes)
     const bool whole = at != std::string::npos;
     // What may be the beginning of a delimiter is kept until it is clear.
     const std::size_t sure = whole ? at : held_.size() - std::min(held_.size(), delimiter_.size());
-    if (in_file_) file_bytes.append(held_, 0, sure);
-    else if (field_.empty() || fields_[field_].size() + sure <= longest_field) fields_[field_].append(held_, 0, sure);
-    else state_ = state::bad;
+    if (in_file_)
+        file_bytes.append(held_, 0, sure);
+    else if (field_.empty() || fields_[field_].size() + sure <= longest_field)
+        fields_[field_].append(held_, 0, sure);
+    else
+        state_ = state::bad;
     held_.erase(0, sure);
     if (!whole) return false;
     in_part_ = false;

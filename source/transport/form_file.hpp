@@ -33,7 +33,7 @@ private:
     bool end_part(std::string& file_bytes);
 
     std::string delimiter_;
-    std::string held_;                  // what is not clear yet
+    std::string held_;  // what is not clear yet
     state state_ = state::fields;
     bool in_part_ = false;
     bool in_file_ = false;

@@ -1,6 +1,7 @@
 #include "transport/http_sse.hpp"
 
 #include "transport/accepted_types.hpp"
+#include "transport/endpoint_address.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -19,11 +20,10 @@ struct session_life {
     std::shared_ptr<http_session> held;
 };
 
-// Relative, so that it keeps the path prefix of a proxy in front.
-std::string endpoint_event(std::string_view id)
+std::string endpoint_event(const http_request& asked, const std::string& public_url, std::string_view id)
 {
     std::string event;
-    append_event(event, "endpoint", "messages?sessionId=" + std::string(id), std::nullopt);
+    append_event(event, "endpoint", endpoint_address(asked, public_url, id), std::nullopt);
     return event;
 }
 
@@ -33,6 +33,9 @@ void http_sse::add_routes(router& routes)
 {
     routes.add("GET", "/sse", [this](exchange& x) { return open(x); });
     routes.add("POST", "/messages", [this](exchange& x) { return post(x); });
+    // Who comes past the proxy gets the same address from the endpoint event.
+    const std::string prefix = path_of(chosen_.public_url);
+    if (!prefix.empty()) routes.add("POST", prefix + "/messages", [this](exchange& x) { return post(x); });
 }
 
 std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, http_reply& refusal)
@@ -43,8 +46,10 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, 
     }
     session_store::refusal why{};
     auto made = sessions_.create(asked.principal, asked.address, true, why);
-    if (made) core_.watch(made->state);
-    else refusal = session_refused(why);
+    if (made)
+        core_.watch(made->state);
+    else
+        refusal = session_refused(why);
     return made;
 }
 
@@ -59,7 +64,7 @@ awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> made)
 {
     auto stream = made->general;
     auto who = stream->attach();
-    auto options = held_open(chosen_, endpoint_event(made->id));
+    auto options = held_open(chosen_, endpoint_event(x.request(), chosen_.public_url, made->id));
     options.keeps = std::make_shared<session_life>(sessions_, std::move(made));
     return stream_writer::run(stream_writer(x, std::move(stream), who, std::move(options)));
 }
@@ -71,7 +76,8 @@ awaitable<> http_sse::post(exchange& x)
     auto to = id ? sessions_.find(*id, x.request().principal) : nullptr;
     std::optional<http_reply> refused;
     if (!id)
-        refused = error_reply(400, "The query must name the session: use the address that the endpoint event of /sse gave.");
+        refused =
+            error_reply(400, "The query must name the session: use the address that the endpoint event of /sse gave.");
     else if (!to || !to->sse)
         refused = error_reply(404, "There is no such session: open /sse again.");
     if (!refused) refused = decode_body(x.request(), chosen_, received);

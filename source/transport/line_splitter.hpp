@@ -11,8 +11,8 @@ namespace cmcp {
 class line_splitter {
 public:
     struct line {
-        std::string text;           ///< without the line's end
-        bool too_long = false;      ///< then `text` is empty: the line was dropped
+        std::string text;       ///< without the line's end
+        bool too_long = false;  ///< then `text` is empty: the line was dropped
     };
 
     explicit line_splitter(std::size_t longest) : longest_(longest) {}
@@ -28,8 +28,8 @@ private:
 
     std::size_t longest_;
     std::string buffer_;
-    std::size_t begin_ = 0;         // of what has not been handed out
-    std::size_t searched_ = 0;      // no line's end before this
+    std::size_t begin_ = 0;     // of what has not been handed out
+    std::size_t searched_ = 0;  // no line's end before this
     bool dropping_ = false;
 };
 

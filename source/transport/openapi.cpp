@@ -1,5 +1,7 @@
 #include "transport/openapi.hpp"
 
+#include "http/refusal.hpp"
+
 #include <string>
 
 namespace cmcp {
@@ -25,18 +27,36 @@ json::object response(std::string_view description, json::object content)
 
 json::object error_schema()
 {
-    return {{"type", "object"}, {"properties", {{"error", {{"type", "string"}}}}}, {"required", json::array{"error"}}};
+    json::object type;
+    type["type"] = "string";
+    std::string meanings;
+    json::array& names = type["enum"].emplace_array();
+    for (const auto& each : refusal_types) {
+        names.emplace_back(each.name);
+        meanings.append(each.name).append(" (").append(each.status).append("): ").append(each.meaning).append(".\n");
+    }
+    type["description"] = meanings;
+    json::object made{{"type", "object"}, {"required", json::array{"error", "error_type"}}};
+    made["properties"] = json::object{{"error", {{"type", "string"}, {"description", "What is wrong and what to do"}}}};
+    made["properties"].as_object()["error_type"] = std::move(type);
+    return made;
+}
+
+json::object refused(std::string_view description)
+{
+    return response(description, media("application/json", {{"$ref", "#/components/schemas/Error"}}));
 }
 
 json::object responses(json::object good, std::string_view good_description)
 {
     json::object made;
     made["200"] = response(good_description, std::move(good));
-    made["4XX"] = response("Refused; the sentence says what to do", media("application/json", error_schema()));
+    made["4XX"] = refused("Refused; the sentence says what to do");
+    made["5XX"] = refused("The server cannot do it now, or failed");
     return made;
 }
 
-json::object parameter(std::string_view name, std::string_view description, bool required)
+json::object described_parameter(std::string_view name, std::string_view description, bool required)
 {
     json::object made;
     made["name"] = name;
@@ -50,10 +70,10 @@ json::object parameter(std::string_view name, std::string_view description, bool
 json::array file_parameters()
 {
     json::array made;
-    made.push_back(parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", false));
-    made.push_back(parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", false));
-    made.push_back(
-        parameter("file_path", "Path of the file, relative to the working folder or beginning with it", true));
+    made.push_back(described_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", false));
+    made.push_back(described_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", false));
+    made.push_back(described_parameter("file_path",
+                                       "Path of the file, relative to the working folder or beginning with it", true));
     return made;
 }
 
@@ -64,8 +84,11 @@ json::object tool_operation(const tool_definition& of)
     body["content"] = media("application/json", of.input_schema);
     auto answers =
         media("application/json", of.output_schema.empty() ? json::object{{"type", "object"}} : of.output_schema);
-    answers["text/event-stream"] = json::object{
-        {"schema", {{"type", "string"}, {"description", "event: output {text} while it runs, then event: result"}}}};
+    answers["text/event-stream"] = json::object{{"schema",
+                                                 {{"type", "string"},
+                                                  {"description",
+                                                   "event: stdout and event: stderr {text, offset} while it runs, "
+                                                   "event: log {level, logger, data}, then event: result"}}}};
     json::object made;
     made["operationId"] = of.name;
     made["summary"] = of.title.empty() ? of.name : of.title;
@@ -122,6 +145,7 @@ json::object openapi_of(const tool_registry& tools, std::string_view version)
         {"title", "Container-MCP"}, {"version", version}, {"description", "Every MCP tool as a REST call."}};
     made["paths"] = std::move(paths);
     made["components"] = json::object{{"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}};
+    made["components"].as_object()["schemas"] = json::object{{"Error", error_schema()}};
     made["security"] = json::array{json::object(), json::object{{"bearer", json::array()}}};
     return made;
 }

@@ -5,7 +5,6 @@
 #include "transport/byte_range.hpp"
 #include "transport/content_disposition.hpp"
 #include "transport/form_file.hpp"
-#include "transport/rest_reply.hpp"
 
 #include <algorithm>
 #include <array>
@@ -62,6 +61,14 @@ std::string value_of(const std::map<std::string, std::string>& from, const std::
     return found == from.end() ? std::string() : found->second;
 }
 
+// The file of a form keeps its name where none is asked for, and in a folder.
+void add_file_name(std::map<std::string, std::string>& named, const std::string& name)
+{
+    auto& path = named["file_path"];
+    if (path.empty()) path = value_of(named, "dest_path");
+    if (path.empty() || path.ends_with('/')) path += name;
+}
+
 std::string sandbox_of(const std::map<std::string, std::string>& named)
 {
     auto found = value_of(named, "sandbox_id");
@@ -70,13 +77,20 @@ std::string sandbox_of(const std::map<std::string, std::string>& named)
     return found;
 }
 
+http_reply refusal_of(const gateway_error& refused)
+{
+    const bool untyped = refused.type.empty() && refused.status == 400;
+    return error_reply(refused.status, refused.what(), untyped ? "InvalidArgument" : refused.type);
+}
+
 }  // namespace
 
 void rest_files::add_routes(router& routes)
 {
     for (const auto* method : {"GET", "HEAD"})
         routes.add(method, "/sandbox/file", [this](exchange& x) { return download(x); });
-    routes.add("POST", "/sandbox/file", [this](exchange& x) { return upload(x); }, true);
+    routes.add(
+        "POST", "/sandbox/file", [this](exchange& x) { return upload(x); }, true);
 }
 
 awaitable<> rest_files::download(exchange& x)
@@ -90,10 +104,12 @@ awaitable<> rest_files::download(exchange& x)
         auto sandbox = sandbox_of(named);
         file = co_await files_.open(x.request().principal, std::move(sandbox), path);
     } catch (const gateway_error& refused) {
-        refusal = rest_error(refused.status, refused.what());
+        refusal = refusal_of(refused);
     }
-    if (file) co_await send(x, std::move(file));
-    else co_await x.reply(std::move(refusal));
+    if (file)
+        co_await send(x, std::move(file));
+    else
+        co_await x.reply(std::move(refusal));
 }
 
 awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
@@ -113,7 +129,7 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
         read_range(asked && current ? std::optional<std::string_view>(*asked) : std::nullopt, file->size());
     if (range.is != byte_range::kind::whole) headers.emplace_back("Content-Range", range_text(range, file->size()));
     if (range.is == byte_range::kind::unsatisfiable) {
-        auto refusal = rest_error(416, "The file has " + std::to_string(file->size()) + " bytes.");
+        auto refusal = error_reply(416, "The file has " + std::to_string(file->size()) + " bytes.");
         refusal.fields = std::move(headers);
         co_await x.reply(std::move(refusal));
         co_return;
@@ -125,7 +141,7 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
     while (delivered && sent < range.length) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.length - sent));
         const std::string bytes = co_await file->read(range.first + sent, most);
-        if (bytes.empty()) break;       // it was cut meanwhile; the connection ends, so that the client sees it
+        if (bytes.empty()) break;  // it was cut meanwhile; the connection ends, so that the client sees it
         delivered = co_await x.write_body(bytes);
         sent += bytes.size();
     }
@@ -138,7 +154,7 @@ awaitable<> rest_files::upload(exchange& x)
         const auto stored = co_await store(x);
         reply.body = jsonrpc::write_json(stored);
     } catch (const gateway_error& refused) {
-        reply = rest_error(refused.status, refused.what());
+        reply = refusal_of(refused);
     }
     reply.close = !x.request().stream->complete();
     co_await x.reply(std::move(reply));
@@ -149,8 +165,10 @@ awaitable<json::object> rest_files::store(exchange& x)
     auto named = query_of(x.request());
     auto boundary = form_file::boundary_of(x.request().header("content-type").value_or(""));
     json::object stored;
-    if (boundary) stored = co_await store_form(x, std::move(*boundary), std::move(named));
-    else stored = co_await store_body(x, named);
+    if (boundary)
+        stored = co_await store_form(x, std::move(*boundary), std::move(named));
+    else
+        stored = co_await store_body(x, named);
     co_return stored;
 }
 
@@ -192,7 +210,7 @@ awaitable<json::object> rest_files::store_form(exchange& x, std::string boundary
             throw gateway_error(400, "The form is not valid multipart/form-data with one file.");
         if (!upload && form.at() != form_file::state::fields) {
             for (const auto& [name, value] : form.fields()) named.try_emplace(name, value);
-            named.try_emplace("file_path", form.file_name().substr(form.file_name().rfind('/') + 1));
+            add_file_name(named, form.file_name().substr(form.file_name().rfind('/') + 1));
             upload = co_await begin(x, named, std::nullopt);
         }
         if (upload && !part.empty()) co_await upload->write(std::move(part));

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "http/file_gateway.hpp"
 #include "http/router.hpp"
-#include "mcp/file_gateway.hpp"
 
 #include <map>
 
@@ -12,7 +12,7 @@ namespace cmcp {
 /// file.
 class rest_files {
 public:
-    explicit rest_files(file_gateway& files) : files_(files) {}     ///< `files` must outlive this
+    explicit rest_files(file_gateway& files) : files_(files) {}  ///< `files` must outlive this
 
     void add_routes(router& routes);
 

@@ -7,16 +7,6 @@
 
 namespace cmcp {
 
-http_reply rest_error(int status, const std::string& sentence)
-{
-    http_reply made;
-    made.status = status;
-    json::object body;
-    body["error"] = sentence;
-    made.body = jsonrpc::write_json(body);
-    return made;
-}
-
 namespace {
 
 json::array images_of(const json::object& result)
@@ -57,8 +47,18 @@ int rest_status(const json::object& result, const json::object& object)
         type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
-    if (name == "Busy") return 503;
-    return 400;
+    if (name == "Busy" || name == "NotAvailable") return 503;
+    return name == "SandboxError" ? 500 : 400;
+}
+
+http_reply rest_reply(const json::object& result)
+{
+    http_reply made;
+    json::object object = rest_object(result);
+    made.status = rest_status(result, object);
+    if (made.status != 200 && !object.contains("error_type")) object["error_type"] = "ToolFailed";
+    made.body = jsonrpc::write_json(object);
+    return made;
 }
 
 }  // namespace cmcp

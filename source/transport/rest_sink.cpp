@@ -1,5 +1,9 @@
 #include "transport/rest_sink.hpp"
 
+#include "jsonrpc/write_json.hpp"
+#include "mcp/reserved_names.hpp"
+#include "transport/sse_frame.hpp"
+
 #include <utility>
 
 namespace cmcp {
@@ -17,12 +21,25 @@ json::object parse(const std::string& text)
     return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
 }
 
-std::string progress_text(const std::string& message)
+std::string progress_event(const json::object& params)
 {
-    const auto parsed = parse(message);
-    const auto* params = parsed.if_contains("params");
-    const auto* text = params != nullptr && params->is_object() ? params->get_object().if_contains("message") : nullptr;
-    return text != nullptr && text->is_string() ? std::string(text->get_string()) : std::string();
+    const auto* text = params.if_contains("message");
+    const auto* meta = params.if_contains("_meta");
+    if (text == nullptr || meta == nullptr) return ": heartbeat\n\n";
+    const auto& place = meta->as_object();
+    json::object data;
+    data["text"] = *text;
+    data["offset"] = place.at(reserved_name::offset);
+    std::string event;
+    append_event(event, place.at(reserved_name::stream).as_string(), jsonrpc::write_json(data), std::nullopt);
+    return event;
+}
+
+std::string log_event(const json::object& params)
+{
+    std::string event;
+    append_event(event, "log", jsonrpc::write_json(params), std::nullopt);
+    return event;
 }
 
 }  // namespace
@@ -34,9 +51,9 @@ awaitable<bool> rest_sink::send(outgoing message)
         take_response(message.text);
         co_return true;
     }
-    text_ += progress_text(message.text);
+    take_notification(message.text);
     changed_.tell();
-    while (text_.size() >= most_untaken && !closed_) co_await changed_.wait(news::clock::time_point::max());
+    while (events_.size() >= most_untaken && !closed_) co_await changed_.wait(news::clock::time_point::max());
     co_return !closed_;
 }
 
@@ -51,9 +68,19 @@ void rest_sink::take_response(const std::string& text)
     changed_.tell();
 }
 
-std::string rest_sink::take_text()
+void rest_sink::take_notification(const std::string& text)
 {
-    auto taken = std::exchange(text_, {});
+    const auto parsed = parse(text);
+    const auto* method = parsed.if_contains("method");
+    const auto* params = parsed.if_contains("params");
+    if (method == nullptr || params == nullptr) return;
+    if (*method == "notifications/progress") events_ += progress_event(params->as_object());
+    if (*method == "notifications/message") events_ += log_event(params->as_object());
+}
+
+std::string rest_sink::take_events()
+{
+    auto taken = std::exchange(events_, {});
     changed_.tell();
     return taken;
 }

@@ -2,16 +2,15 @@
 
 #include "async/news.hpp"
 #include "jsonrpc/json.hpp"
-#include "transport/message_sink.hpp"
+#include "mcp/message_sink.hpp"
 
-#include <deque>
-#include <optional>
 #include <string>
 
 namespace cmcp {
 
-/// Takes the messages of one tool call made over REST: the text of progress, and at last the response. Bounded: send()
-/// waits while much text has not been taken.
+/// Takes the messages of one tool call made over REST: what comes before the response as server-sent events (`stdout`
+/// and `stderr` with {"text", "offset"}, `log`; a heartbeat is a comment), at last the response. Bounded: send() waits
+/// while many events have not been taken.
 class rest_sink final : public message_sink {
 public:
     explicit rest_sink(asio::any_io_executor executor) : changed_(executor) {}
@@ -21,9 +20,9 @@ public:
     /// Waits for news at most until `limit`.
     awaitable<> wait(news::clock::time_point limit) { return changed_.wait(limit); }
 
-    std::string take_text();
+    std::string take_events();
     bool ended() const { return ended_; }
-    void close();                                       ///< the client is gone, or the call ended without a response
+    void close();  ///< the client is gone, or the call ended without a response
     bool closed() const { return closed_; }
 
     /// The response's result or its error; both empty when there was none.
@@ -32,9 +31,10 @@ public:
 
 private:
     void take_response(const std::string& text);
+    void take_notification(const std::string& text);
 
     news changed_;
-    std::string text_;
+    std::string events_;
     json::object result_;
     json::object error_;
     bool ended_ = false;

@@ -1,8 +1,10 @@
 #include "transport/rest_tools.hpp"
 
 #include "async/task_group.hpp"
+#include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/running_request.hpp"
 #include "mcp/schema_validator.hpp"
 #include "transport/docs_page.hpp"
 #include "transport/openapi.hpp"
@@ -19,7 +21,7 @@ namespace {
 
 constexpr std::string_view prefix = "/mcp/tools/";
 // Most calls end sooner: only longer ones pay for a look at whether the client is still there.
-constexpr std::chrono::milliseconds unwatched(50);
+constexpr std::chrono::milliseconds rest_unwatched(50);
 
 awaitable<> run_tool(server_core& core, std::string principal, jsonrpc::request asked, std::shared_ptr<rest_sink> sink)
 {
@@ -33,20 +35,43 @@ awaitable<> run_tool(server_core& core, std::string principal, jsonrpc::request 
     co_await core.handle_modern(std::move(principal), std::move(asked), sink);
 }
 
-// The stateless revision has just what one request needs.
-jsonrpc::request request_for(const std::string& name, json::object arguments)
+// What the client says of itself in REST.
+json::object client_info_of(const http_request& asked)
+{
+    json::object info;
+    info["name"] = asked.header("user-agent").value_or("");
+    return info;
+}
+
+// The stateless revision has just what one request needs. Who takes no events is sent nothing before the result.
+jsonrpc::request request_for(const http_request& asked, const std::string& name, json::object arguments, bool events)
 {
     json::object meta;
     meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
     meta[reserved_name::client_capabilities] = json::object();
-    meta["progressToken"] = 1;
+    meta[reserved_name::client_info] = client_info_of(asked);
+    if (events) meta["progressToken"] = 1;
+    if (events) meta[reserved_name::log_level] = "info";
     jsonrpc::request made;
     made.id = 1;
     made.method = "tools/call";
     made.params["name"] = name;
     made.params["arguments"] = std::move(arguments);
     made.params["_meta"] = std::move(meta);
+    made.ids = {asked.id, asked.client_id()};
     return made;
+}
+
+void log_refusal(const http_request& asked, const std::string& name)
+{
+    auto who = std::make_shared<caller>();
+    who->principal = asked.principal;
+    who->client_info = client_info_of(asked);
+    json::object params;
+    params["name"] = name;
+    const jsonrpc::request_ids ids{asked.id, asked.client_id()};
+    record_refusal(ids, "tools/call", params, std::move(who),
+                   rpc_error(rpc_code::invalid_params, "refused before it ran"));
 }
 
 // Who takes JSON gets JSON.
@@ -61,7 +86,11 @@ http_reply error_of(const json::object& error)
 {
     const auto& code = error.at("code");
     const bool busy = code == rpc_code::server_busy;
-    auto made = rest_error(busy ? 503 : code == rpc_code::invalid_params ? 400 : 500, std::string(error.at("message").as_string()));
+    const bool misfit = code == rpc_code::invalid_params;
+    auto made = error_reply(busy     ? 503
+                            : misfit ? 400
+                                     : 500,
+                            error.at("message").as_string(), misfit ? "InvalidArgument" : "");
     if (busy) made.with("Retry-After", "1");
     return made;
 }
@@ -69,12 +98,8 @@ http_reply error_of(const json::object& error)
 http_reply reply_of(const rest_sink& sink)
 {
     if (!sink.error().empty()) return error_of(sink.error());
-    if (!sink.ended()) return rest_error(503, "The call was cancelled: the server is stopping.");
-    http_reply made;
-    const auto object = rest_object(sink.result());
-    made.status = rest_status(sink.result(), object);
-    made.body = jsonrpc::write_json(object);
-    return made;
+    if (!sink.ended()) return error_reply(503, "The call was cancelled: the server is stopping.");
+    return rest_reply(sink.result());
 }
 
 }  // namespace
@@ -96,9 +121,12 @@ bool rest_tools::read_arguments(http_request& asked, json::object& into, std::st
     limits.max_depth = chosen_.json_depth;
     json::error_code failure;
     json::value parsed = json::parse(body, failure, {}, limits);
-    if (failure) problem = "The body is not JSON: " + failure.message() + ".";
-    else if (!parsed.is_object()) problem = "The body must be a JSON object with the tool's arguments.";
-    else into = std::move(parsed.get_object());
+    if (failure)
+        problem = "The body is not JSON: " + failure.message() + ".";
+    else if (!parsed.is_object())
+        problem = "The body must be a JSON object with the tool's arguments.";
+    else
+        into = std::move(parsed.get_object());
     return problem.empty();
 }
 
@@ -108,36 +136,49 @@ std::string rest_tools::check(const std::string& name, json::object& arguments) 
     return core_.tools().validate(name, arguments);
 }
 
+std::optional<http_reply> rest_tools::refuse(const std::string& name, http_request& asked,
+                                             json::object& arguments) const
+{
+    const tool* called = core_.tools().find(name);
+    if (called == nullptr)
+        return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
+    if (const std::string obstacle = called->obstacle(); !obstacle.empty())
+        return error_reply(503, obstacle, "NotAvailable");
+    std::string problem;
+    if (!read_arguments(asked, arguments, problem)) return error_reply(400, problem);
+    problem = check(name, arguments);
+    if (!problem.empty()) return error_reply(400, problem, "InvalidArgument");
+    return std::nullopt;
+}
+
 awaitable<> rest_tools::call(exchange& x)
 {
     const std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
     json::object arguments;
-    std::string problem;
-    const bool known = core_.tools().find(name) != nullptr;
-    const bool readable = known && read_arguments(x.request(), arguments, problem);
-    if (readable) problem = check(name, arguments);
-    if (!known || !problem.empty()) {
-        auto refusal = known ? rest_error(400, problem)
-                             : rest_error(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
-        co_await x.reply(std::move(refusal));
+    if (auto refusal = refuse(name, x.request(), arguments)) {
+        log_refusal(x.request(), name);
+        co_await x.reply(std::move(*refusal));
         co_return;
     }
     auto sink = std::make_shared<rest_sink>(x.executor());
     const bool events = wants_events(x.request());
     // Going out of scope, the group cancels the call if it still runs: the client has closed the connection.
     task_group running(x.executor());
-    running.spawn("rest call", run_tool(core_, x.request().principal, request_for(name, std::move(arguments)), sink));
-    if (events) co_await stream(x, sink);
-    else co_await answer(x, sink);
+    auto request = request_for(x.request(), name, std::move(arguments), events);
+    running.spawn("rest call", run_tool(core_, x.request().principal, std::move(request), sink));
+    if (events)
+        co_await stream(x, sink);
+    else
+        co_await answer(x, sink);
 }
 
 awaitable<> rest_tools::answer(exchange& x, std::shared_ptr<rest_sink> sink)
 {
-    auto limit = news::clock::now() + unwatched;
+    auto limit = news::clock::now() + rest_unwatched;
     bool watching = false;
     while (!sink->ended() && !sink->closed()) {
         co_await sink->wait(limit);
-        sink->take_text();
+        sink->take_events();
         if (watching || news::clock::now() < limit) continue;
         watching = true;
         limit = news::clock::time_point::max();
@@ -162,17 +203,15 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
     while (delivered && !sink->ended() && !sink->closed()) {
         const auto limit = news::clock::now() + chosen_.keep_alive;
         co_await sink->wait(limit);
-        const std::string text = sink->take_text();
-        std::string frames;
-        if (!text.empty())
-            append_event(frames, "output", jsonrpc::write_json(json::object{{"text", text}}), std::nullopt);
-        else if (news::clock::now() >= limit) frames = ": keep-alive\n\n";
-        if (!frames.empty()) delivered = co_await body.write(frames);
+        std::string events = sink->take_events();
+        if (events.empty() && news::clock::now() >= limit) events = ": keep-alive\n\n";
+        if (!events.empty()) delivered = co_await body.write(events);
     }
     if (!delivered || x.gone()) co_return;
     const auto reply = reply_of(*sink);
-    std::string last;
-    append_event(last, "result", reply.body, std::nullopt);
+    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, x.request().path);
+    std::string last = sink->take_events();
+    append_event(last, "result", result, std::nullopt);
     co_await body.write(last);
     co_await body.end();
 }

@@ -20,6 +20,8 @@ std::optional<http_reply> decode_body(http_request& asked, const settings& chose
     jsonrpc::decode_limits limits{.depth = chosen.json_depth, .batch = chosen.json_batch};
     try {
         into = jsonrpc::decode(body, limits);
+        for (auto& message : into.messages)
+            if (auto* request = std::get_if<jsonrpc::request>(&message)) request->ids = {asked.id, asked.client_id()};
     } catch (const jsonrpc::decode_error& e) {
         return rpc_error_reply(400, e.id, e);
     } catch (const rpc_error& e) {
@@ -31,7 +33,8 @@ std::optional<http_reply> decode_body(http_request& asked, const settings& chose
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken)
 {
     if (!received.batch || spoken == revision::v2025_03_26) return std::nullopt;
-    rpc_error error(rpc_code::invalid_request, "Batches are part of revision 2025-03-26 only; send one message at a time.");
+    rpc_error error(rpc_code::invalid_request,
+                    "Batches are part of revision 2025-03-26 only; send one message at a time.");
     return rpc_error_reply(400, nullptr, error);
 }
 

@@ -16,7 +16,7 @@ namespace cmcp {
 /// An HTTP error whose body is a JSON-RPC error response; `id` null when it could not be read.
 http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error);
 
-/// Decodes the body and frees it; the answer when it is no JSON-RPC.
+/// Decodes the body and frees it; its requests take the ids of the HTTP request. The answer when it is no JSON-RPC.
 std::optional<http_reply> decode_body(http_request& asked, const settings& chosen, jsonrpc::payload& into);
 
 /// JSON-RPC batches came with 2025-03-26 and went with 2025-06-18.

@@ -1,6 +1,7 @@
 #include "transport/session_store.hpp"
 
-#include "posix/random_id.hpp"
+#include "log/request_id.hpp"
+#include "text/random_id.hpp"
 
 #include <utility>
 #include <vector>
@@ -22,7 +23,9 @@ constexpr int most_looked_at = 64;
 std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor executor)
 {
     forget_ended_streams();
-    event_stream::options chosen{.number = next_stream++, .log = log, .budget = budget,
+    event_stream::options chosen{.number = next_stream++,
+                                 .log = log,
+                                 .budget = budget,
                                  .pollable = state->who.protocol >= revision::v2025_11_25};
     auto made = std::make_shared<event_stream>(std::move(executor), std::move(chosen));
     streams.emplace(next_stream - 1, made);
@@ -42,12 +45,14 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
     auto open = found == streams.end() ? nullptr : found->second.lock();
     if (open) return open;
     // Over, but what the log still holds of it can be had.
-    auto past = std::make_shared<event_stream>(std::move(executor), event_stream::options{.number = number, .log = log});
+    auto past =
+        std::make_shared<event_stream>(std::move(executor), event_stream::options{.number = number, .log = log});
     past->close();
     return past;
 }
 
-session_store::session_store(asio::any_io_executor executor, const settings& chosen, std::shared_ptr<memory_budget> budget)
+session_store::session_store(asio::any_io_executor executor, const settings& chosen,
+                             std::shared_ptr<memory_budget> budget)
     : executor_(std::move(executor)), chosen_(chosen), budget_(std::move(budget))
 {
 }
@@ -72,8 +77,10 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     made->state = std::make_shared<session>();
     made->state->who.principal = std::move(principal);
     made->state->who.session = made->id;
+    made->state->who.session_tag = log::next_id('s');
     if (!sse) made->log = std::make_shared<event_log>(chosen_.event_log_bytes, budget_);
-    made->general = std::make_shared<event_stream>(executor_, event_stream::options{.number = 0, .log = made->log, .budget = budget_});
+    made->general = std::make_shared<event_stream>(
+        executor_, event_stream::options{.number = 0, .log = made->log, .budget = budget_});
     made->state->general = made->general;
     made->last_used = now;
     made->place = by_use_.insert(by_use_.end(), made.get());

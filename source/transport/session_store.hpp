@@ -18,13 +18,13 @@ namespace cmcp {
 /// A session of the older revisions as the HTTP transports keep it.
 struct http_session {
     std::string id;
-    std::string address;                    ///< that opened it, for the limit of sessions per address
-    bool sse = false;                       ///< HTTP+SSE (2024-11-05): lives as long as its stream
+    std::string address;  ///< that opened it, for the limit of sessions per address
+    bool sse = false;     ///< HTTP+SSE (2024-11-05): lives as long as its stream
     std::shared_ptr<session> state;
-    std::shared_ptr<event_log> log;         ///< null for HTTP+SSE
+    std::shared_ptr<event_log> log;  ///< null for HTTP+SSE
     std::shared_ptr<memory_budget> budget;
-    std::shared_ptr<event_stream> general;  ///< the GET stream
-    std::map<std::uint32_t, std::weak_ptr<event_stream>> streams;   ///< of POSTs that still run
+    std::shared_ptr<event_stream> general;                         ///< the GET stream
+    std::map<std::uint32_t, std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
     std::uint32_t next_stream = 1;
     std::chrono::steady_clock::time_point last_used;
     std::list<http_session*>::iterator place;
@@ -34,7 +34,7 @@ struct http_session {
     /// A stream for the requests of one POST.
     std::shared_ptr<event_stream> open_stream(asio::any_io_executor executor);
 
-    void forget_ended_streams();            ///< their memory would stay until the next request
+    void forget_ended_streams();  ///< their memory would stay until the next request
 
     /// The stream of this number if it is or was one of this session, as far as the log holds it; else null.
     std::shared_ptr<event_stream> find_stream(asio::any_io_executor executor, std::uint32_t number);
@@ -63,7 +63,7 @@ public:
     /// Drops what has been idle for too long and forgets old events; called from time to time.
     void sweep(clock::time_point now);
 
-    void end_streams();                     ///< at shutdown
+    void end_streams();  ///< at shutdown
     std::size_t size() const { return by_id_.size(); }
     const std::shared_ptr<memory_budget>& budget() const { return budget_; }
 
@@ -74,9 +74,9 @@ private:
     asio::any_io_executor executor_;
     const settings& chosen_;
     std::shared_ptr<memory_budget> budget_;
-    std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;     // the key is the session's own id
+    std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, std::size_t> of_address_;
-    std::list<http_session*> by_use_;       // longest unused first
+    std::list<http_session*> by_use_;  // longest unused first
 };
 
 }  // namespace cmcp

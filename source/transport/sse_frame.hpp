@@ -9,14 +9,14 @@ namespace cmcp {
 
 /// Names an event for Last-Event-ID: which stream of the session it was sent on, and its place there.
 struct event_id {
-    std::uint32_t stream = 0;       ///< 0: the stream that GET opens
-    std::uint64_t sequence = 0;     ///< 0: before the first message
+    std::uint32_t stream = 0;    ///< 0: the stream that GET opens
+    std::uint64_t sequence = 0;  ///< 0: before the first message
 
     bool operator==(const event_id&) const = default;
 };
 
-std::string to_string(const event_id& id);                          ///< "3-17"
-std::optional<event_id> parse_event_id(std::string_view text);      ///< nothing when it is none of ours
+std::string to_string(const event_id& id);                      ///< "3-17"
+std::optional<event_id> parse_event_id(std::string_view text);  ///< nothing when it is none of ours
 
 /// Appends one event (HTML Living Standard section 9.2.5). Line ends in `data` become several data lines.
 void append_event(std::string& out, std::string_view name, std::string_view data, const std::optional<event_id>& id);

@@ -21,15 +21,20 @@ bool has_envelope(const jsonrpc::request& asked)
 int status_of(int code, bool envelope)
 {
     switch (code) {
-    case rpc_code::method_not_found: return 404;
-    case rpc_code::parse_error:
-    case rpc_code::invalid_request:
-    case rpc_code::header_mismatch:
-    case rpc_code::missing_client_capability:
-    case rpc_code::unsupported_protocol_version: return 400;
-    case rpc_code::server_busy: return 503;
-    case rpc_code::invalid_params: return envelope ? 200 : 400;
-    default: return 200;
+        case rpc_code::method_not_found:
+            return 404;
+        case rpc_code::parse_error:
+        case rpc_code::invalid_request:
+        case rpc_code::header_mismatch:
+        case rpc_code::missing_client_capability:
+        case rpc_code::unsupported_protocol_version:
+            return 400;
+        case rpc_code::server_busy:
+            return 503;
+        case rpc_code::invalid_params:
+            return envelope ? 200 : 400;
+        default:
+            return 200;
     }
 }
 
@@ -61,7 +66,8 @@ awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted
     chosen.patience = chosen.keep_alive = chosen_.keep_alive;
     chosen.status_of = [envelope = has_envelope(asked)](int code) { return status_of(code, envelope); };
     auto ends = std::make_shared<canceller>();
-    chosen.keeps = std::shared_ptr<void>(nullptr, [ends](void*) { ends->cancel(); });   // the client has closed the stream
+    chosen.keeps =
+        std::shared_ptr<void>(nullptr, [ends](void*) { ends->cancel(); });  // the client has closed the stream
     stream_writer writer(x, stream, who, std::move(chosen));
     auto sink = sink_of_request(std::move(stream));
     core_.start_modern(requests_, x.request().principal, std::move(asked), std::move(sink), std::move(ends));

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "async/memory_budget.hpp"
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/accepted_types.hpp"
-#include "transport/memory_budget.hpp"
 
 #include <memory>
 
@@ -17,7 +17,8 @@ namespace cmcp {
 class stateless_http {
 public:
     /// `requests` owns the running requests.
-    stateless_http(server_core& core, const settings& chosen, task_group& requests, std::shared_ptr<memory_budget> budget)
+    stateless_http(server_core& core, const settings& chosen, task_group& requests,
+                   std::shared_ptr<memory_budget> budget)
         : core_(core), chosen_(chosen), requests_(requests), budget_(std::move(budget))
     {
     }

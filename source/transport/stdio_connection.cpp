@@ -71,7 +71,7 @@ stdio_connection::stdio_connection(asio::any_io_executor executor, server_core& 
     : core_(core), limits_(limits), sink_(std::move(sink)), session_(std::make_shared<session>()), requests_(executor)
 {
     session_->general = sink_;
-    session_->who.session = "stdio";
+    session_->who.session = session_->who.session_tag = "stdio";
     core_.watch(session_);
 }
 
@@ -97,9 +97,12 @@ awaitable<> stdio_connection::take(line_splitter::line line)
     } catch (const jsonrpc::decode_error& error) {
         failure = error;
     }
-    if (failure) co_await refuse(failure->id, *failure);
-    else if (payload.batch) start_batch(std::move(payload.messages));
-    else start(std::move(payload.messages.front()), sink_, nullptr);
+    if (failure)
+        co_await refuse(failure->id, *failure);
+    else if (payload.batch)
+        start_batch(std::move(payload.messages));
+    else
+        start(std::move(payload.messages.front()), sink_, nullptr);
 }
 
 void stdio_connection::start_batch(std::vector<jsonrpc::message> messages)
@@ -115,8 +118,10 @@ void stdio_connection::start(jsonrpc::message message, std::shared_ptr<message_s
     auto* request = std::get_if<jsonrpc::request>(&message);
     if (cancels_modern(message)) return;
     const bool modern = request && (server_core::claims_modern(message) || request->method == "server/discover");
-    if (modern && !whole) requests_.spawn(request->method, run_modern(std::move(*request)));
-    else requests_.spawn("message", run_legacy(std::move(message), std::move(reply), std::move(whole)));
+    if (modern && !whole)
+        requests_.spawn(request->method, run_modern(std::move(*request)));
+    else
+        requests_.spawn("message", run_legacy(std::move(message), std::move(reply), std::move(whole)));
 }
 
 bool stdio_connection::cancels_modern(const jsonrpc::message& message)

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "mcp/message_sink.hpp"
 #include "transport/descriptor_stream.hpp"
-#include "transport/message_sink.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -9,7 +9,8 @@
 
 namespace cmcp {
 
-/// Standard output: one message a line, written by one coroutine (run). At most a megabyte waits, then send() waits too.
+/// Standard output: one message a line, written by one coroutine (run). At most a megabyte waits, then send() waits
+/// too.
 class stdio_sink final : public message_sink {
 public:
     stdio_sink(asio::any_io_executor executor, int fd);
@@ -25,7 +26,7 @@ private:
     void wake();
 
     descriptor_stream stream_;
-    asio::steady_timer changed_;        // never expires; cancelled whenever something changed
+    asio::steady_timer changed_;  // never expires; cancelled whenever something changed
     std::deque<std::string> lines_;
     std::size_t waiting_bytes_ = 0;
     bool finishing_ = false;

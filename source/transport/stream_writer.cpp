@@ -51,8 +51,10 @@ awaitable<> stream_writer::run(stream_writer self)
         if (!cancelled) self.looked_in_vain();
         next = self.decide();
     }
-    if (next == decision::gone) self.from_->detach(self.who_);
-    else co_await self.carry_out(next);
+    if (next == decision::gone)
+        self.from_->detach(self.who_);
+    else
+        co_await self.carry_out(next);
 }
 
 stream_writer::decision stream_writer::decide()
@@ -68,8 +70,10 @@ stream_writer::decision stream_writer::decide()
 stream_writer::decision stream_writer::decide_by_what_came()
 {
     auto arrived = from_->take();
-    if (held_.empty()) held_ = std::move(arrived);
-    else std::move(arrived.begin(), arrived.end(), std::back_inserter(held_));
+    if (held_.empty())
+        held_ = std::move(arrived);
+    else
+        std::move(arrived.begin(), arrived.end(), std::back_inserter(held_));
     if (!chosen_.sse) return decide_without_events();
     bool ended = from_->all_requests_ended();
     bool only_responses = std::all_of(held_.begin(), held_.end(), is_response);
@@ -112,18 +116,23 @@ awaitable<> stream_writer::begin()
     fields.emplace_back("Cache-Control", "no-cache, no-transform");
     fields.emplace_back("X-Accel-Buffering", "no");
     event_writer rest(x_.body(), from_, who_, chosen_.keep_alive, std::move(chosen_.keeps));
-    if (watching_) rest.is_watched();
-    else if (chosen_.start_now) rest.watch();
+    if (watching_)
+        rest.is_watched();
+    else if (chosen_.start_now)
+        rest.watch();
     auto delivered = co_await x_.begin_stream("text/event-stream", std::move(fields), std::move(first));
-    if (delivered) x_.go_on_with(event_writer::run(std::move(rest)));
-    else from_->detach(who_);
+    if (delivered)
+        x_.go_on_with(event_writer::run(std::move(rest)));
+    else
+        from_->detach(who_);
 }
 
 std::string stream_writer::beginning()
 {
     std::string first = std::move(chosen_.preface);
     if (chosen_.prime) {
-        auto before = held_.empty() ? from_->taken_id() : event_id{from_->taken_id().stream, held_.front().sequence - 1};
+        auto before =
+            held_.empty() ? from_->taken_id() : event_id{from_->taken_id().stream, held_.front().sequence - 1};
         append_priming(first, before, retry_ms);
     }
     for (const auto& each : std::exchange(held_, {})) append_message(first, *from_, each);
@@ -136,7 +145,8 @@ http_reply stream_writer::json_reply()
     answer.body = json_body(held_, chosen_.batch);
     answer.fields = std::move(chosen_.fields);
     auto code = chosen_.batch ? 0 : held_.front().error_code;
-    if (code == 0) std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(answer.fields));
+    if (code == 0)
+        std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(answer.fields));
     if (code != 0 && chosen_.status_of) answer.status = chosen_.status_of(code);
     if (answer.status == 503) answer.with("Retry-After", "1");
     return answer;
@@ -154,9 +164,6 @@ void stream_writer::looked_in_vain()
     if (!std::exchange(watching_, true)) watch();
 }
 
-void stream_writer::watch()
-{
-    x_.watch(waker_of(from_));
-}
+void stream_writer::watch() { x_.watch(waker_of(from_)); }
 
 }  // namespace cmcp

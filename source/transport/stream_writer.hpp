@@ -15,18 +15,18 @@ namespace cmcp {
 
 /// How a stream is brought to its client.
 struct stream_options {
-    bool json = true;               ///< a whole JSON reply is allowed when the response comes first
-    bool sse = true;                ///< an event stream is allowed
-    bool batch = false;             ///< the responses are gathered into an array
-    bool start_now = false;         ///< event stream from the beginning
-    bool prime = false;             ///< begins with an event that has an id only (2025-11-25)
-    std::string preface;            ///< events to begin with
-    exchange::fields fields;        ///< on every answer
-    exchange::fields fields_if_ok;  ///< on answers that are no error
-    std::function<int(int)> status_of;              ///< HTTP status for a JSON-RPC error code; none: 200
-    std::chrono::milliseconds patience{15'000};     ///< without a message, then an event stream is begun
-    std::chrono::milliseconds keep_alive{15'000};   ///< a comment on a silent stream
-    std::shared_ptr<void> keeps;                    ///< what ends with the answer
+    bool json = true;                              ///< a whole JSON reply is allowed when the response comes first
+    bool sse = true;                               ///< an event stream is allowed
+    bool batch = false;                            ///< the responses are gathered into an array
+    bool start_now = false;                        ///< event stream from the beginning
+    bool prime = false;                            ///< begins with an event that has an id only (2025-11-25)
+    std::string preface;                           ///< events to begin with
+    exchange::fields fields;                       ///< on every answer
+    exchange::fields fields_if_ok;                 ///< on answers that are no error
+    std::function<int(int)> status_of;             ///< HTTP status for a JSON-RPC error code; none: 200
+    std::chrono::milliseconds patience{15'000};    ///< without a message, then an event stream is begun
+    std::chrono::milliseconds keep_alive{15'000};  ///< a comment on a silent stream
+    std::shared_ptr<void> keeps;                   ///< what ends with the answer
 };
 
 /// For a stream that is opened to be held, whatever comes.

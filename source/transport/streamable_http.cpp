@@ -41,8 +41,9 @@ std::optional<http_reply> refuse_version(const http_request& asked)
     if (!named) return std::nullopt;
     auto known = parse_revision(*named);
     if (known && !is_modern(*known)) return std::nullopt;
-    rpc_error error(rpc_code::server_error, "MCP-Protocol-Version names a revision that this session cannot speak; send the one "
-                                            "that initialize agreed on.");
+    rpc_error error(rpc_code::server_error,
+                    "MCP-Protocol-Version names a revision that this session cannot speak; send the one "
+                    "that initialize agreed on.");
     return rpc_error_reply(400, nullptr, error);
 }
 
@@ -50,8 +51,13 @@ bool can_be_polled(const http_session& from) { return from.state->who.protocol >
 
 }  // namespace
 
-streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
-    : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests), stateless_(core, chosen, requests, sessions.budget())
+streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions,
+                                 task_group& requests)
+    : core_(core),
+      chosen_(chosen),
+      sessions_(sessions),
+      requests_(requests),
+      stateless_(core, chosen, requests, sessions.budget())
 {
 }
 
@@ -87,7 +93,8 @@ std::shared_ptr<http_session> streamable_http::session_of(const http_request& as
 {
     auto id = asked.header("mcp-session-id");
     if (!id) {
-        rpc_error error(rpc_code::server_error, "Mcp-Session-Id is missing: send initialize first, then its session id.");
+        rpc_error error(rpc_code::server_error,
+                        "Mcp-Session-Id is missing: send initialize first, then its session id.");
         refusal = rpc_error_reply(400, nullptr, error);
         return nullptr;
     }
@@ -145,7 +152,8 @@ awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload receive
 }
 
 awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_session> from,
-                                             std::vector<jsonrpc::message> requests, bool batch, accepted_types accepted)
+                                             std::vector<jsonrpc::message> requests, bool batch,
+                                             accepted_types accepted)
 {
     bool begins = !from->state->initialized;
     auto stream = from->open_stream(x.executor());

@@ -1,11 +1,13 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "interpreter.hpp"
+#include "jail/payload.hpp"
 #include "jsonrpc/json.hpp"
-#include "prelude.hpp"
-#include "profiles.hpp"
-#include "sandbox/zygote_options.hpp"
+#include "wire/python_start.hpp"
+#include "wire/zygote_options.hpp"
+#include "zygote/interpreter.hpp"
+#include "zygote/prelude.hpp"
+#include "zygote/profiles.hpp"
 
 #include <unistd.h>
 
@@ -17,7 +19,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr int most_known_descriptor = 4;   // streams, the launcher's socket, and one that keeps its place
+constexpr int most_known_descriptor = 4;  // streams, the launcher's socket, and one that keeps its place
 
 PyObject* names = nullptr;   // of the prelude
 PyObject* before = nullptr;  // the part of -c that is the same for all runs; none: there is no such part
@@ -55,14 +57,8 @@ void check_program(const std::string& program)
     const auto asked = std::filesystem::canonical(program, missing);
     const auto linked = std::filesystem::canonical(CMCP_PYTHON, missing);
     if (missing || asked != linked)
-        throw std::runtime_error("PYTHON_INTERPRETER=" + program + " is not " CMCP_PYTHON ", which the zygote was built with");
-}
-
-const std::string& text_of_c(const std::vector<std::string>& argv)
-{
-    const auto option = std::find(argv.begin(), argv.end(), "-c");
-    if (option == argv.end() || option + 1 == argv.end()) throw std::runtime_error("the zygote runs only code given by -c");
-    return *(option + 1);
+        throw std::runtime_error("PYTHON_INTERPRETER=" + program +
+                                 " is not " CMCP_PYTHON ", which the zygote was built with");
 }
 
 void start(const std::vector<std::string>& argv)
@@ -99,17 +95,37 @@ PyObject* call(const char* function, PyObject* argument = nullptr)
     return argument ? PyObject_CallOneArg(callee, argument) : PyObject_CallNoArgs(callee);
 }
 
-json::array load(const std::vector<std::string>& modules)
+PyObject* list_of(const std::vector<std::string>& texts)
 {
-    PyObject* const list = checked(PyList_New(0), "list the modules");
-    for (const auto& name : modules) {
-        PyObject* const text = checked(PyUnicode_FromString(name.c_str()), "list the modules");
+    PyObject* const list = checked(PyList_New(0), "list texts");
+    for (const auto& each : texts) {
+        PyObject* const text = checked(PyUnicode_DecodeFSDefault(each.c_str()), "list texts");
         PyList_Append(list, text);
         Py_DECREF(text);
     }
+    return list;
+}
+
+// sys.flags has no way to be changed in Python. The rest of -I is sys.path, which the prelude sees to.
+void set_flags(bool isolated)
+{
+    PyObject* const flags = PySys_GetObject("flags");
+    PyObject* const fields = checked(PyObject_GetAttrString(flags, "__match_args__"), "read sys.flags");
+    for (Py_ssize_t i = 0; i < PyTuple_Size(fields); ++i) {
+        const std::string name = PyUnicode_AsUTF8(PyTuple_GetItem(fields, i));
+        if (name == "isolated" || name == "ignore_environment" || name == "no_user_site")
+            PyStructSequence_SetItem(flags, i, PyLong_FromLong(isolated));
+    }
+    Py_DECREF(fields);
+}
+
+json::array load(const std::vector<std::string>& modules)
+{
+    PyObject* const list = list_of(modules);
     PyObject* const missing = checked(call("load", list), "load the modules");
     json::array absent;
-    for (Py_ssize_t i = 0; i < PyList_Size(missing); ++i) absent.emplace_back(PyUnicode_AsUTF8(PyList_GetItem(missing, i)));
+    for (Py_ssize_t i = 0; i < PyList_Size(missing); ++i)
+        absent.emplace_back(PyUnicode_AsUTF8(PyList_GetItem(missing, i)));
     Py_DECREF(missing);
     Py_DECREF(list);
     return absent;
@@ -160,9 +176,10 @@ bool plain_exit(PyObject* exception, int& status)
 interpreter::interpreter(const std::vector<std::string>& argv)
 {
     check_program(argv.at(0));
-    const std::string& text = text_of_c(argv);
+    const auto wanted = python_start::read(argv);
+    if (!wanted) throw std::runtime_error("the zygote cannot be started in this way");
     start(argv);
-    compile_parts(text);
+    compile_parts(wanted->program);
     names = checked(PyDict_New(), "start");
     PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
     Py_DECREF(checked(PyRun_String(std::string(prelude).c_str(), Py_file_input, names, names), "run its own code"));
@@ -193,18 +210,40 @@ void interpreter::after_fork()
     Py_DECREF(checked(call("fresh"), "make a fresh start"));
 }
 
+void interpreter::take(const run_request& run)
+{
+    const auto wanted = python_start::read(run.argv);
+    if (!wanted) fail("start in this way");
+    set_flags(wanted->isolated);
+    PyObject* const all = Py_BuildValue("(ONNN)", wanted->isolated ? Py_True : Py_False, list_of(wanted->arguments),
+                                        list_of(run.argv), list_of(make_environment(run)));
+    Py_DECREF(checked(call("take", checked(all, "take a start over")), "take a start over"));
+    Py_DECREF(all);
+}
+
+bool interpreter::meets_other_packages()
+{
+    PyObject* const answer = call("meets_other_packages");
+    const bool meets = answer == nullptr || PyObject_IsTrue(answer) == 1;
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    return meets;
+}
+
 void interpreter::run(void (*before_end)(int status))
 {
     Py_XDECREF(call("streams"));
-    PyObject* const done = PyEval_EvalCode(code, main_names(), main_names());
+    PyObject* const ready = call("add_own_packages");
+    PyObject* const done = ready ? PyEval_EvalCode(code, main_names(), main_names()) : nullptr;
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     int status = 0;
-    const bool ended = type == nullptr ? done != nullptr
-                                       : PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && plain_exit(value, status);
+    const bool ended = type == nullptr
+                           ? done != nullptr
+                           : PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && plain_exit(value, status);
     if (ended) {
-        Py_CLEAR(trace);   // it holds the frames of the run, and with them its objects
+        Py_CLEAR(trace);  // it holds the frames of the run, and with them its objects
         Py_CLEAR(value);
         Py_CLEAR(type);
         if (finish()) {
@@ -215,7 +254,7 @@ void interpreter::run(void (*before_end)(int status))
         Py_Exit(status);
     }
     PyErr_Restore(type, value, trace);
-    PyErr_Print();   // ends the process when it is SystemExit
+    PyErr_Print();  // ends the process when it is SystemExit
     Py_Exit(1);
 }
 

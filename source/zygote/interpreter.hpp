@@ -1,5 +1,7 @@
 #pragma once
 
+#include "wire/run_request.hpp"
+
 #include <string>
 #include <vector>
 
@@ -18,12 +20,20 @@ public:
     /// Throws std::runtime_error when the modules leave threads or descriptors behind, which no clone could have.
     std::string preload(const std::string& profile);
 
-    void before_fork();         ///< in the process that forks
-    void parent_after_fork();   ///< there, where it goes on to fork
-    void after_fork();          ///< in its child: what must not be as in other runs is made anew
+    void before_fork();        ///< in the process that forks
+    void parent_after_fork();  ///< there, where it goes on to fork
+    void after_fork();         ///< in its child: what must not be as in other runs is made anew
 
-    /// Runs the code of -c with descriptors 0 to 2 as standard streams, ends as Python does. Where that is nothing but the
-    /// end of the process any more, `before_end` is called with the exit code.
+    /// Becomes what argv and environment of `run` start: sys.argv and flags, os.environ, where the user's own packages
+    /// lie.
+    void take(const run_request& run);
+
+    /// Whether packages of the run would be imported in place of, or by, compiled modules that are loaded already;
+    /// where they are not compiled, they are forgotten. Executes nothing of the run's.
+    bool meets_other_packages();
+
+    /// Runs the code of -c with descriptors 0 to 2 as standard streams, ends as Python does. Where that is nothing but
+    /// the end of the process any more, `before_end` is called with the exit code.
     [[noreturn]] void run(void (*before_end)(int status));
 };
 

@@ -1,11 +1,11 @@
-#include "interpreter.hpp"
-#include "nursery.hpp"
-#include "packed_memory.hpp"
-#include "rehearsal.hpp"
+#include "zygote/interpreter.hpp"
+#include "zygote/nursery.hpp"
+#include "zygote/packed_memory.hpp"
+#include "zygote/rehearsal.hpp"
 
+#include "jail/capabilities.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandbox/capabilities.hpp"
-#include "sandbox/wire.hpp"
+#include "wire/wire.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -38,7 +38,8 @@ void settle_descriptors()
 {
     ::fcntl(launcher_socket, F_SETFD, FD_CLOEXEC);
     ::syscall(SYS_close_range, 4u, ~0u, 0);
-    while (::open("/dev/null", O_RDWR | O_CLOEXEC) < 4) {}
+    while (::open("/dev/null", O_RDWR | O_CLOEXEC) < 4) {
+    }
 }
 
 // Children get theirs from their own user namespace.
@@ -66,7 +67,7 @@ int serve(const std::vector<std::string>& argv)
     sandbox::interpreter python(argv);
     const std::string about = python.preload(setup.profile);
     memory.settle();
-    sandbox::nursery children(python, sandbox::rehearse(python), launcher_socket, setup);
+    sandbox::nursery children(python, sandbox::rehearse(python, argv), launcher_socket, setup);
     say(sandbox::zygote_says::ready, about);
     children.serve();
     return 0;

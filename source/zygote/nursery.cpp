@@ -1,9 +1,9 @@
-#include "nursery.hpp"
+#include "zygote/nursery.hpp"
 
-#include "sandbox/launcher/closing.hpp"
-#include "sandbox/launcher/payload.hpp"
-#include "sandbox/setup_step.hpp"
-#include "sandbox/wire.hpp"
+#include "jail/closing.hpp"
+#include "jail/payload.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/wire.hpp"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -26,10 +26,13 @@ std::uint64_t data_bytes()
     return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Process 2 of a run: the interpreter that is already there.
+/// Process 2 of a run: the interpreter that is already there, or a start of its own where that one has loaded too much.
 class prepared_guest final : public guest {
 public:
-    prepared_guest(interpreter& python, const working_set& needed, jail_plan& plan) : python_(python), needed_(needed), plan_(plan) {}
+    prepared_guest(interpreter& python, const working_set& needed, jail_plan& plan)
+        : python_(python), needed_(needed), plan_(plan)
+    {
+    }
 
     void before_fork() override { python_.before_fork(); }
 
@@ -38,15 +41,25 @@ public:
         check(::setsid(), "new session");
         needed_.make_present();
         python_.after_fork();
+        python_.take(plan_.request);
         wait_for_run(plan_);
         take_places(plan_);
         if (plan_.probe) answer_probe(plan_);
-        ::prctl(PR_SET_DUMPABLE, 1);   // as exec would: the run's own files in /proc are its own
+        if (python_.meets_other_packages()) execute();
+        ::prctl(PR_SET_DUMPABLE, 1);  // as exec would: the run's own files in /proc are its own
         ::close(plan_.control.get());
         python_.run(end_in_advance);
     }
 
 private:
+    [[noreturn]] void execute()
+    {
+        send_packet(plan_.control.get(), std::string(1, static_cast<char>(child_says::executes)));
+        std::vector<std::string> environment = make_environment(plan_.request);
+        ::execve(plan_.request.argv.at(0).c_str(), pointers(plan_.request.argv).data(), pointers(environment).data());
+        throw step_failed("start program " + plan_.request.argv.at(0));
+    }
+
     static void end_in_advance(int status)
     {
         if (status == 0) tell_end_in_advance();
@@ -60,8 +73,12 @@ private:
 }  // namespace
 
 nursery::nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup)
-    : python_(python), needed_(std::move(needed)), launcher_(launcher), filters_(setup.memory_is_counted),
-      with_time_namespace_(setup.with_time_namespace), own_data_(data_bytes())
+    : python_(python),
+      needed_(std::move(needed)),
+      launcher_(launcher),
+      filters_(setup.memory_is_counted),
+      with_time_namespace_(setup.with_time_namespace),
+      own_data_(data_bytes())
 {
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "interpreter.hpp"
-#include "working_set.hpp"
+#include "zygote/interpreter.hpp"
+#include "zygote/working_set.hpp"
 
-#include "sandbox/launcher/call_filters.hpp"
-#include "sandbox/launcher/zygote_wire.hpp"
+#include "jail/call_filters.hpp"
+#include "jail/zygote_wire.hpp"
 
 namespace cmcp::sandbox {
 
@@ -14,7 +14,7 @@ public:
     /// `needed`: what each clone makes its own before it waits.
     nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup);
 
-    void serve();   ///< until the launcher is gone
+    void serve();  ///< until the launcher is gone
 
 private:
     void clone(packet order);
@@ -25,7 +25,7 @@ private:
     int launcher_;
     call_filters filters_;
     bool with_time_namespace_;
-    std::uint64_t own_data_;   ///< bytes of private memory before any run
+    std::uint64_t own_data_;  ///< bytes of private memory before any run
 };
 
 }  // namespace cmcp::sandbox

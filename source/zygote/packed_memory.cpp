@@ -1,7 +1,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "packed_memory.hpp"
+#include "zygote/packed_memory.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::size_t huge_page = 2 << 20;
-constexpr std::size_t most = 256 << 20;   // address space; what is left of it is given back
+constexpr std::size_t most = 256 << 20;  // address space; what is left of it is given back
 
 void* map(std::size_t size)
 {
@@ -39,7 +39,8 @@ bool is_own_memory(const std::string& rights, const std::string& name)
 void collapse(std::uintptr_t begin, std::uintptr_t end)
 {
     for (std::uintptr_t at = rounded_up(begin); at + huge_page <= end; at += huge_page)
-        ::madvise(reinterpret_cast<void*>(at), huge_page, MADV_COLLAPSE);   // fails where it does not hold enough, or never can
+        ::madvise(reinterpret_cast<void*>(at), huge_page,
+                  MADV_COLLAPSE);  // fails where it does not hold enough, or never can
 }
 
 // proc_pid_maps(5)

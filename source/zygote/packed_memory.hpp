@@ -4,16 +4,16 @@
 
 namespace cmcp::sandbox {
 
-/// What the interpreter allocates while it loads modules, side by side in huge pages. A clone then shares a handful of pages
-/// instead of thousands, which makes its start and its end cheaper: both cost in proportion to the pages (about 1 ms for
-/// each 10 MB of small ones).
+/// What the interpreter allocates while it loads modules, side by side in huge pages. A clone then shares a handful of
+/// pages instead of thousands, which makes its start and its end cheaper: both cost in proportion to the pages (about 1
+/// ms for each 10 MB of small ones).
 class packed_memory {
 public:
     /// Becomes the source of Python's arenas (PyObject_SetArenaAllocator). Before Python is started.
     packed_memory();
 
-    /// To be called once everything is loaded: joins small pages (madvise(2), MADV_COLLAPSE: Linux 6.1; without it they stay
-    /// as they are) and gives back what was not used. Later arenas come from the kernel one by one.
+    /// To be called once everything is loaded: joins small pages (madvise(2), MADV_COLLAPSE: Linux 6.1; without it they
+    /// stay as they are) and gives back what was not used. Later arenas come from the kernel one by one.
     void settle();
 
 private:

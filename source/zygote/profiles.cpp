@@ -1,4 +1,4 @@
-#include "profiles.hpp"
+#include "zygote/profiles.hpp"
 
 #include <sstream>
 
@@ -7,12 +7,16 @@ namespace {
 
 constexpr const char* standard_library =
     "argparse array ast asyncio base64 bisect calendar cmath codecs collections collections.abc concurrent.futures "
-    "concurrent.futures.process concurrent.futures.thread configparser contextlib contextvars copy csv ctypes dataclasses "
+    "concurrent.futures.process concurrent.futures.thread configparser contextlib contextvars copy csv ctypes "
+    "dataclasses "
     "datetime decimal difflib enum fnmatch fractions functools getpass glob gzip hashlib heapq hmac html html.parser "
     "http.client importlib.util inspect io ipaddress itertools json keyword linecache locale logging lzma bz2 math "
-    "multiprocessing multiprocessing.pool numbers operator os pathlib pickle platform pprint queue random re secrets select "
-    "selectors shlex shutil signal socket sqlite3 ssl stat statistics string struct subprocess sys sysconfig tarfile tempfile "
-    "textwrap threading time timeit tokenize traceback types typing unicodedata unittest urllib.parse urllib.request uuid "
+    "multiprocessing multiprocessing.pool numbers operator os pathlib pickle platform pprint queue random re secrets "
+    "select "
+    "selectors shlex shutil signal socket sqlite3 ssl stat statistics string struct subprocess sys sysconfig tarfile "
+    "tempfile "
+    "textwrap threading time timeit tokenize traceback types typing unicodedata unittest urllib.parse urllib.request "
+    "uuid "
     "warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo";
 
 // What web_scrape reads pages with: loading it takes longer than most pages do.

@@ -1,7 +1,8 @@
-#include "rehearsal.hpp"
+#include "zygote/rehearsal.hpp"
 
-#include "sandbox/sealed_memory.hpp"
-#include "sandbox/setup_step.hpp"
+#include "jail/sealed_memory.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/python_start.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -14,13 +15,14 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr int script_place = 3;
+constexpr int rehearsal_script_place = 3;
 constexpr int report_place = 10;
-constexpr const char* program = "import json\ndef double(n):\n    return n * 2\nprint(double(3))\n_ = {'a': [double(1)]}\n";
+constexpr const char* program =
+    "import json\ndef double(n):\n    return n * 2\nprint(double(3))\n_ = {'a': [double(1)]}\n";
 
 void report(int)
 {
-    ::prctl(PR_SET_DUMPABLE, 1);   // its files in /proc are its own then
+    ::prctl(PR_SET_DUMPABLE, 1);  // its files in /proc are its own then
     const std::string bytes = working_set::of_this_process().encode();
     for (std::size_t done = 0; done < bytes.size();) {
         const ssize_t some = ::write(report_place, bytes.data() + done, bytes.size() - done);
@@ -30,11 +32,13 @@ void report(int)
 }
 
 // The streams and the place of the result are /dev/null in this process.
-[[noreturn]] void perform(interpreter& python, int pipe)
+[[noreturn]] void perform(interpreter& python, const run_request& start, int pipe)
 {
     const unique_fd script = sealed_memory("script", program);
-    if (::dup2(pipe, report_place) < 0 || ::dup2(script.get(), script_place) < 0) ::_exit(1);
+    if (::dup2(pipe, report_place) < 0 || ::dup2(script.get(), rehearsal_script_place) < 0) ::_exit(1);
     python.after_fork();
+    python.take(start);
+    python.meets_other_packages();
     python.run(report);
 }
 
@@ -44,27 +48,42 @@ std::string read_all(int from)
     char piece[4096];
     for (;;) {
         const ssize_t length = ::read(from, piece, sizeof piece);
-        if (length > 0) all.append(piece, static_cast<std::size_t>(length));
-        else if (length == 0 || errno != EINTR) return all;
+        if (length > 0)
+            all.append(piece, static_cast<std::size_t>(length));
+        else if (length == 0 || errno != EINTR)
+            return all;
     }
+}
+
+// With the packages of a home that is not there: runs with packages of their own do a little more than others.
+run_request rehearsed_start(const std::vector<std::string>& argv)
+{
+    run_request start;
+    auto python = python_start::read(argv).value();
+    python.isolated = false;
+    start.argv = python.argv();
+    start.workspace_inside = "/nonexistent";
+    return start;
 }
 
 }  // namespace
 
-working_set rehearse(interpreter& python)
+working_set rehearse(interpreter& python, const std::vector<std::string>& argv)
 {
+    const run_request start = rehearsed_start(argv);
     int ends[2];
     check(::pipe2(ends, O_CLOEXEC), "make a pipe");
     const unique_fd reading(ends[0]);
     unique_fd writing(ends[1]);
     python.before_fork();
     const pid_t child = ::fork();
-    if (child == 0) perform(python, writing.get());
+    if (child == 0) perform(python, start, writing.get());
     python.parent_after_fork();
     check(child, "start a process");
     writing.reset();
     const std::string found = read_all(reading.get());
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
     return working_set::decode(found);
 }
 

@@ -1,4 +1,4 @@
-#include "working_set.hpp"
+#include "zygote/working_set.hpp"
 
 #include "posix/unique_fd.hpp"
 
@@ -37,7 +37,8 @@ std::optional<area> private_area(const std::string& line)
     char dash = 0;
     std::string rights;
     in >> std::hex >> found.begin >> dash >> found.end >> rights;
-    const bool of_kernel = line.ends_with("[vdso]") || line.ends_with("[vvar]") || line.ends_with("[vsyscall]") || line.find("[vvar_") != std::string::npos;
+    const bool of_kernel = line.ends_with("[vdso]") || line.ends_with("[vvar]") || line.ends_with("[vsyscall]") ||
+                           line.find("[vvar_") != std::string::npos;
     const bool readable = rights.size() == 4 && rights[0] == 'r' && rights[3] == 'p';
     return in && readable && !of_kernel ? std::optional(found) : std::nullopt;
 }
@@ -97,7 +98,8 @@ working_set working_set::decode(std::string_view bytes)
 void working_set::make_present() const
 {
     for (const range& each : ranges_)
-        ::madvise(reinterpret_cast<void*>(each.begin), each.bytes, each.written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+        ::madvise(reinterpret_cast<void*>(each.begin), each.bytes,
+                  each.written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
 }
 
 }  // namespace cmcp::sandbox

@@ -7,8 +7,8 @@
 
 namespace cmcp::sandbox {
 
-/// The pages that a process has, beyond those it shares with the one it was cloned from: what a run writes to or reads. A
-/// clone that makes them its own while it waits meets no page fault in its run.
+/// The pages that a process has, beyond those it shares with the one it was cloned from: what a run writes to or reads.
+/// A clone that makes them its own while it waits meets no page fault in its run.
 class working_set {
 public:
     static working_set of_this_process();
@@ -16,7 +16,7 @@ public:
     std::string encode() const;
     static working_set decode(std::string_view bytes);
 
-    void make_present() const;   ///< in another clone of the same process; pages that it does not have are left out
+    void make_present() const;  ///< in another clone of the same process; pages that it does not have are left out
 
 private:
     struct range {

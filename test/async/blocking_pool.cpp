@@ -72,7 +72,7 @@ TEST_CASE("blocking pool lets a cancelled coroutine go at once and drops the val
         asio::co_spawn(io, waiting(pool, gate, value), asio::bind_cancellation_slot(cancel.slot(), finish));
         io.poll();
         cancel.emit(asio::cancellation_type::terminal);
-        while (!done) io.run_one();     // the work still waits for the gate
+        while (!done) io.run_one();  // the work still waits for the gate
         REQUIRE(outcome);
         try {
             std::rethrow_exception(outcome);

@@ -1,5 +1,6 @@
-// What Beast alone can do on this machine: answers every POST at once with a fixed result under the id that it finds in the
-// body, without parsing JSON, checking anything or keeping sessions. The measure for scripts/bench, not an MCP server.
+// What Beast alone can do on this machine: answers every POST at once with a fixed result under the id that it finds in
+// the body, without parsing JSON, checking anything or keeping sessions. The measure for scripts/bench, not an MCP
+// server.
 #include "async/asio.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -31,8 +32,11 @@ http::response<http::string_body> answer_to(const http::request<http::string_bod
     http::response<http::string_body> answer(http::status::ok, 11);
     answer.set(http::field::content_type, "application/json");
     auto id = id_in(asked.body());
-    if (id.empty()) answer.result(http::status::accepted);
-    else answer.body() = "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}}";
+    if (id.empty())
+        answer.result(http::status::accepted);
+    else
+        answer.body() =
+            "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}}";
     if (id == "0") answer.set("Mcp-Session-Id", "0");
     answer.prepare_payload();
     return answer;

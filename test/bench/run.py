@@ -168,10 +168,13 @@ class Bench:
 
     def streaming(self, peer, lines):
         call = 'system_run_command:{"command":"seq 1 %d","max_output":1000}' % lines
-        for transport, revision in (("sse", "2025-06-18"), ("streamable", "2025-11-25")):     # 2024-11-05 has no text in progress
+        size = sum(len(str(number)) + 1 for number in range(1, lines + 1))
+        for transport in ("sse", "streamable"):
             with running(peer) as (port, pid):
-                report = load(port, pid, transport, "-c", call, "--progress", "-s", "1", "-n", "3", "-d", "120", "--timeout",
-                              "120", "--revision", revision)
+                report = load(port, pid, transport, "-c", call, "--progress", "-s", "1", "-n", "3", "-d", "120", "--timeout", "120")
+                calls = report["all"]
+                if not calls["succeeded"] or calls["output_bytes"] != calls["succeeded"] * size:
+                    raise RuntimeError("%s: %d calls brought %d bytes of output" % (transport, calls["succeeded"], calls["output_bytes"]))
                 seconds = report["all"]["latency_us"].get("p50", 0) / 1e6
                 self.add(peer.name, transport, "%d lines streamed" % lines, report, lines=lines / seconds if seconds else 0)
 

@@ -12,19 +12,32 @@ TEST_CASE("nothing that a page tries reaches an address that is not opened")
     origin& canary = s.canary;
     asio::ip::udp::socket datagrams(s.io, {asio::ip::address_v4::loopback(), canary.port()});
     const std::string there = canary.place();
-    s.web.on("/worker.js", send(answer("fetch('http://" + there + "/worker', {mode: 'no-cors'}).finally(() => self.postMessage && postMessage(1))",
-                                       "text/javascript")));
-    s.page("/", "<title>Tries</title><link rel=preconnect href='http://" + there + "'><link rel=dns-prefetch href='//" + there + "'>"
-                "<link rel=prefetch href='http://" + there + "/prefetch'><img src='http://" + there + "/img'>"
-                "<iframe src='http://" + there + "/iframe'></iframe><iframe src='file:///etc/passwd'></iframe><script>"
-                "const at = '" + there + "'; fetch('http://' + at + '/fetch', {mode: 'no-cors'}).catch(() => {});"
-                "fetch('http://localhost:' + at.split(':')[1] + '/name', {mode: 'no-cors'}).catch(() => {});"
-                "fetch('http://[::ffff:127.0.0.1]:' + at.split(':')[1] + '/six', {mode: 'no-cors'}).catch(() => {});"
-                "navigator.sendBeacon('http://' + at + '/beacon', 'x'); new WebSocket('ws://' + at + '/ws'); new EventSource('http://' + at + '/es');"
-                "new Worker('/worker.js'); navigator.serviceWorker?.register('/worker.js').catch(() => {});"
-                "try { const p = new RTCPeerConnection({iceServers: [{urls: ['stun:' + at, 'turn:' + at + '?transport=tcp'], username: 'a', credential: 'b'}]});"
-                "p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)) } catch {}"
-                "open('http://' + at + '/popup'); setTimeout(() => document.body.append('done'), 1500)</script><body>");
+    s.web.on("/worker.js",
+             send(answer("fetch('http://" + there +
+                             "/worker', {mode: 'no-cors'}).finally(() => self.postMessage && postMessage(1))",
+                         "text/javascript")));
+    s.page("/",
+           "<title>Tries</title><link rel=preconnect href='http://" + there + "'><link rel=dns-prefetch href='//" +
+               there +
+               "'>"
+               "<link rel=prefetch href='http://" +
+               there + "/prefetch'><img src='http://" + there +
+               "/img'>"
+               "<iframe src='http://" +
+               there +
+               "/iframe'></iframe><iframe src='file:///etc/passwd'></iframe><script>"
+               "const at = '" +
+               there +
+               "'; fetch('http://' + at + '/fetch', {mode: 'no-cors'}).catch(() => {});"
+               "fetch('http://localhost:' + at.split(':')[1] + '/name', {mode: 'no-cors'}).catch(() => {});"
+               "fetch('http://[::ffff:127.0.0.1]:' + at.split(':')[1] + '/six', {mode: 'no-cors'}).catch(() => {});"
+               "navigator.sendBeacon('http://' + at + '/beacon', 'x'); new WebSocket('ws://' + at + '/ws'); new "
+               "EventSource('http://' + at + '/es');"
+               "new Worker('/worker.js'); navigator.serviceWorker?.register('/worker.js').catch(() => {});"
+               "try { const p = new RTCPeerConnection({iceServers: [{urls: ['stun:' + at, 'turn:' + at + "
+               "'?transport=tcp'], username: 'a', credential: 'b'}]});"
+               "p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)) } catch {}"
+               "open('http://' + at + '/popup'); setTimeout(() => document.body.append('done'), 1500)</script><body>");
     auto asked = s.to("/");
     asked.actions.emplace_back();
     asked.actions[0].time = std::chrono::milliseconds(2000);
@@ -54,8 +67,9 @@ TEST_CASE("nothing that a page tries reaches an address that is not opened")
 TEST_CASE("addresses that the browser must not open are refused before it sees them")
 {
     browser_stage s;
-    for (const char* url : {"file:///etc/passwd", "chrome://version", "javascript:1", "data:text/html,x", "view-source:http://a/", "http://u:p@example.com/",
-                            "http://127.0.0.1:1/", "http://2130706433:8080/", "http://[::1]/", "no url", ""}) {
+    for (const char* url :
+         {"file:///etc/passwd", "chrome://version", "javascript:1", "data:text/html,x", "view-source:http://a/",
+          "http://u:p@example.com/", "http://127.0.0.1:1/", "http://2130706433:8080/", "http://[::1]/", "no url", ""}) {
         browse_request asked;
         asked.url = url;
         const auto found = s.browse(asked);
@@ -90,8 +104,9 @@ TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller 
 {
     if (!browser_is_installed()) return;
     browser_stage s;
-    s.page("/", "<title>Dialogs</title><a id=l target=_blank href=/other>x</a><script>alert('one');"
-                "document.title = [confirm('two'), prompt('three')]</script>");
+    s.page("/",
+           "<title>Dialogs</title><a id=l target=_blank href=/other>x</a><script>alert('one');"
+           "document.title = [confirm('two'), prompt('three')]</script>");
     auto asked = s.to("/");
     asked.actions = {action(page_action::kind::click, "#l")};
     const auto found = s.browse(asked);
@@ -107,7 +122,8 @@ TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller 
     INFO(popups.error);
     CHECK(popups.content == "many");
     for (const auto& request : s.web.requests) CHECK_FALSE(has(request, "GET /other"));
-    s.web.on("/file", send(answer("bytes", "application/octet-stream", "Content-Disposition: attachment; filename=a.bin\r\n")));
+    s.web.on("/file",
+             send(answer("bytes", "application/octet-stream", "Content-Disposition: attachment; filename=a.bin\r\n")));
     const auto file = s.browse("/file");
     CHECK_FALSE(file.success);
     INFO(file.error);
@@ -118,9 +134,11 @@ TEST_CASE("a page that never settles is cut at the timeout with what is there")
 {
     if (!browser_is_installed()) return;
     browser_stage s;
-    s.browse("/");      // warm: the timeouts below are for pages
+    s.browse("/");  // warm: the timeouts below are for pages
     s.page("/spin", "<title>Spin</title>before<script>while (true);</script>");
-    s.web.on("/drip", {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Drip</title>begun <p>", {}}, {step::kind::hang, {}, {}}});
+    s.web.on("/drip",
+             {{step::kind::send, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Drip</title>begun <p>", {}},
+              {step::kind::hang, {}, {}}});
     s.web.on("/hang", {{step::kind::hang, {}, {}}});
     for (const char* path : {"/spin", "/drip", "/hang"}) {
         auto asked = s.to(path);

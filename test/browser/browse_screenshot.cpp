@@ -1,6 +1,6 @@
-#include "mcp/base64.hpp"
 #include "test/browser/browser_support.hpp"
 #include "test/browser/png.hpp"
+#include "text/base64.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -9,8 +9,9 @@ TEST_CASE("a screenshot shows the page, and one that is too large is sent as JPE
 {
     if (!browser_is_installed()) return;
     browser_stage s;
-    s.page("/", "<style>body{margin:0}div{height:100vh;width:50%;float:left}</style><div style='background:#f00'></div>"
-                "<div id=b></div><script>b.style.background = '#00f'</script>");
+    s.page("/",
+           "<style>body{margin:0}div{height:100vh;width:50%;float:left}</style><div style='background:#f00'></div>"
+           "<div id=b></div><script>b.style.background = '#00f'</script>");
     auto asked = s.to("/");
     asked.screenshot = true;
     const auto found = s.browse(asked);
@@ -23,9 +24,11 @@ TEST_CASE("a screenshot shows the page, and one that is too large is sent as JPE
     CHECK(image.rgb(100, 400) == 0xff0000);
     CHECK(image.rgb(1100, 400) == 0x0000ff);
 
-    s.page("/noise", "<body style='margin:0'><canvas id=c width=1280 height=800></canvas><script>const x = c.getContext('2d');"
-                     "const d = x.createImageData(1280, 800); let n = 1; for (let i = 0; i < d.data.length; i++) {"
-                     "n = Math.imul(n, 1103515245) + 12345; d.data[i] = i % 4 == 3 ? 255 : n >>> 16 & 255 } x.putImageData(d, 0, 0)</script>");
+    s.page("/noise",
+           "<body style='margin:0'><canvas id=c width=1280 height=800></canvas><script>const x = c.getContext('2d');"
+           "const d = x.createImageData(1280, 800); let n = 1; for (let i = 0; i < d.data.length; i++) {"
+           "n = Math.imul(n, 1103515245) + 12345; d.data[i] = i % 4 == 3 ? 255 : n >>> 16 & 255 } x.putImageData(d, 0, "
+           "0)</script>");
     asked.url = s.web.url("/noise");
     const auto noisy = s.browse(asked);
     INFO(noisy.error);

@@ -47,10 +47,7 @@ bool lives(int pid)
     return end != std::string::npos && end + 2 < status.size() && status[end + 2] != 'Z';
 }
 
-bool any_lives(const std::set<int>& all)
-{
-    return std::any_of(all.begin(), all.end(), lives);
-}
+bool any_lives(const std::set<int>& all) { return std::any_of(all.begin(), all.end(), lives); }
 
 int renderer_among(const std::set<int>& all)
 {
@@ -114,9 +111,13 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
     };
     const auto requests = s.web.requests.size();
     tasks.spawn("browse", one(&s, asked, &found));
-    CHECK(comes_true(s.io, [&] { return s.web.requests.size() > requests && has(s.progress.all(), "waiting for \"#never\""); }));
+    CHECK(comes_true(s.io, [&] {
+        return s.web.requests.size() > requests && has(s.progress.all_logs(), "waiting for \"#never\"");
+    }));
     const auto family = descendants(s.browser.state().pid);
-    for (int pid = renderer_among(family); pid > 0 && lives(pid); pid = renderer_among(descendants(s.browser.state().pid))) ::kill(pid, SIGKILL);
+    for (int pid = renderer_among(family); pid > 0 && lives(pid);
+         pid = renderer_among(descendants(s.browser.state().pid)))
+        ::kill(pid, SIGKILL);
     CHECK(comes_true(s.io, [&] { return found.has_value(); }));
     REQUIRE(found);
     CHECK(has(found->error, "crashed"));
@@ -144,11 +145,13 @@ TEST_CASE("a page that takes too much memory is ended, others go on")
     chosen.web_browser_memory_limit = 512ull << 20;
     browser_stage s(chosen);
     s.page("/", "small");
-    s.page("/big", "<script>const all = []; const more = () => { for (let i = 0; i < 16; i++) all.push(new Uint8Array(1 << 20).fill(i + 1));"
-                   "setTimeout(more) }; more()</script>");
+    s.page("/big",
+           "<script>const all = []; const more = () => { for (let i = 0; i < 16; i++) all.push(new Uint8Array(1 << "
+           "20).fill(i + 1));"
+           "setTimeout(more) }; more()</script>");
     CHECK(s.browse("/").content == "small");
     auto asked = s.to("/big");
-    asked.wait_for = "#never";      // a busy machine fills memory slowly
+    asked.wait_for = "#never";  // a busy machine fills memory slowly
     const auto big = s.browse(asked);
     INFO(big.error);
     CHECK_FALSE(big.success);

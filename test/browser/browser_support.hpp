@@ -1,12 +1,12 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "managers/web_browser.hpp"
-#include "managers/web_browser_setup.hpp"
-#include "test/managers/run_support.hpp"
-#include "test/network/origin.hpp"
+#include "test/runs/run_support.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
+#include "test/web/origin.hpp"
+#include "web/web_browser.hpp"
+#include "web/web_browser_setup.hpp"
 
 #include <chrono>
 #include <fstream>
@@ -16,12 +16,13 @@
 
 namespace cmcp::test {
 
-inline constexpr auto patience = std::chrono::seconds(100);     // a busy machine starts a browser in many seconds
+inline constexpr auto patience = std::chrono::seconds(100);  // a busy machine starts a browser in many seconds
 
 /// A real Chromium over a guard that lets it reach one web server on loopback.
 struct browser_stage {
     explicit browser_stage(settings given = {}, asio::ssl::context* tls = nullptr)
-        : web(io, tls), chosen(with_web(std::move(given), web)),
+        : web(io, tls),
+          chosen(with_web(std::move(given), web)),
           guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(chosen))),
           browser(io.get_executor(), chosen, guard)
     {
@@ -32,7 +33,8 @@ struct browser_stage {
     {
         chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
         chosen.web_allowed_private.push_back(web.place());
-        if (chosen.web_timeout_default == settings().web_timeout_default) chosen.web_timeout_default = std::chrono::seconds(60);
+        if (chosen.web_timeout_default == settings().web_timeout_default)
+            chosen.web_timeout_default = std::chrono::seconds(60);
         return chosen;
     }
 
@@ -56,7 +58,7 @@ struct browser_stage {
 
     asio::io_context io;
     origin web;
-    origin canary{io};          ///< another, which must not be reached
+    origin canary{io};  ///< another, which must not be reached
     settings chosen;
     egress_guard guard;
     recording_io progress{io.get_executor()};

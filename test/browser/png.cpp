@@ -25,7 +25,8 @@ std::string inflated(const std::string& packed, std::size_t size)
 {
     std::string out(size, '\0');
     uLongf length = size;
-    if (::uncompress(reinterpret_cast<Bytef*>(out.data()), &length, reinterpret_cast<const Bytef*>(packed.data()), packed.size()) != Z_OK)
+    if (::uncompress(reinterpret_cast<Bytef*>(out.data()), &length, reinterpret_cast<const Bytef*>(packed.data()),
+                     packed.size()) != Z_OK)
         throw std::runtime_error("bad PNG data");
     return out;
 }

@@ -39,7 +39,8 @@ TEST_CASE("custom.env knows quotes, comments, export and line ends of other syst
     CHECK(value_of("export A=b\r\n") == "A|b");
     CHECK(value_of("A='b # \"c\"' # d") == "A|b # \"c\"");
     CHECK(value_of("A=\"b\\\"\\\\\\nc\"") == "A|b\"\\\nc");
-    CHECK(value_of("\xef\xbb\xbf" "A=b") == "A|b");
+    CHECK(value_of("\xef\xbb\xbf"
+                   "A=b") == "A|b");
     CHECK(value_of("A=b=c") == "A|b=c");
     CHECK(parse_env_file("# only\n\n   \n#", "x.env").empty());
 }

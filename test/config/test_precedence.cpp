@@ -71,12 +71,17 @@ TEST_CASE("an empty file is a configuration without settings")
     CHECK(c.refusal().empty());
 }
 
-TEST_CASE("DEBUG logs everything unless a level is chosen")
+TEST_CASE("DEBUG logs everything, whatever level is set beside it")
 {
     config_case c;
     c.from.variables["DEBUG"] = "true";
     CHECK(c.load().values.log_level == "DEBUG");
-    c.from.variables["LOG_LEVEL"] = "error";
+    for (const char* level : {"INFO", "error"}) {
+        c.from.variables["LOG_LEVEL"] = level;
+        CHECK(c.load().values.log_level == "DEBUG");
+        CHECK(c.load().origins.at("LOG_LEVEL") == "DEBUG=true");
+    }
+    c.from.variables["DEBUG"] = "false";
     CHECK(c.load().values.log_level == "ERROR");
 }
 

@@ -43,14 +43,29 @@ TEST_CASE("a bad value stops the start with key, value, place and what is allowe
 TEST_CASE("each kind of value refuses what it does not allow")
 {
     const std::vector<std::pair<std::string, std::string>> bad{
-        {"MCP_PORT", "-1"},          {"MCP_PORT", "80x"},           {"MCP_PORT", ""},
-        {"MCP_HOST", ""},            {"MCP_HOST", "a b"},           {"DEBUG", "perhaps"},
-        {"LOG_LEVEL", "loud"},       {"LOG_FORMAT", "xml"},         {"BASH_TIMEOUT_MAX", "0"},
-        {"BASH_TIMEOUT_MAX", "-3"},  {"BASH_TIMEOUT_MAX", "1e3"},   {"BASH_TIMEOUT_MAX", "1.2345"},
-        {"BASH_TIMEOUT_MAX", "inf"}, {"PYTHON_INTERPRETER", "py"},  {"BASH_ALLOWED_COMMANDS", "ls,/bin/sh"},
-        {"BASH_ALLOWED_COMMANDS", "ls,*"}, {"BASH_ALLOWED_COMMANDS", "ls,.."}, {"FILE_ALLOWED_EXTENSIONS", "a/b"},
-        {"FILE_MAX_SIZE_MB", "99999999999999999999"}, {"PYPI_INDEX_URL", "ftp://x"}, {"SANDBOX_BACKEND", "docker"},
-        {"HTTP_MAX_BODY_MB", "0"},   {"SANDBOX_ROOT", ""},
+        {"MCP_PORT", "-1"},
+        {"MCP_PORT", "80x"},
+        {"MCP_PORT", ""},
+        {"MCP_HOST", ""},
+        {"MCP_HOST", "a b"},
+        {"DEBUG", "perhaps"},
+        {"LOG_LEVEL", "loud"},
+        {"LOG_FORMAT", "xml"},
+        {"BASH_TIMEOUT_MAX", "0"},
+        {"BASH_TIMEOUT_MAX", "-3"},
+        {"BASH_TIMEOUT_MAX", "1e3"},
+        {"BASH_TIMEOUT_MAX", "1.2345"},
+        {"BASH_TIMEOUT_MAX", "inf"},
+        {"PYTHON_INTERPRETER", "py"},
+        {"BASH_ALLOWED_COMMANDS", "ls,/bin/sh"},
+        {"BASH_ALLOWED_COMMANDS", "ls,*"},
+        {"BASH_ALLOWED_COMMANDS", "ls,.."},
+        {"FILE_ALLOWED_EXTENSIONS", "a/b"},
+        {"FILE_MAX_SIZE_MB", "99999999999999999999"},
+        {"PYPI_INDEX_URL", "ftp://x"},
+        {"SANDBOX_BACKEND", "docker"},
+        {"HTTP_MAX_BODY_MB", "0"},
+        {"SANDBOX_ROOT", ""},
     };
     for (const auto& [key, value] : bad) {
         config_case c;

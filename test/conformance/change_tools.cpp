@@ -31,8 +31,10 @@ public:
     awaitable<tool_result> call(tool_context&, json::object) override
     {
         auto& tools = core_.tools();
-        if (tools.find(dynamic_name)) tools.remove(dynamic_name);
-        else tools.add(make_tool(std::string(dynamic_name), "Comes and goes", dynamic));
+        if (tools.find(dynamic_name))
+            tools.remove(dynamic_name);
+        else
+            tools.add(make_tool(std::string(dynamic_name), "Comes and goes", dynamic));
         co_return text_result("The list of tools has changed");
     }
 

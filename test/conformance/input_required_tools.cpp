@@ -8,7 +8,7 @@ namespace cmcp::fixture {
 
 namespace {
 
-json::object question(std::string_view method, json::object params)
+json::object input_question(std::string_view method, json::object params)
 {
     json::object asked;
     asked["method"] = method;
@@ -16,15 +16,15 @@ json::object question(std::string_view method, json::object params)
     return asked;
 }
 
-json::object elicitation(std::string_view message, std::string_view field, std::string_view type)
+json::object elicitation_question(std::string_view message, std::string_view field, std::string_view type)
 {
     json::object params;
     params["message"] = message;
     params["requestedSchema"] = form_with(field, type);
-    return question("elicitation/create", std::move(params));
+    return input_question("elicitation/create", std::move(params));
 }
 
-json::object sampling(std::string prompt, int max_tokens)
+json::object sampling_question(std::string prompt, int max_tokens)
 {
     json::object message;
     message["role"] = "user";
@@ -32,10 +32,10 @@ json::object sampling(std::string prompt, int max_tokens)
     json::object params;
     params["messages"] = json::array{std::move(message)};
     params["maxTokens"] = max_tokens;
-    return question("sampling/createMessage", std::move(params));
+    return input_question("sampling/createMessage", std::move(params));
 }
 
-json::object roots() { return question("roots/list", {}); }
+json::object roots() { return input_question("roots/list", {}); }
 
 bool answered(const tool_context& context, std::string_view key) { return context.input_responses.contains(key); }
 
@@ -44,7 +44,7 @@ std::string answer_text(const tool_context& context, std::string_view key)
     return json::serialize(context.input_responses.at(key));
 }
 
-// The member of an elicitation's content.
+// The member of an elicitation_question's content.
 std::string field_of(const tool_context& context, std::string_view key, std::string_view field)
 {
     const auto& answer = context.input_responses.at(key).as_object();
@@ -57,7 +57,7 @@ awaitable<tool_result> ask_name(tool_context& context, json::object)
 {
     if (!answered(context, "user_name")) {
         input_required asked;
-        asked.input_requests["user_name"] = elicitation("What is your name?", "name", "string");
+        asked.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
         throw asked;
     }
     co_return text_result("Hello, " + field_of(context, "user_name", "name") + "!");
@@ -67,7 +67,7 @@ awaitable<tool_result> ask_model(tool_context& context, json::object)
 {
     if (!answered(context, "capital_question")) {
         input_required asked;
-        asked.input_requests["capital_question"] = sampling("What is the capital of France?", 100);
+        asked.input_requests["capital_question"] = sampling_question("What is the capital of France?", 100);
         throw asked;
     }
     co_return text_result(answer_text(context, "capital_question"));
@@ -87,7 +87,7 @@ awaitable<tool_result> keep_state(tool_context& context, json::object)
 {
     if (context.request_state != "waiting" || !answered(context, "confirm")) {
         input_required asked;
-        asked.input_requests["confirm"] = elicitation("Please confirm", "ok", "boolean");
+        asked.input_requests["confirm"] = elicitation_question("Please confirm", "ok", "boolean");
         asked.request_state = "waiting";
         throw asked;
     }
@@ -100,8 +100,8 @@ awaitable<tool_result> ask_all(tool_context& context, json::object)
         answered(context, "user_name") && answered(context, "greeting") && answered(context, "client_roots");
     if (!complete) {
         input_required asked;
-        asked.input_requests["user_name"] = elicitation("What is your name?", "name", "string");
-        asked.input_requests["greeting"] = sampling("Generate a greeting", 50);
+        asked.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
+        asked.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
         asked.input_requests["client_roots"] = roots();
         asked.request_state = "all";
         throw asked;
@@ -113,12 +113,12 @@ awaitable<tool_result> two_rounds(tool_context& context, json::object)
 {
     input_required asked;
     if (context.request_state.empty() || !(answered(context, "step1") || answered(context, "step2"))) {
-        asked.input_requests["step1"] = elicitation("Step 1: What is your name?", "name", "string");
+        asked.input_requests["step1"] = elicitation_question("Step 1: What is your name?", "name", "string");
         asked.request_state = "round-1";
         throw asked;
     }
     if (context.request_state == "round-1") {
-        asked.input_requests["step2"] = elicitation("Step 2: What is your favorite color?", "color", "string");
+        asked.input_requests["step2"] = elicitation_question("Step 2: What is your favorite color?", "color", "string");
         asked.request_state = "round-2:" + field_of(context, "step1", "name");
         throw asked;
     }
@@ -130,8 +130,9 @@ awaitable<tool_result> only_declared(tool_context& context, json::object)
     if (!context.input_responses.empty()) co_return text_result(json::serialize(context.input_responses));
     const auto& declared = context.who.client_capabilities;
     input_required asked;
-    if (declared.contains("elicitation")) asked.input_requests["name"] = elicitation("Your name?", "name", "string");
-    if (declared.contains("sampling")) asked.input_requests["greeting"] = sampling("Generate a greeting", 50);
+    if (declared.contains("elicitation"))
+        asked.input_requests["name"] = elicitation_question("Your name?", "name", "string");
+    if (declared.contains("sampling")) asked.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
     if (declared.contains("roots")) asked.input_requests["roots"] = roots();
     if (asked.input_requests.empty()) co_return text_result("the client declared nothing that could be asked");
     throw asked;
@@ -151,7 +152,8 @@ public:
     {
         if (!answered(context, "user_context")) {
             input_required asked;
-            asked.input_requests["user_context"] = elicitation("What context should the prompt use?", "context", "string");
+            asked.input_requests["user_context"] =
+                elicitation_question("What context should the prompt use?", "context", "string");
             throw asked;
         }
         json::object message;

@@ -1,6 +1,6 @@
 // The fixture server of the public conformance suites. MCP_HOST and MCP_PORT say where it listens.
-#include "http/http_server.hpp"
 #include "test/conformance/fixtures.hpp"
+#include "transport/http_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>

@@ -47,8 +47,8 @@ json::array with_arguments(const json::object& arguments)
 json::array with_resource(const json::object& arguments)
 {
     json::array messages;
-    messages.push_back(message(resource_block(text_of(arguments, "resourceUri"), "text/plain",
-                                              "Embedded resource content for testing.")));
+    messages.push_back(message(
+        resource_block(text_of(arguments, "resourceUri"), "text/plain", "Embedded resource content for testing.")));
     messages.push_back(message(text_block("Please process the embedded resource above.")));
     return messages;
 }
@@ -64,7 +64,9 @@ json::array with_image(const json::object&)
 class function_prompt final : public prompt {
 public:
     function_prompt(std::string name, std::string description, json::array arguments, prompt_function function)
-        : name_(std::move(name)), description_(std::move(description)), arguments_(std::move(arguments)),
+        : name_(std::move(name)),
+          description_(std::move(description)),
+          arguments_(std::move(arguments)),
           function_(function)
     {
     }
@@ -103,8 +105,8 @@ private:
 
 void add(server_core& core, std::string name, std::string description, json::array arguments, prompt_function function)
 {
-    core.add_prompt(std::make_unique<function_prompt>(std::move(name), std::move(description), std::move(arguments),
-                                                      function));
+    core.add_prompt(
+        std::make_unique<function_prompt>(std::move(name), std::move(description), std::move(arguments), function));
 }
 
 }  // namespace

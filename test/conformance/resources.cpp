@@ -73,15 +73,18 @@ public:
         std::optional<json::array> found;
         if (uri == "test://static-text")
             found = contents(uri, "text/plain", "text", "This is the content of the static text resource.");
-        else if (uri == "test://static-binary") found = contents(uri, "image/png", "blob", sample_png);
-        else if (uri == "test://watched-resource") found = contents(uri, "text/plain", "text", "Watched resource content");
-        else if (const auto id = template_id(uri)) found = contents(uri, "application/json", "text", template_text(*id));
+        else if (uri == "test://static-binary")
+            found = contents(uri, "image/png", "blob", sample_png);
+        else if (uri == "test://watched-resource")
+            found = contents(uri, "text/plain", "text", "Watched resource content");
+        else if (const auto id = template_id(uri))
+            found = contents(uri, "application/json", "text", template_text(*id));
         co_return found;
     }
 
     std::shared_ptr<void> observe(const caller&, const std::string& uri, std::function<void()>) override
     {
-        return uri.starts_with("test://") ? std::make_shared<std::string>(uri) : nullptr;     // none of them changes
+        return uri.starts_with("test://") ? std::make_shared<std::string>(uri) : nullptr;  // none of them changes
     }
 };
 

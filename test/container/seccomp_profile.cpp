@@ -1,5 +1,5 @@
 #include "container/seccomp/profile.hpp"
-#include "sandbox/syscall_rules.hpp"
+#include "jail/syscall_rules.hpp"
 #include "test/support/catch.hpp"
 
 #include <boost/json.hpp>
@@ -45,11 +45,34 @@ TEST_CASE("the container's profile allows what a run may call")
 TEST_CASE("the container's profile keeps the kernel's dangerous interfaces shut")
 {
     const auto names = allowed_by(cmcp::container::seccomp_profile());
-    for (const char* call :
-         {"ptrace", "process_vm_writev", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup",
-          "open_by_handle_at", "kexec_load", "init_module", "finit_module", "delete_module", "reboot", "swapon", "iopl",
-          "ioperm", "add_key", "request_key", "quotactl", "acct", "settimeofday", "clock_settime", "syslog", "lookup_dcookie",
-          "fanotify_init", "pidfd_getfd", "kcmp", "modify_ldt", "nfsservctl"}) {
+    for (const char* call : {"ptrace",
+                             "process_vm_writev",
+                             "bpf",
+                             "perf_event_open",
+                             "userfaultfd",
+                             "io_uring_setup",
+                             "open_by_handle_at",
+                             "kexec_load",
+                             "init_module",
+                             "finit_module",
+                             "delete_module",
+                             "reboot",
+                             "swapon",
+                             "iopl",
+                             "ioperm",
+                             "add_key",
+                             "request_key",
+                             "quotactl",
+                             "acct",
+                             "settimeofday",
+                             "clock_settime",
+                             "syslog",
+                             "lookup_dcookie",
+                             "fanotify_init",
+                             "pidfd_getfd",
+                             "kcmp",
+                             "modify_ldt",
+                             "nfsservctl"}) {
         INFO(call);
         CHECK(names.count(call) == 0);
     }

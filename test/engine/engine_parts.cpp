@@ -12,13 +12,15 @@ using namespace cmcp::engine;
 
 TEST_CASE("frames are taken apart wherever the bytes are cut")
 {
-    const std::string bytes = test::frame(1, "abc") + test::frame(2, "") + test::frame(2, std::string(300, 'x')) + test::frame(1, "d");
+    const std::string bytes =
+        test::frame(1, "abc") + test::frame(2, "") + test::frame(2, std::string(300, 'x')) + test::frame(1, "d");
     for (std::size_t cut = 1; cut < 20; ++cut) {
         output_frames frames;
         std::string out, err;
         for (std::size_t at = 0; at < bytes.size(); at += cut) {
             std::string_view rest = std::string_view(bytes).substr(at, cut);
-            while (const auto piece = frames.next(rest)) (piece->first == sandbox::stream::out ? out : err) += piece->second;
+            while (const auto piece = frames.next(rest))
+                (piece->first == sandbox::stream::out ? out : err) += piece->second;
         }
         CHECK(out == "abcd");
         CHECK(err == std::string(300, 'x'));
@@ -35,13 +37,16 @@ TEST_CASE("what is no frame is refused")
 
 TEST_CASE("a report is read in the names of both versions of cgroups, whatever else is in it")
 {
-    const auto two = read_report("code 7\nmemory.events low 0\nmemory.events oom_kill 1\nmemory.peak 900\npids.events max 0\ncpu.stat usage_usec 12\nx");
+    const auto two = read_report(
+        "code 7\nmemory.events low 0\nmemory.events oom_kill 1\nmemory.peak 900\npids.events max 0\ncpu.stat "
+        "usage_usec 12\nx");
     CHECK(two.code == 7);
     CHECK(two.out_of_memory);
     CHECK_FALSE(two.out_of_processes);
     CHECK(two.peak_memory == 900);
     CHECK(two.cpu.count() == 12);
-    const auto one = read_report("code 0\nmemory/memory.oom_control oom_kill 0\npids/pids.events max 2\ncpuacct/cpuacct.usage 12000\n");
+    const auto one = read_report(
+        "code 0\nmemory/memory.oom_control oom_kill 0\npids/pids.events max 2\ncpuacct/cpuacct.usage 12000\n");
     CHECK_FALSE(one.out_of_memory);
     CHECK(one.out_of_processes);
     CHECK(one.cpu.count() == 12);
@@ -54,7 +59,8 @@ TEST_CASE("the engine is found by its name, and one that is not there has advice
     CHECK(find_engine("none", true, "/run/user/0").socket.empty());
     CHECK(find_engine("podman", true, "/run/user/0").socket == "/run/podman/podman.sock");
     CHECK(find_engine("podman", false, "/run/user/7").socket == "/run/user/7/podman/podman.sock");
-    CHECK(find_engine("podman", false, "/run/user/7").advice.find("systemctl --user start podman.socket") != std::string::npos);
+    CHECK(find_engine("podman", false, "/run/user/7").advice.find("systemctl --user start podman.socket") !=
+          std::string::npos);
     CHECK(find_engine("docker", false, "/run/user/7").socket == "/run/docker.sock");
     CHECK(find_engine("/x/y.sock", false, "").socket == "/x/y.sock");
 }
@@ -89,4 +95,13 @@ TEST_CASE("a program gets its descriptors and its arguments as they are")
     CHECK(connected[4] == "python3");
     CHECK(connected[6].find("link.connect") != std::string::npos);
     CHECK(connected.back() == "it's \"$HOME\"");
+}
+
+TEST_CASE("a program in a container has one stream for output and errors where it is asked for")
+{
+    sandbox::run_request request;
+    request.argv = {"python3"};
+    CHECK(container_command(request, "limits", 1000)[2].find("2>&1") == std::string::npos);
+    request.merged = true;
+    CHECK(container_command(request, "limits", 1000)[2].find("\"$@\" 2>&9 9>&- 2>&1") != std::string::npos);
 }

@@ -4,8 +4,8 @@
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <fstream>
@@ -56,9 +56,15 @@ struct stage {
         std::filesystem::create_directories(made.workspace);
         return made;
     }
-    sandbox::run_result run(sandbox::run_request asked) { return run_coroutine(io, backend.run(std::move(asked), output)); }
+    sandbox::run_result run(sandbox::run_request asked)
+    {
+        return run_coroutine(io, backend.run(std::move(asked), output));
+    }
     sandbox::run_result run() { return run(request()); }
-    void write_inside(const std::string& target, const std::string& text) { std::ofstream(engine.mounted(target)) << text; }
+    void write_inside(const std::string& target, const std::string& text)
+    {
+        std::ofstream(engine.mounted(target)) << text;
+    }
 
     asio::io_context io;
     scripted_engine engine{io};
@@ -71,7 +77,8 @@ struct stage {
 TEST_CASE("a Podman that would use another runtime than the one that was asked for runs nothing and says what to set")
 {
     stage s;
-    for (const auto& [wanted, works] : {std::pair("runsc", false), std::pair("/usr/bin/crun", true), std::pair("", true)}) {
+    for (const auto& [wanted, works] :
+         {std::pair("runsc", false), std::pair("/usr/bin/crun", true), std::pair("", true)}) {
         auto chosen = stage::options(s.engine);
         chosen.runtime = wanted;
         engine::engine_backend backend(s.io.get_executor(), chosen);
@@ -124,7 +131,10 @@ TEST_CASE("a container is made without network, privileges and a writable root, 
     const auto& made = s.engine.container;
     const auto& host = made.at("HostConfig").as_object();
     CHECK(made.at("User") != "0:0");
-    CHECK(made.at("Labels") == json::value{{"container-mcp.node", "node"}, {"container-mcp.root", s.engine.folder.string()}, {"container-mcp.sandbox", "sbx_1"}, {"container-mcp.server", "self"}});
+    CHECK(made.at("Labels") == json::value{{"container-mcp.node", "node"},
+                                           {"container-mcp.root", s.engine.folder.string()},
+                                           {"container-mcp.sandbox", "sbx_1"},
+                                           {"container-mcp.server", "self"}});
     CHECK(host.at("ReadonlyRootfs") == true);
     CHECK(host.at("NetworkMode") == "none");
     CHECK(host.at("CapDrop").as_array().front() == "ALL");
@@ -134,7 +144,7 @@ TEST_CASE("a container is made without network, privileges and a writable root, 
     CHECK(host.at("PidsLimit") == 13);
     CHECK(host.at("Init") == true);
     CHECK(host.at("Tmpfs").as_object().contains("/tmp"));
-    CHECK(host.at("Tmpfs").as_object().contains("/data"));      // the image's volume
+    CHECK(host.at("Tmpfs").as_object().contains("/data"));  // the image's volume
     CHECK(s.engine.mounted("/app/results") == (s.engine.folder / "workspace").string());
     for (const auto& each : host.at("Mounts").as_array())
         CHECK(each.at("ReadOnly").as_bool() == (each.at("Target") == "/run/container-mcp"));
@@ -230,7 +240,7 @@ TEST_CASE("cancelling a run kills its container before the run ends")
     bool aborted = false;
     s.engine.program = [&] { s.engine.print(frame(1, "begun")); };
     s.output.received = [&] { stop.emit(asio::cancellation_type::terminal); };
-    s.output.hold();    // a receiver that takes nothing more is no reason to hang
+    s.output.hold();  // a receiver that takes nothing more is no reason to hang
     bool done = false;
     asio::co_spawn(s.io, s.backend.run(s.request(), s.output),
                    asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, sandbox::run_result) {
@@ -238,7 +248,8 @@ TEST_CASE("cancelling a run kills its container before the run ends")
                        aborted = failure != nullptr;
                        done = true;
                    }));
-    while (!done && s.io.run_one_for(std::chrono::seconds(20)) != 0) {}
+    while (!done && s.io.run_one_for(std::chrono::seconds(20)) != 0) {
+    }
     CHECK(aborted);
     CHECK(killed_first);
 }
@@ -305,7 +316,8 @@ TEST_CASE("a container of an engine that went away is removed when it is back")
     CHECK(s.run().why == cause::setup_failed);
     std::filesystem::rename(away, s.engine.socket());
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!s.engine.was_asked("DELETE /containers/c1") && std::chrono::steady_clock::now() < until) s.io.run_one_for(std::chrono::seconds(1));
+    while (!s.engine.was_asked("DELETE /containers/c1") && std::chrono::steady_clock::now() < until)
+        s.io.run_one_for(std::chrono::seconds(1));
     CHECK(s.engine.was_asked("DELETE /containers/c1"));
 }
 

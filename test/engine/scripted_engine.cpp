@@ -34,15 +34,24 @@ std::filesystem::path fresh_folder()
 std::string frame(int stream, std::string_view bytes)
 {
     const auto size = bytes.size();
-    std::string made{static_cast<char>(stream), 0, 0, 0, static_cast<char>(size >> 24), static_cast<char>(size >> 16),
-                     static_cast<char>(size >> 8), static_cast<char>(size)};
+    std::string made{static_cast<char>(stream),
+                     0,
+                     0,
+                     0,
+                     static_cast<char>(size >> 24),
+                     static_cast<char>(size >> 16),
+                     static_cast<char>(size >> 8),
+                     static_cast<char>(size)};
     made += bytes;
     return made;
 }
 
 scripted_engine::scripted_engine(asio::io_context& io)
-    : folder(fresh_folder()), io_(io), acceptor_(io, asio::local::stream_protocol::endpoint(socket())),
-      changed_(io.get_executor()), tasks_(io.get_executor())
+    : folder(fresh_folder()),
+      io_(io),
+      acceptor_(io, asio::local::stream_protocol::endpoint(socket())),
+      changed_(io.get_executor()),
+      tasks_(io.get_executor())
 {
     tasks_.spawn("accept", accept());
 }
@@ -115,8 +124,9 @@ awaitable<> scripted_engine::serve(std::shared_ptr<stream> connection)
 
 awaitable<> scripted_engine::attach(std::shared_ptr<stream> connection)
 {
-    const std::string head = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
-                             "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
+    const std::string head =
+        "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
+        "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
     auto [failure, size] = co_await asio::async_write(*connection, asio::buffer(head), as_tuple);
     while (!failure && !(output_.empty() && ended_)) {
         const std::string bytes = std::exchange(output_, {});
@@ -135,8 +145,11 @@ awaitable<std::pair<int, std::string>> scripted_engine::answer(std::string metho
     using given = std::pair<int, std::string>;
     const std::string what = method + " " + target.substr(0, target.find('?'));
     if (what == "GET /info")
-        co_return given(200, std::string(R"({"BuildahVersion": "1", "CgroupVersion": "2", "DefaultRuntime": "crun", "PidsLimit": true, "MemoryLimit": )") +
-                                 (memory_limit ? "true}" : "false}"));
+        co_return given(
+            200,
+            std::string(
+                R"({"BuildahVersion": "1", "CgroupVersion": "2", "DefaultRuntime": "crun", "PidsLimit": true, "MemoryLimit": )") +
+                (memory_limit ? "true}" : "false}"));
     if (what == "GET /images/there/json") co_return given(200, R"({"Config": {"Volumes": {"/data": {}}}})");
     if (what == "GET /containers/json") co_return given(200, jsonrpc::write_json(json::value(left)));
     if (what == "POST /containers/create") {
@@ -160,7 +173,8 @@ awaitable<std::pair<int, std::string>> scripted_engine::answer(std::string metho
         co_return given(200, R"({"StatusCode": )" + std::to_string(code_) + "}");
     }
     if (what == "GET /containers/c1/json")
-        co_return given(200, jsonrpc::write_json(json::object{{"State", {{"OOMKilled", out_of_memory}, {"ExitCode", code_}}}}));
+        co_return given(
+            200, jsonrpc::write_json(json::object{{"State", {{"OOMKilled", out_of_memory}, {"ExitCode", code_}}}}));
     if (what == "GET /containers/c1/stats") co_return given(200, R"({"memory_stats": {"max_usage": 12345678}})");
     if (method == "DELETE") co_return given(204, {});
     co_return given(404, R"({"message": "no such thing"})");

@@ -19,8 +19,8 @@ namespace cmcp::test {
 /// A frame of attached output: stream 1 or 2 and its bytes.
 std::string frame(int stream, std::string_view bytes);
 
-/// An engine on a Unix socket that has the image "there" and runs one container at a time. What the container does is the
-/// test's: `program` is called when it is started. Everything that was asked is in `asked`.
+/// An engine on a Unix socket that has the image "there" and runs one container at a time. What the container does is
+/// the test's: `program` is called when it is started. Everything that was asked is in `asked`.
 class scripted_engine {
 public:
     explicit scripted_engine(asio::io_context& io);
@@ -28,21 +28,21 @@ public:
     scripted_engine& operator=(const scripted_engine&) = delete;
     ~scripted_engine();
 
-    std::filesystem::path folder;           ///< goes with the object
+    std::filesystem::path folder;  ///< goes with the object
     std::string socket() const { return (folder / "engine.sock").string(); }
 
     std::function<void()> program = [this] { exit(0); };
-    void print(std::string bytes);          ///< to who is attached, as it is
-    void exit(int code);                    ///< what is printed is sent first
-    std::string mounted(const std::string& target) const;   ///< where a folder or file of the container comes from
+    void print(std::string bytes);                         ///< to who is attached, as it is
+    void exit(int code);                                   ///< what is printed is sent first
+    std::string mounted(const std::string& target) const;  ///< where a folder or file of the container comes from
 
-    std::vector<std::string> asked;         ///< "POST /containers/create", without the version and the query
-    json::object container;                 ///< body of the last creation
-    json::array left;                       ///< what a list of containers gives
-    std::string refusal;                    ///< of a creation; empty: it works
+    std::vector<std::string> asked;  ///< "POST /containers/create", without the version and the query
+    json::object container;          ///< body of the last creation
+    json::array left;                ///< what a list of containers gives
+    std::string refusal;             ///< of a creation; empty: it works
     bool out_of_memory = false;
     bool memory_limit = true;
-    std::size_t sent = 0;                   ///< bytes of output that went into the connection
+    std::size_t sent = 0;  ///< bytes of output that went into the connection
 
     bool was_asked(const std::string& what) const;
 

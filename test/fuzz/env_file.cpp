@@ -1,6 +1,6 @@
 // custom.env: every text is either refused with a sentence or read, and what is read has usable keys.
-#include "config/config_error.hpp"
 #include "config/env_file.hpp"
+#include "config/config_error.hpp"
 
 #include <cstdint>
 #include <cstdlib>

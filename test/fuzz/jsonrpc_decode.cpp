@@ -1,7 +1,7 @@
 // Any text is either refused with an rpc_error or decoded into messages that can be written again.
 #include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
-#include "jsonrpc/sanitize.hpp"
+#include "text/sanitize.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,8 @@ void write_again(const jsonrpc::message& message)
         text = jsonrpc::encode_request(request->id, request->method, request->params);
     else if (const auto* notification = std::get_if<jsonrpc::notification>(&message))
         text = jsonrpc::encode_notification(notification->method, notification->params);
-    else text = jsonrpc::encode_result(1, std::get<jsonrpc::response>(message).result);
+    else
+        text = jsonrpc::encode_result(1, std::get<jsonrpc::response>(message).result);
     if (!jsonrpc::is_utf8(text) || text.find('\n') != std::string::npos) std::abort();
     jsonrpc::decode(text, {});
 }

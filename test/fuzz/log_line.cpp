@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view hostile(reinterpret_cast<const char*>(data), size);
     const json::string value(hostile);
     const auto text = log::format_text({}, log::level::info, hostile, {{"key", value}, {"nested", json::array{value}}});
-    const auto lines = log::format_json({}, log::level::info, hostile, {{"key", value}, {"nested", json::array{value}}});
+    const auto lines =
+        log::format_json({}, log::level::info, hostile, {{"key", value}, {"nested", json::array{value}}});
     for (const auto& line : {text, lines}) {
         if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) std::abort();
     }

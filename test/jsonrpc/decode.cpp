@@ -29,8 +29,8 @@ bool mentions(const decode_error& error, std::string_view word)
 
 std::string nested(std::size_t depth)
 {
-    return R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"a":)" + std::string(depth, '[') + std::string(depth, ']') +
-           "}}";
+    return R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"a":)" + std::string(depth, '[') +
+           std::string(depth, ']') + "}}";
 }
 
 }  // namespace

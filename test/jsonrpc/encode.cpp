@@ -1,7 +1,7 @@
 #include "test/support/catch.hpp"
 
 #include "jsonrpc/message.hpp"
-#include "jsonrpc/sanitize.hpp"
+#include "text/sanitize.hpp"
 
 #include <limits>
 

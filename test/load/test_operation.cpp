@@ -38,7 +38,10 @@ TEST_CASE("requests are JSON-RPC of their era")
     auto now = json::parse(request_text(parse_operation("tools/list"), transport::stateless, 8, true)).as_object();
     CHECK(now.at("params").at("_meta").at("io.modelcontextprotocol/protocolVersion") == "2026-07-28");
     CHECK_FALSE(now.at("params").at("_meta").as_object().contains("progressToken"));
-    CHECK(json::parse(request_text(parse_operation("ping"), transport::stdio, 9, false)).at("params").as_object().empty());
+    CHECK(json::parse(request_text(parse_operation("ping"), transport::stdio, 9, false))
+              .at("params")
+              .as_object()
+              .empty());
     CHECK(json::parse(listen_text(1)).at("method") == "subscriptions/listen");
     CHECK(json::parse(initialize_text("2025-11-25")).at("params").at("protocolVersion") == "2025-11-25");
 }
@@ -54,18 +57,12 @@ TEST_CASE("a mix interleaves its calls by their weights")
     CHECK(order.find("aaa") == std::string::npos);
 }
 
-TEST_CASE("addresses are read, and what is wrong with them is said")
+TEST_CASE("what follows a method is its params")
 {
-    auto plain = parse_address("http://localhost:8000");
-    CHECK(plain.host == "localhost");
-    CHECK(plain.port == 8000);
-    CHECK(plain.path.empty());
-    auto v6 = parse_address("http://[::1]:90/prefix/mcp");
-    CHECK(v6.host == "::1");
-    CHECK(v6.port == 90);
-    CHECK(v6.path == "/prefix/mcp");
-    CHECK(v6.authority() == "[::1]:90");
-    CHECK_THROWS_AS(parse_address("https://x"), std::invalid_argument);
-    CHECK_THROWS_AS(parse_address("http://x:99999"), std::invalid_argument);
-    CHECK_THROWS_AS(parse_address("http://:80"), std::invalid_argument);
+    auto read = parse_operation(R"(resources/read:{"uri":"file:///a"})");
+    auto plain = json::parse(request_text(read, transport::streamable, 1, true)).as_object();
+    CHECK(plain.at("params").as_object() == json::object{{"uri", "file:///a"}});
+    auto now = json::parse(request_text(read, transport::stateless, 2, false)).as_object();
+    CHECK(now.at("params").at("uri") == "file:///a");
+    CHECK(now.at("params").at("_meta").at("io.modelcontextprotocol/protocolVersion") == "2026-07-28");
 }

@@ -42,7 +42,7 @@ TEST_CASE("the log goes to a private file that is bounded in size, and a level t
     CHECK(content(file).find("hidden") == std::string::npos);
     CHECK(json::parse(content(file)).as_object().at("event").as_string() == "seen");
 
-    struct stat status{};
+    struct stat status {};
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
 

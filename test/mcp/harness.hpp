@@ -18,7 +18,7 @@ public:
     explicit memory_sink(asio::any_io_executor executor);
 
     awaitable<bool> send(outgoing message) override;
-    awaitable<json::object> next();         ///< waits for a message
+    awaitable<json::object> next();  ///< waits for a message
 
     std::deque<json::object> messages;
 
@@ -60,8 +60,8 @@ public:
     void start_modern(std::string method, json::object params, json::object capabilities = {});
     void notify(std::string method, json::object params = {});
     void respond(json::value id, json::object result);
-    json::object next();                            ///< the next message of `sink`
-    bool idle();                                    ///< waits for the started requests
+    json::object next();  ///< the next message of `sink`
+    bool idle();          ///< waits for the started requests
 
     asio::io_context io;
     server_core core;

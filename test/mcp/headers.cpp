@@ -40,7 +40,8 @@ TEST_CASE("the standard headers must repeat the body")
     CHECK_FALSE(accepted(server, "tools/list", {}, headers_for("TOOLS/LIST")));
     CHECK_FALSE(accepted(server, "tools/list", {}, {{"MCP-Protocol-Version", "2026-07-28"}}));
     CHECK_FALSE(accepted(server, "tools/list", {}, {{"Mcp-Method", "tools/list"}}));
-    CHECK_FALSE(accepted(server, "tools/list", {}, headers_for("tools/list", {{"MCP-Protocol-Version", "2025-11-25"}})));
+    CHECK_FALSE(
+        accepted(server, "tools/list", {}, headers_for("tools/list", {{"MCP-Protocol-Version", "2025-11-25"}})));
 }
 
 TEST_CASE("Mcp-Name repeats the name or the URI, literally or in base64")

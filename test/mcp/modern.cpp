@@ -12,10 +12,7 @@ namespace {
 class plain_prompt final : public prompt {
 public:
     json::object definition() const override { return parse(R"({"name":"p","description":"d"})"); }
-    awaitable<json::object> get(tool_context&, json::object) override
-    {
-        co_return parse(R"({"messages":[]})");
-    }
+    awaitable<json::object> get(tool_context&, json::object) override { co_return parse(R"({"messages":[]})"); }
 };
 
 json::object raw(harness& server, json::object params, std::string method = "server/discover")

@@ -16,9 +16,19 @@ awaitable<tool_result> report(tool_context& context, json::object)
     co_return tool_result{};
 }
 
-json::object with_token(json::value token)
+awaitable<tool_result> print_on_both(tool_context& context, json::object)
 {
-    auto params = call_params("report");
+    std::vector<output_text> texts{
+        {output_stream::err, 3, "warning"}, {output_stream::out, 0, "result"}, {output_stream::err, 10, ", end"}};
+    co_await context.io.output(5, std::move(texts));
+    std::string no_message;
+    co_await context.io.progress(5, std::nullopt, std::move(no_message));
+    co_return tool_result{};
+}
+
+json::object with_token(json::value token, std::string_view tool = "report")
+{
+    auto params = call_params(tool);
     json::object meta;
     meta["progressToken"] = std::move(token);
     params["_meta"] = std::move(meta);
@@ -48,13 +58,41 @@ TEST_CASE("progress is sent only to who gave a token, and always grows")
     CHECK(server.next().contains("result"));
 }
 
-TEST_CASE("the oldest revision gets progress without a message")
+TEST_CASE("every revision gets the output, with its stream and its offset, and heartbeats without a message")
+{
+    const std::string revision =
+        GENERATE(as<std::string>(), "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28");
+    INFO(revision);
+    harness server;
+    add(server, "print", print_on_both);
+    const auto params = with_token(7, "print");
+    if (revision == "2026-07-28") {
+        server.start_modern("tools/call", params);
+    } else {
+        server.initialize(revision);
+        server.start("tools/call", params);
+    }
+    const auto first = server.next().at("params").as_object();
+    CHECK(first.at("message").as_string() == "warning, end");
+    CHECK(first.at("_meta") == parse(R"({"container-mcp/stream":"stderr","container-mcp/offset":3})"));
+    const auto second = server.next().at("params").as_object();
+    CHECK(second.at("message").as_string() == "result");
+    CHECK(second.at("_meta") == parse(R"({"container-mcp/stream":"stdout","container-mcp/offset":0})"));
+    const auto heartbeat = server.next().at("params").as_object();
+    CHECK_FALSE(heartbeat.contains("message"));
+    CHECK_FALSE(heartbeat.contains("_meta"));
+    CHECK(heartbeat.at("progress").to_number<double>() > second.at("progress").to_number<double>());
+    CHECK(second.at("progress").to_number<double>() > first.at("progress").to_number<double>());
+    CHECK(server.next().contains("result"));
+}
+
+TEST_CASE("output is sent only to who gave a token")
 {
     harness server;
-    add(server, "report", report);
-    server.initialize("2024-11-05");
-    server.start("tools/call", with_token(7));
-    CHECK_FALSE(server.next().at("params").as_object().contains("message"));
+    add(server, "print", print_on_both);
+    server.initialize();
+    server.start("tools/call", call_params("print"));
+    CHECK(server.next().contains("result"));
 }
 
 TEST_CASE("a bad progress token is named")

@@ -8,10 +8,10 @@ using namespace cmcp::test;
 
 namespace {
 
-std::string check(std::string_view schema, std::string_view arguments)
+std::string check(std::string_view definition, std::string_view arguments)
 {
     auto given = parse(arguments);
-    return schema_validator(parse(schema)).check(given);
+    return schema_validator(parse(definition)).check(given);
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ TEST_CASE("a misfit names the argument and the reason")
     CHECK(check(schema, R"({"path":"a","names":[]})") == "argument `names` must hold at least 1 item(s)");
     CHECK(check(schema, R"({"path":"a","names":["x",null]})") == "argument `names[1]` must be a string, not a null");
     CHECK(check(schema, R"({"path":"a","inner":{}})") == "argument `inner.n` is missing");
-    CHECK(check(schema, R"({"path":"a","inner":{"n":true}})") == "argument `inner.n` must be an integer, not a boolean");
+    CHECK(check(schema, R"({"path":"a","inner":{"n":true}})") ==
+          "argument `inner.n` must be an integer, not a boolean");
     CHECK(check(schema, R"({"path":"a","other":1})") ==
           "argument `other` is not known; known: `path`, `timeout`, `mode`, `names`, `inner`");
 }

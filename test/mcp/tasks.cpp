@@ -4,6 +4,8 @@
 #include "mcp/input_required.hpp"
 #include "mcp/tasks_extension.hpp"
 
+#include <cstring>
+
 using namespace cmcp;
 using namespace cmcp::test;
 
@@ -156,8 +158,25 @@ awaitable<tool_result> report_and_wait(tool_context& context, json::object)
     context.io.become_task("begun");
     std::string text = "compiling\nlinking  \n\n";
     co_await context.io.progress(1, std::nullopt, std::move(text));
-    json::value data = "not for a task";
+    json::value data = "waiting for a place";
     co_await context.io.log(log_severity::emergency, "test", std::move(data));
+    co_await never.async_wait(asio::use_awaitable);
+    co_return tool_result{};
+}
+
+awaitable<tool_result> print_and_wait(tool_context& context, json::object)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer never(executor, asio::steady_timer::time_point::max());
+    context.io.become_task("begun");
+    std::uint64_t offset = 0;
+    for (const char* text : {"epoch 1\nepo", "ch 2", "\n\n"}) {
+        std::vector<output_text> texts{{output_stream::out, offset, text}};
+        co_await context.io.output(1, std::move(texts));
+        offset += std::strlen(text);
+    }
+    std::string no_message;
+    co_await context.io.progress(2, std::nullopt, std::move(no_message));
     co_await never.async_wait(asio::use_awaitable);
     co_return tool_result{};
 }
@@ -417,7 +436,16 @@ TEST_CASE("a tool may ask before it becomes a task")
     CHECK(ended.at("result").as_object().at("structuredContent").as_object() == named("Alice"));
 }
 
-TEST_CASE("progress of a task is its status message; nothing else is sent")
+TEST_CASE("a task's status message is the last line that it printed, whole, and stays over heartbeats")
+{
+    task_server server(print_and_wait);
+    const auto id = server.begin();
+    CHECK(server.get(id).at("statusMessage").as_string() == "epoch 2");
+    server.send("tasks/cancel", task_id(id));
+    CHECK(server.tasks_end());
+}
+
+TEST_CASE("progress and log messages of a task are its status message; nothing else is sent")
 {
     task_server server(report_and_wait);
     auto params = call_params("work");
@@ -425,7 +453,7 @@ TEST_CASE("progress of a task is its status message; nothing else is sent")
     server.start_modern("tools/call", std::move(params), capable);
     const auto created = server.next();
     const std::string id(result_of(created).at("taskId").as_string());
-    CHECK(server.get(id).at("statusMessage").as_string() == "linking");
+    CHECK(server.get(id).at("statusMessage").as_string() == "waiting for a place");
     CHECK(server.sink->messages.empty());
     server.send("tasks/cancel", task_id(id));
     CHECK(server.tasks_end());
@@ -588,7 +616,7 @@ TEST_CASE("the id of a task is repeated in a header")
     for (const char* method : {"tasks/get", "tasks/update", "tasks/cancel"}) {
         const jsonrpc::request incoming{1, method, modern_params(task_id("abc"), capable)};
         for (const char* name : {"abc", "other", ""}) {
-            const auto header = [method, name](std::string_view wanted) -> std::optional<std::string> {
+            const auto header = [method, name](std::string_view wanted) -> std::optional<std::string_view> {
                 if (wanted == "MCP-Protocol-Version") return "2026-07-28";
                 if (wanted == "Mcp-Method") return method;
                 if (wanted == "Mcp-Name" && *name) return name;

@@ -7,7 +7,10 @@ using namespace cmcp::metrics;
 
 namespace {
 
-bool has_line(const std::string& text, const std::string& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+bool has_line(const std::string& text, const std::string& line)
+{
+    return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
 
 }  // namespace
 
@@ -48,8 +51,9 @@ TEST_CASE("a trace id is taken from a well-formed traceparent only")
     const std::string good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     CHECK(trace_id(good) == "4bf92f3577b34da6a3ce929d0e0e4736");
     CHECK(trace_id("01" + good.substr(2) + "-more") == "4bf92f3577b34da6a3ce929d0e0e4736");
-    for (const auto& bad : {std::string(), good.substr(1), good + "-more", "ff" + good.substr(2), good.substr(0, 54) + "G",
-                            "00-" + std::string(32, '0') + good.substr(35), good.substr(0, 36) + std::string(16, '0') + "-01",
-                            std::string("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")})
+    for (const auto& bad :
+         {std::string(), good.substr(1), good + "-more", "ff" + good.substr(2), good.substr(0, 54) + "G",
+          "00-" + std::string(32, '0') + good.substr(35), good.substr(0, 36) + std::string(16, '0') + "-01",
+          std::string("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")})
         CHECK_FALSE(trace_id(bad));
 }

@@ -1,4 +1,4 @@
-#include "sandbox/landlock.hpp"
+#include "jail/landlock.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <unistd.h>
@@ -46,11 +46,10 @@ layer named(const layers& all, const std::string& name)
     return *found;
 }
 
-constexpr const char* can_fail[] = {"user_namespace",    "pid_namespace",  "mount_namespace",  "network_namespace",
-                                    "ipc_namespace",     "uts_namespace",  "cgroup_namespace", "time_namespace",
-                                    "seccomp",           "landlock",       "capabilities",     "no_new_privs",
-                                    "rlimits",           "keyrings",       "own_uid",          "private_proc",
-                                    "mounts"};
+constexpr const char* can_fail[] = {
+    "user_namespace",   "pid_namespace",  "mount_namespace", "network_namespace", "ipc_namespace", "uts_namespace",
+    "cgroup_namespace", "time_namespace", "seccomp",         "landlock",          "capabilities",  "no_new_privs",
+    "rlimits",          "keyrings",       "own_uid",         "private_proc",      "mounts"};
 
 }  // namespace
 
@@ -81,10 +80,15 @@ TEST_CASE("where a layer cannot be set up the report has no layer on and a serve
 
 TEST_CASE("a layer that is left out without a word is found missing by its effect")
 {
-    constexpr std::pair<const char*, const char*> group[] = {
-        {"ipc_namespace", "namespaces"}, {"uts_namespace", "namespaces"}, {"cgroup_namespace", "cgroup_namespace"},
-        {"time_namespace", "time_namespace"}, {"seccomp", "seccomp"}, {"capabilities", "capabilities"}, {"rlimits", "rlimits"},
-        {"private_proc", "private_proc"}, {"network_namespace", "no_network"}};
+    constexpr std::pair<const char*, const char*> group[] = {{"ipc_namespace", "namespaces"},
+                                                             {"uts_namespace", "namespaces"},
+                                                             {"cgroup_namespace", "cgroup_namespace"},
+                                                             {"time_namespace", "time_namespace"},
+                                                             {"seccomp", "seccomp"},
+                                                             {"capabilities", "capabilities"},
+                                                             {"rlimits", "rlimits"},
+                                                             {"private_proc", "private_proc"},
+                                                             {"network_namespace", "no_network"}};
     for (const auto& [name, required] : group) {
         faulty s("leave_out", name);
         const layers found = s.probe();

@@ -13,7 +13,8 @@ constexpr const char* program = "/usr/bin/firejail";
 
 std::string what_it_says()
 {
-    const std::unique_ptr<FILE, int (*)(FILE*)> said(::popen("/usr/bin/firejail --noprofile /bin/true 2>&1", "r"), ::pclose);
+    const std::unique_ptr<FILE, int (*)(FILE*)> said(::popen("/usr/bin/firejail --noprofile /bin/true 2>&1", "r"),
+                                                     ::pclose);
     std::string text(4096, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), said.get()));
     return text;
@@ -22,8 +23,10 @@ std::string what_it_says()
 bool is_installed()
 {
     std::string why;
-    if (!std::filesystem::exists(program)) why = "the package firejail is not installed";
-    else if (what_it_says().find("existing sandbox") != std::string::npos) why = "Firejail confines nothing here, as it does inside of containers";
+    if (!std::filesystem::exists(program))
+        why = "the package firejail is not installed";
+    else if (what_it_says().find("existing sandbox") != std::string::npos)
+        why = "Firejail confines nothing here, as it does inside of containers";
     if (!why.empty()) std::cout << "not tested: " << why << '\n';
     return why.empty();
 }
@@ -73,7 +76,8 @@ struct script {
     explicit script(const std::string& lines) : path(folder.path + "/program")
     {
         std::ofstream(path) << "#!/bin/bash\n" << lines;
-        std::filesystem::permissions(path, std::filesystem::perms::all & ~(std::filesystem::perms::group_write | std::filesystem::perms::others_write));
+        std::filesystem::permissions(path, std::filesystem::perms::all & ~(std::filesystem::perms::group_write |
+                                                                           std::filesystem::perms::others_write));
     }
     temporary_workspace folder;
     std::string path;
@@ -94,8 +98,9 @@ TEST_CASE("Firejail makes the namespaces, and every layer that must be there is 
     if (!is_installed()) return;
     firejail_stage s;
     CHECK(s.backend.name() == "firejail");
-    for (const char* name : {"firejail", "pid_namespace", "mount_namespace", "network_namespace", "ipc_namespace", "uts_namespace", "seccomp",
-                             "capabilities", "no_new_privs", "rlimits", "core_dumps", "keyrings", "tracing", "watchdog", "workspace_quota"}) {
+    for (const char* name : {"firejail", "pid_namespace", "mount_namespace", "network_namespace", "ipc_namespace",
+                             "uts_namespace", "seccomp", "capabilities", "no_new_privs", "rlimits", "core_dumps",
+                             "keyrings", "tracing", "watchdog", "workspace_quota"}) {
         INFO(name);
         CHECK(s.state(name) == layer::state::on);
     }
@@ -107,8 +112,10 @@ TEST_CASE("under Firejail a run may write to its workspace and to memory, and to
 {
     if (!is_installed()) return;
     firejail_stage s;
-    s.run("for d in / /etc /usr /home /root /var /run /run/firejail /run/firejail/mnt /dev /srv \"$OLDPWD\" ~ /tmp /dev/shm; do "
-          "touch $d/probe 2>/dev/null && echo $d; done; true");
+    s.run(
+        "for d in / /etc /usr /home /root /var /run /run/firejail /run/firejail/mnt /dev /srv \"$OLDPWD\" ~ /tmp "
+        "/dev/shm; do "
+        "touch $d/probe 2>/dev/null && echo $d; done; true");
     CHECK(s.output.out == s.workspace.path + "\n/tmp\n/dev/shm\n");
     CHECK(std::filesystem::exists(s.workspace.path + "/probe"));
     CHECK_FALSE(std::filesystem::exists("/tmp/probe"));
@@ -121,7 +128,8 @@ TEST_CASE("under Firejail only the programs of an allow-list are there")
     s.run("ls /usr/bin /usr/sbin /usr/local/bin; cp /usr/bin/ls ./copied && ./copied", {false, {"ls", "cp"}});
     CHECK(s.output.out.find("bash\n") != std::string::npos);
     CHECK(s.output.out.find("cp\n") != std::string::npos);
-    for (const char* other : {"id\n", "firejail\n", "python3\n", "su\n", "container-mcp"}) CHECK(s.output.out.find(other) == std::string::npos);
+    for (const char* other : {"id\n", "firejail\n", "python3\n", "su\n", "container-mcp"})
+        CHECK(s.output.out.find(other) == std::string::npos);
     CHECK(s.output.err.find("Permission denied") != std::string::npos);
     s.output.err.clear();
     CHECK(s.run("/usr/bin/id", {false, {"ls"}}).exit_code == 127);
@@ -131,7 +139,8 @@ TEST_CASE("where Firejail runs programs unconfined, none is run, and the sentenc
 {
     if (!is_installed() || ::getuid() != 0) return;
     // Inside a PID namespace it takes itself to be in a sandbox already, and goes on without one.
-    const script launcher("exec unshare --pid --mount --fork --mount-proc " + launcher_under_test().launcher_path + " \"$@\"\n");
+    const script launcher("exec unshare --pid --mount --fork --mount-proc " + launcher_under_test().launcher_path +
+                          " \"$@\"\n");
     firejail_stage s(launcher.path);
     const run_result result = s.run("touch ran");
     CHECK(result.why == cause::setup_failed);
@@ -146,8 +155,9 @@ TEST_CASE("where Firejail runs programs unconfined, none is run, and the sentenc
 TEST_CASE("a Firejail that confines nothing is found out before anything is run")
 {
     if (!is_installed() || ::getuid() != 0) return;
-    const script pretender("[ \"$1\" = --version ] && { echo firejail version 0.0; exit; }\n"
-                           "while [ $# -gt 2 ]; do shift; done\nexec \"$@\"\n");
+    const script pretender(
+        "[ \"$1\" = --version ] && { echo firejail version 0.0; exit; }\n"
+        "while [ $# -gt 2 ]; do shift; done\nexec \"$@\"\n");
     firejail_stage s(launcher_under_test().launcher_path, pretender.path);
     const run_result result = s.run("touch ran");
     CHECK(result.why == cause::setup_failed);
@@ -173,7 +183,8 @@ TEST_CASE("a folder whose name Firejail would take for a pattern is refused")
     run_request wanted;
     wanted.argv = {"/usr/bin/bash", "-c", "true"};
     wanted.workspace = odd;
-    const auto result = cmcp::test::run_coroutine(s.io, s.backend.run(std::move(wanted), s.output), std::chrono::seconds(40));
+    const auto result =
+        cmcp::test::run_coroutine(s.io, s.backend.run(std::move(wanted), s.output), std::chrono::seconds(40));
     CHECK(result.why == cause::setup_failed);
     INFO(result.error);
     CHECK(result.error.find("plain letters") != std::string::npos);
@@ -199,7 +210,8 @@ TEST_CASE("the profiles of a launcher that was killed go with the next one")
     s.run("true");
     const int killed = s.backend.launcher_pid();
     CHECK(::kill(killed, SIGKILL) == 0);
-    while (s.run("true").why != cause::exited) {}   // while the launcher's end is still unknown
+    while (s.run("true").why != cause::exited) {
+    }  // while the launcher's end is still unknown
     CHECK_FALSE(has_profiles(killed));
     CHECK(has_profiles(s.backend.launcher_pid()));
 }

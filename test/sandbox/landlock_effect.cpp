@@ -1,6 +1,6 @@
-#include "sandbox/capabilities.hpp"
-#include "sandbox/landlock.hpp"
-#include "sandbox/probe_facts.hpp"
+#include "jail/capabilities.hpp"
+#include "jail/landlock.hpp"
+#include "jail/probe_facts.hpp"
 #include "test/sandbox/in_child.hpp"
 #include "test/support/catch.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("Landlock keeps everything out of reach that no rule names")
 {
     if (skip()) return;
     const folders f;
-    const int answer = test::in_child([&] {
+    const int answer = cmcp::test::in_child([&] {
         if (!apply_landlock(f.rules())) return 2;
         if (!opens(f.at("open/new"), O_WRONLY | O_CREAT)) return 3;
         if (!opens(f.at("readable/file"), O_RDONLY)) return 4;
@@ -81,12 +81,12 @@ TEST_CASE("Landlock lets a program be executed only where a rule says so")
 {
     if (skip()) return;
     const folders f;
-    CHECK(test::in_child([&] {
+    CHECK(cmcp::test::in_child([&] {
               if (!apply_landlock(f.rules())) return 2;
               ::execl(f.at("open/true").c_str(), "true", nullptr);
               return errno == EACCES ? 0 : 3;
           }) == 0);
-    CHECK(test::in_child([&] {
+    CHECK(cmcp::test::in_child([&] {
               if (!apply_landlock(f.rules())) return 2;
               ::execl("/usr/bin/true", "true", nullptr);
               return 3;
@@ -96,7 +96,7 @@ TEST_CASE("Landlock lets a program be executed only where a rule says so")
 TEST_CASE("Landlock keeps signals inside from version 6 on")
 {
     if (landlock_abi() < 6) return;
-    const int answer = test::in_child([] {
+    const int answer = cmcp::test::in_child([] {
         const pid_t parent = ::getppid();
         if (::kill(parent, 0) != 0) return 2;
         if (!apply_landlock({{"/"}, {}, {}})) return 3;
@@ -110,13 +110,15 @@ TEST_CASE("a Landlock rule set in force shows as one level less that can be stac
     if (skip()) return;
     const int before = landlock_levels_left();
     CHECK(before > 0);
-    const int after = test::in_child([] { return apply_landlock({{"/"}, {}, {}}) ? landlock_levels_left() : 100; });
+    const int after = cmcp::test::in_child([] {
+        return apply_landlock({{"/"}, {}, {}}) ? landlock_levels_left() : 100;
+    });
     CHECK(after == before - 1);
 }
 
 TEST_CASE("dropped capabilities do not come back with an exec")
 {
-    const int answer = test::in_child([] {
+    const int answer = cmcp::test::in_child([] {
         if (!drop_all_capabilities()) return 2;
         ::execl("/bin/sh", "sh", "-c",
                 "grep -Eq '^CapEff:.0*$' /proc/self/status && grep -Eq '^CapPrm:.0*$' /proc/self/status", nullptr);

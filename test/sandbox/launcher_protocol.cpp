@@ -1,4 +1,4 @@
-#include "sandbox/launcher_protocol.hpp"
+#include "wire/launcher_protocol.hpp"
 
 #include "test/support/catch.hpp"
 

@@ -1,5 +1,5 @@
+#include "jail/probe.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandbox/probe.hpp"
 #include "test/support/catch.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ json::object inside()
         "no_new_privs":true,"seccomp_mode":2,"refused":{"unshare":true,"AF_VSOCK":true,"ptrace":true,"process_vm_readv":true,"keyctl":true,"add_key":true},
         "capabilities":{"held":0,"bounding":0,"ambient":0},"network":{"interfaces":["lo"],"unreachable":true},
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
-        "proc":{"there":true,"own":true,"system_settings":false,"processes":[2]},
+        "proc":{"there":true,"own":true,"system_settings":false,"processes":[2],"figures":true},
         "outside_socket_refused":true,"core_limit_stays":true,"crash_leaves_no_core":true,"first_process_closed":true,"root_read_only":true,"apparmor":"",
         "landlock_levels":15})")
         .get_object();
@@ -81,6 +81,8 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/limits/nproc", -1), "rlimits") == state::degraded);
     CHECK(judged(changed("/identity/outside_uid", 0), "own_uid") == state::off);
     CHECK(judged(changed("/proc/own", false), "private_proc") == state::off);
+    CHECK(find(evaluate_probe(changed("/proc/figures", false), launcher()), "private_proc").detail.find("no meminfo") !=
+          std::string::npos);
     CHECK(judged(changed("/proc/processes", json::array({1, 2})), "private_proc") == state::degraded);
     CHECK(judged(changed("/outside_socket_refused", false), "landlock_scope") == state::off);
     CHECK(judged(changed("/core_limit_stays", false), "core_dumps") == state::degraded);

@@ -1,4 +1,4 @@
-#include "sandbox/layer.hpp"
+#include "jail/layer.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp::sandbox;
@@ -33,7 +33,8 @@ TEST_CASE("the group namespaces is there only with every one of its members")
 
 TEST_CASE("under Firejail a user of its own without capabilities stands in for a user namespace")
 {
-    names found{"firejail", "own_uid", "capabilities", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"};
+    names found{"firejail",        "own_uid",       "capabilities", "pid_namespace",
+                "mount_namespace", "ipc_namespace", "uts_namespace"};
     CHECK(missing(with(found), {"namespaces"}).empty());
     for (std::size_t i = 0; i != found.size(); ++i) {
         names fewer = found;
@@ -56,4 +57,15 @@ TEST_CASE("a degraded, unasked, unknown or absent layer counts as missing")
         missing(with({"network_namespace"}, {"seccomp"}), {"no_network", "seccomp", "apparmor", "landlock", "magic"}) ==
         names{"seccomp", "apparmor", "landlock", "magic"});
     CHECK(missing({}, {}).empty());
+}
+
+TEST_CASE("the layers that a missing name is missing for are blamed, and no others")
+{
+    const names required{"namespaces", "limits", "seccomp"};
+    CHECK(blamed(with({"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "rlimits", "watchdog",
+                       "seccomp"},
+                      {"uts_namespace"}),
+                 required) == names{"uts_namespace"});
+    CHECK(blamed(with({"seccomp"}), {"seccomp"}).empty());
+    CHECK(blamed(with({"seccomp"}), {"no_network"}) == names{"network_namespace"});
 }

@@ -1,4 +1,4 @@
-#include "sandbox/landlock.hpp"
+#include "jail/landlock.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "sandbox/packet_socket.hpp"
+#include "wire/packet_socket.hpp"
 
 #include "test/support/catch.hpp"
 

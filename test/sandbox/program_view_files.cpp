@@ -1,5 +1,6 @@
-#include "sandbox/elf_needed.hpp"
-#include "sandbox/program_view.hpp"
+#include "jail/elf_needed.hpp"
+#include "jail/program_view.hpp"
+#include "jail/python_data.hpp"
 #include "test/support/catch.hpp"
 
 #include <algorithm>
@@ -105,6 +106,46 @@ TEST_CASE("python comes with its standard library and what its modules load")
     CHECK(has_named(files.libraries, "/libz.so.1"));
     CHECK(has_named(files.libraries, "/libcrypto.so"));
     CHECK_FALSE(has_named(files.programs, "bash"));
+}
+
+TEST_CASE("python comes with the fonts, and with the folders in which its packages keep their data")
+{
+    if (!fs::exists("/usr/bin/python3")) return;
+    const view_files files = resolve_view({false, {}}, {"/usr/bin/python3"});
+    if (fs::exists("/usr/share/fonts")) CHECK(has(files.directories, "/usr/share/fonts"));
+    if (fs::exists("/usr/share/matplotlib/mpl-data")) CHECK(has(files.directories, "/usr/share/matplotlib"));
+    CHECK_FALSE(has(files.directories, "/usr/share"));
+}
+
+TEST_CASE("data of Python packages is found by the package's name and by links, and nothing else is")
+{
+    const folder f;
+    for (const char* name : {"modules/plots", "modules/web/pages", "share/plots/data", "share/python3-web",
+                             "share/other", "share/scripts/x"})
+        fs::create_directories(f.path / name);
+    f.write("share/scripts/x/a.js", "");
+    f.write("share/alone.js", "");
+    f.write("modules/other.py", "");
+    f.write("secret", "");
+    fs::create_symlink("../../../share/scripts/x/a.js", f.path / "modules/web/pages/a.js");
+    fs::create_symlink("../share/alone.js", f.path / "modules/alone.js");
+    fs::create_symlink("../share", f.path / "modules/all");
+    fs::create_symlink("../secret", f.path / "modules/secret");
+    fs::create_symlink("nowhere", f.path / "modules/broken");
+    const auto share = fs::canonical(f.path / "share");
+    const auto folders = python_data_folders((f.path / "modules").string(), share.string());
+    CHECK(folders == std::vector<std::string>{share / "plots", share / "python3-web", share / "scripts"});
+    CHECK(python_data_folders((f.path / "absent").string(), share.string()).empty());
+}
+
+TEST_CASE("the marks of a view are untrue once a program was added")
+{
+    const folder f;
+    const view_files files = resolve_view({false, {(f.path / "tool").string()}}, {"/usr/bin/bash"});
+    CHECK(files.unknown.size() == 1);
+    CHECK(files.marks.still_true());
+    fs::copy("/usr/bin/true", f.path / "tool");
+    CHECK_FALSE(files.marks.still_true());
 }
 
 TEST_CASE("a view of everything lists nothing")

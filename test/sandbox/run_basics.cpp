@@ -86,7 +86,7 @@ TEST_CASE("no other descriptors are open in a run", "[run]")
 {
     stage s;
     s.run(s.bash("ls /proc/self/fd | wc -l"));
-    CHECK(s.output.out == "4\n");   // 0, 1, 2 and the folder that ls reads
+    CHECK(s.output.out == "4\n");  // 0, 1, 2 and the folder that ls reads
 }
 
 TEST_CASE("the environment is the fixed small one and what the request adds", "[run]")
@@ -95,8 +95,9 @@ TEST_CASE("the environment is the fixed small one and what the request adds", "[
     auto wanted = s.request({"/usr/bin/env"});
     wanted.environment = {{"LANG", "C"}, {"COLOR", "blue"}};
     s.run(std::move(wanted));
-    CHECK(s.output.out == "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=" + s.inside + "\nLANG=C\nTERM=dumb\nUSER=sandbox\n"
-                          "LOGNAME=sandbox\nCOLOR=blue\n");
+    CHECK(s.output.out == "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=" + s.inside +
+                              "\nLANG=C\nTERM=dumb\nUSER=sandbox\n"
+                              "LOGNAME=sandbox\nCOLOR=blue\n");
 }
 
 TEST_CASE("the workspace is shared with the host and belongs to its owner there", "[run]")
@@ -109,7 +110,8 @@ TEST_CASE("the workspace is shared with the host and belongs to its owner there"
     std::string line;
     std::getline(made, line);
     CHECK(line == "inside");
-    struct stat folder{}, file{};
+    struct stat folder {
+    }, file{};
     REQUIRE(::stat(s.workspace.path.c_str(), &folder) == 0);
     REQUIRE(::stat((s.workspace.path + "/out.txt").c_str(), &file) == 0);
     CHECK(folder.st_uid == file.st_uid);

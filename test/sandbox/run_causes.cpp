@@ -1,5 +1,5 @@
-#include "sandbox/refusal_listener.hpp"
-#include "sandbox/verdict.hpp"
+#include "jail/refusal_listener.hpp"
+#include "jail/verdict.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <signal.h>
@@ -30,10 +30,11 @@ TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[r
 {
     if (not_held("Firejail's own filter refuses calls before anybody can hear of them")) return;
     stage s;
-    const auto result = s.run(s.python(library + "print(libc.unshare(0x20000), ctypes.get_errno())\nlibc.mount(0, 0, 0, 0, 0)\n"
-                                                 "libc.ptrace(0, 0, 0, 0)\nos._exit(3)"));
+    const auto result =
+        s.run(s.python(library + "print(libc.unshare(0x20000), ctypes.get_errno())\nlibc.mount(0, 0, 0, 0, 0)\n"
+                                 "libc.ptrace(0, 0, 0, 0)\nos._exit(3)"));
     INFO(joined(result));
-    CHECK(s.output.out == "");   // _exit keeps what is buffered
+    CHECK(s.output.out == "");  // _exit keeps what is buffered
     CHECK(result.why == cause::exited);
     CHECK(result.exit_code == 3);
     for (const char* name : {"unshare", "mount", "ptrace"}) CHECK(names(result, name));
@@ -44,9 +45,10 @@ TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[r
 TEST_CASE("a run that is refused nothing has nothing denied", "[run]")
 {
     stage s;
-    const auto result = s.run(s.python("import asyncio, subprocess, socket\nsubprocess.run(['ls'])\n"
-                                       "async def main():\n  p = await asyncio.create_subprocess_exec('true'); await p.wait()\n"
-                                       "asyncio.run(main())"));
+    const auto result =
+        s.run(s.python("import asyncio, subprocess, socket\nsubprocess.run(['ls'])\n"
+                       "async def main():\n  p = await asyncio.create_subprocess_exec('true'); await p.wait()\n"
+                       "asyncio.run(main())"));
     INFO(joined(result) << s.output.err);
     CHECK(result.exit_code == 0);
     CHECK(result.denied.empty());
@@ -59,7 +61,8 @@ TEST_CASE("a call of a foreign architecture ends the run and is named", "[run]")
     // mov eax, 21 (mount of i386); int 0x80; ret
     const auto result = s.run(s.python(
         "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(bytes([0xb8, 21, 0, 0, 0, 0xcd, 0x80, 0xc3]))\n"
-        "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\nprint('before', flush=True)\nf()\n"
+        "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\nprint('before', "
+        "flush=True)\nf()\n"
         "print('survived')"));
 #if defined(__x86_64__)
     INFO(joined(result) << s.output.err);
@@ -73,9 +76,9 @@ TEST_CASE("a call of a foreign architecture ends the run and is named", "[run]")
 TEST_CASE("the destination of a connection that cannot be made is named", "[run]")
 {
     stage s;
-    const auto result = s.run(s.python(
-        "import socket\nfor to in (('192.0.2.7', 8443), ('2001:db8::5', 80)):\n"
-        "  try: socket.create_connection(to, 2)\n  except OSError as e: print(e.errno)\nraise SystemExit(1)"));
+    const auto result = s.run(
+        s.python("import socket\nfor to in (('192.0.2.7', 8443), ('2001:db8::5', 80)):\n"
+                 "  try: socket.create_connection(to, 2)\n  except OSError as e: print(e.errno)\nraise SystemExit(1)"));
     INFO(joined(result));
     CHECK(s.output.out == "101\n101\n");
     CHECK(names(result, "192.0.2.7:8443"));
@@ -86,14 +89,16 @@ TEST_CASE("the destination of a connection that cannot be made is named", "[run]
 TEST_CASE("a name look-up is told as one, and connections inside are not told at all", "[run]")
 {
     stage s;
-    const auto looked_up = s.run(s.python("import socket\ntry: socket.getaddrinfo('example.com', 80)\n"
-                                          "except OSError: print('no such name')"));
+    const auto looked_up =
+        s.run(s.python("import socket\ntry: socket.getaddrinfo('example.com', 80)\n"
+                       "except OSError: print('no such name')"));
     INFO(joined(looked_up));
     CHECK(s.output.out == "no such name\n");
     CHECK(names(looked_up, "name look-up"));
-    const auto inside = s.run(s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\n"
-                                       "for i in range(2000): socket.create_connection(l.getsockname()).close(); l.accept()[0].close()\n"
-                                       "print('connected')"));
+    const auto inside = s.run(
+        s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\n"
+                 "for i in range(2000): socket.create_connection(l.getsockname()).close(); l.accept()[0].close()\n"
+                 "print('connected')"));
     INFO(s.output.err);
     CHECK(s.output.out == "connected\n");
     CHECK(inside.denied.empty());
@@ -115,8 +120,9 @@ TEST_CASE("a program that dies because no more processes may be started is told 
 {
     stage s;
     // It stays for a while where it cannot go on: the watchdog looks now and then.
-    auto wanted = s.python("import os, time\ntry:\n  for i in range(100):\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
-                           "except OSError:\n  time.sleep(2)\n  raise");
+    auto wanted = s.python(
+        "import os, time\ntry:\n  for i in range(100):\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
+        "except OSError:\n  time.sleep(2)\n  raise");
     wanted.limits.processes = 8;
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::process_limit);
@@ -154,7 +160,8 @@ TEST_CASE("every cause comes of its own evidence")
     CHECK(judged(found).why == cause::cpu_limit);
     found.out_of_memory = true;
     CHECK(judged(found).why == cause::memory_limit);
-    for (const cause why : {cause::timeout, cause::cancelled, cause::output_limit, cause::memory_limit, cause::file_size_limit}) {
+    for (const cause why :
+         {cause::timeout, cause::cancelled, cause::output_limit, cause::memory_limit, cause::file_size_limit}) {
         found.killed_for = why;
         CHECK(judged(found).why == why);
         CHECK(judged(found).signal == SIGKILL);
@@ -176,8 +183,9 @@ TEST_CASE("the processor time of a run that was ended is told", "[run]")
 TEST_CASE("wall time, processor time and memory of a run are told", "[run]")
 {
     stage s;
-    const auto result = s.run(s.python("import time\nx = b'x' * (50 << 20)\nt = time.process_time()\n"
-                                       "while time.process_time() - t < 0.3: pass\ntime.sleep(0.2)"));
+    const auto result =
+        s.run(s.python("import time\nx = b'x' * (50 << 20)\nt = time.process_time()\n"
+                       "while time.process_time() - t < 0.3: pass\ntime.sleep(0.2)"));
     CHECK(result.wall >= std::chrono::milliseconds(500));
     CHECK(result.cpu >= std::chrono::milliseconds(300));
     CHECK(result.peak_memory >= 50 << 20);
@@ -187,8 +195,9 @@ TEST_CASE("wall time, processor time and memory of a run are told", "[run]")
 TEST_CASE("processes of a run talk through pairs of sockets, but reach no socket by its name", "[run]")
 {
     stage s;
-    s.run(s.python("import socket, multiprocessing, asyncio\na, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\n"
-                   "p, q = multiprocessing.Pipe(); p.send(1); print(q.recv(), asyncio.run(asyncio.sleep(0, 2)))"));
+    s.run(
+        s.python("import socket, multiprocessing, asyncio\na, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\n"
+                 "p, q = multiprocessing.Pipe(); p.send(1); print(q.recv(), asyncio.run(asyncio.sleep(0, 2)))"));
     INFO(s.output.err);
     CHECK(s.output.out == "b'x'\n1 2\n");
     s.run(s.python("import socket\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(e.errno)"));

@@ -12,7 +12,7 @@ TEST_CASE("only the small root is visible", "[run]")
     stage s;
     if (under_firejail()) {
         s.run(s.bash("find /home /root /var /srv /mnt /work /sys /boot /opt ! -type d -readable 2>/dev/null"));
-        CHECK(s.output.out == "");   // the names of folders cannot be hidden; in /run are files of Firejail
+        CHECK(s.output.out == "");  // the names of folders cannot be hidden; in /run are files of Firejail
         return;
     }
     s.run(s.bash("ls -A / | tr '\\n' ' '"));
@@ -24,7 +24,8 @@ TEST_CASE("only the small root is visible", "[run]")
 TEST_CASE("accounts and keys of the host are not visible", "[run]")
 {
     stage s;
-    s.run(s.bash("cut -d: -f1 /etc/passwd | tr '\\n' ' '; ls /etc/shadow /etc/ssh 2>&1 | grep -c 'No such file'; id -un"));
+    s.run(s.bash(
+        "cut -d: -f1 /etc/passwd | tr '\\n' ' '; ls /etc/shadow /etc/ssh 2>&1 | grep -c 'No such file'; id -un"));
     // Firejail cannot show accounts that are not the machine's, so it shows none.
     CHECK(s.output.out == (under_firejail() ? "2\n" + user_inside() + "\n" : "sandbox nobody 2\nsandbox\n"));
 }
@@ -33,7 +34,8 @@ TEST_CASE("files of the host outside the workspace are not visible", "[run]")
 {
     stage s;
     std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
-    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR "/CMakeLists.txt; ls -A /tmp | grep -v container-mcp-test | wc -l"));
+    s.run(s.bash("cat /tmp/cmcp-secret-of-the-host " CMCP_SOURCE_DIR
+                 "/CMakeLists.txt; ls -A /tmp | grep -v container-mcp-test | wc -l"));
     std::filesystem::remove("/tmp/cmcp-secret-of-the-host");
     CHECK(s.output.out == "0\n");
 }
@@ -41,8 +43,10 @@ TEST_CASE("files of the host outside the workspace are not visible", "[run]")
 TEST_CASE("the system is read-only in a run", "[run]")
 {
     stage s;
-    s.run(s.bash("grep ' /usr ' /proc/self/mounts | cut -d' ' -f4; for p in /usr /etc / /dev /proc; do touch $p/x 2>/dev/null && "
-                 "echo written $p; done; true"));
+    s.run(
+        s.bash("grep ' /usr ' /proc/self/mounts | cut -d' ' -f4; for p in /usr /etc / /dev /proc; do touch $p/x "
+               "2>/dev/null && "
+               "echo written $p; done; true"));
     CHECK(s.output.out.starts_with("ro,"));
     CHECK(s.output.out.find("written") == std::string::npos);
 }
@@ -50,17 +54,19 @@ TEST_CASE("the system is read-only in a run", "[run]")
 TEST_CASE("a run has no capabilities and an ordinary user", "[run]")
 {
     stage s;
-    s.run(s.bash("id -u; id -g; grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status"));
-    CHECK(s.output.out ==
-          user_inside() + "\n" + user_inside() + "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
-          "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+    s.run(
+        s.bash("id -u; id -g; grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status"));
+    CHECK(s.output.out == user_inside() + "\n" + user_inside() +
+                              "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+                              "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 }
 
 TEST_CASE("a run sees only its own processes", "[run]")
 {
     stage s;
-    s.run(s.python("import os\nprint([p for p in os.listdir('/proc') if p.isdigit() and p not in ('1', str(os.getpid()))])\n"
-                   "print(os.getpid() < 10)"));
+    s.run(s.python(
+        "import os\nprint([p for p in os.listdir('/proc') if p.isdigit() and p not in ('1', str(os.getpid()))])\n"
+        "print(os.getpid() < 10)"));
     // With Firejail the process that takes the last steps is there too; it is not the first one.
     CHECK(s.output.out.find(',') == std::string::npos);
     CHECK(s.output.out.starts_with(under_firejail() ? "['" : "[]\nTrue"));
@@ -84,9 +90,47 @@ TEST_CASE("a server on the host's loopback cannot be reached", "[run]")
 TEST_CASE("a run has a loopback of its own", "[run]")
 {
     stage s;
-    s.run(s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\nc = socket.create_connection(l.getsockname())\n"
-                   "print('connected')"));
+    s.run(s.python(
+        "import socket\nl = socket.create_server(('127.0.0.1', 0))\nc = socket.create_connection(l.getsockname())\n"
+        "print('connected')"));
     CHECK(s.output.out == "connected\n");
+}
+
+TEST_CASE("/proc tells of the run's own memory and processors, and of nothing else of the machine", "[run]")
+{
+    if (not_held("Firejail shows or hides what the machine's /proc has, but puts nothing in its place")) return;
+    stage s;
+    run_request wanted = s.bash(
+        "cd /proc; grep -c . meminfo cpuinfo stat loadavg; sed -n 's/MemTotal: *//p; s/MemAvailable: *//p' meminfo; "
+        "grep -c ^processor cpuinfo; grep -c '^cpu[0-9]' stat; nproc; read -r up idle < uptime && echo ${up%.*}; "
+        "ls | grep -v '^[0-9]'; for p in meminfo uptime; do echo 1 > $p; umount $p; rm -f $p; done 2>/dev/null; "
+        "ls -d sys version cmdline kallsyms keys net mounts fs irq bus acpi driver kcore sysrq-trigger 2>/dev/null; "
+        "cat meminfo | grep -c MemTotal");
+    wanted.limits.memory = 100ull << 20;
+    CHECK(s.run(wanted).exit_code == 0);
+    const long processors = std::stol(s.output.out.substr(s.output.out.find("102400 kB\n102400 kB\n") + 20));
+    const std::string each = std::to_string(processors) + "\n";
+    INFO(s.output.out << s.output.err);
+    CHECK(s.output.out.find("102400 kB\n102400 kB\n" + each + each + each) != std::string::npos);
+    CHECK(s.output.out.ends_with("\nself\nthread-self\n1\n"));
+    wanted = s.python(
+        "import os\nup = float(open('/proc/uptime').read().split()[0])\nstart = "
+        "int(open('/proc/self/stat').read().rsplit(')')[1].split()[19])\n"
+        "print(0 <= up - start / os.sysconf('SC_CLK_TCK') < 60, os.cpu_count() == len(os.sched_getaffinity(0)))");
+    s.run(wanted);
+    CHECK(s.output.out == "True True\n");
+}
+
+TEST_CASE("runs with other limits are shown other figures", "[run]")
+{
+    if (not_held("Firejail puts nothing in the place of the machine's figures")) return;
+    stage s;
+    for (const std::uint64_t megabytes : {64u, 96u, 64u}) {
+        run_request wanted = s.bash("grep MemTotal /proc/meminfo | tr -dc 0-9");
+        wanted.limits.memory = megabytes << 20;
+        s.run(wanted);
+        CHECK(s.output.out == std::to_string(megabytes << 10));
+    }
 }
 
 TEST_CASE("process 1 cannot be signalled and shows nothing", "[run]")
@@ -131,7 +175,8 @@ TEST_CASE("with an allow-list only listed programs exist", "[run]")
 TEST_CASE("with an allow-list nothing writable can be executed", "[run]")
 {
     stage s;
-    auto wanted = s.bash("for d in . /tmp /dev/shm; do cp /usr/bin/cp $d/copy; $d/copy --version && echo ran; done; exit 0");
+    auto wanted =
+        s.bash("for d in . /tmp /dev/shm; do cp /usr/bin/cp $d/copy; $d/copy --version && echo ran; done; exit 0");
     wanted.programs.all = false;
     wanted.programs.names = {"cp"};
     s.run(std::move(wanted));
@@ -156,7 +201,8 @@ TEST_CASE("the probe finds the layers on", "[run]")
     const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe());
     const auto absent = missing(found, {"namespaces", "seccomp", "no_network", "limits"});
     std::string table;
-    for (const auto& each : found) table += each.name + ": " + std::string(to_string(each.is)) + " " + each.detail + "\n";
+    for (const auto& each : found)
+        table += each.name + ": " + std::string(to_string(each.is)) + " " + each.detail + "\n";
     INFO(table);
     CHECK(absent.empty());
 }

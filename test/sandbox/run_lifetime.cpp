@@ -2,11 +2,11 @@
 
 #include "async/task_group.hpp"
 
-#include <boost/asio/steady_timer.hpp>
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <boost/asio/steady_timer.hpp>
 
 #include <fstream>
 
@@ -76,7 +76,8 @@ TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "
     std::string how;
     task_group group(s.io.get_executor());
     const std::string mark = marker("1");
-    group.spawn("run", run_and_note(s.backend, s.bash("(setsid sleep " + mark + " &) ; echo go; sleep " + mark), output, how));
+    group.spawn("run",
+                run_and_note(s.backend, s.bash("(setsid sleep " + mark + " &) ; echo go; sleep " + mark), output, how));
     cmcp::test::run_coroutine(s.io, wait_for(output.seen));
     CHECK(processes_with(mark) > 0);
     group.cancel_all();
@@ -139,7 +140,7 @@ TEST_CASE("when the launcher dies its runs fail with a sentence and the next run
     const std::string mark = marker("3");
     group.spawn("run", run_and_note(s.backend, s.bash("echo go; sleep " + mark), output, how));
     cmcp::test::run_coroutine(s.io, wait_for(output.seen));
-    REQUIRE(s.backend.launcher_pid() > 0);   // kill(-1) would end the machine
+    REQUIRE(s.backend.launcher_pid() > 0);  // kill(-1) would end the machine
     REQUIRE(::kill(s.backend.launcher_pid(), SIGKILL) == 0);
     CHECK(cmcp::test::run_coroutine(s.io, group.wait_idle(std::chrono::seconds(10))));
     CHECK(how.starts_with("setup_failed: The sandbox launcher ended unexpectedly (signal 9)"));
@@ -214,12 +215,12 @@ TEST_CASE("many runs at once get their own output and leave nothing open", "[run
 TEST_CASE("the launcher keeps nothing of the runs that have ended", "[run]")
 {
     stage s;
-    s.run(s.bash("true"));   // the launcher has closed itself to others by then
+    s.run(s.bash("true"));  // the launcher has closed itself to others by then
     const auto folder = "/proc/" + std::to_string(s.backend.launcher_pid()) + "/fd";
     std::error_code refused;
-    if (fs::directory_iterator(folder, refused); refused) return;   // an ordinary user may not look into it
+    if (fs::directory_iterator(folder, refused); refused) return;  // an ordinary user may not look into it
     const auto count = [&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()); };
-    constexpr int few = 20, many = 80;   // those of the last run go a moment after its result
+    constexpr int few = 20, many = 80;  // those of the last run go a moment after its result
     for (int i = 0; i < few; ++i) s.run(s.bash("true"));
     const auto before = count();
     for (int i = 0; i < many; ++i) s.run(s.bash("true"));

@@ -8,7 +8,7 @@ TEST_CASE("a timeout ends the run and keeps what it printed", "[run]")
 {
     stage s;
     auto wanted = s.bash("echo early; sleep 60; echo late");
-    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();   // enough for the first word on a busy machine
+    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();  // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(result.exit_code == 137);
@@ -19,7 +19,7 @@ TEST_CASE("a run that stops itself ends at its timeout", "[run]")
 {
     stage s;
     auto wanted = s.bash("echo before; kill -STOP $$; echo after");
-    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();   // enough for the first word on a busy machine
+    wanted.limits.wall = std::chrono::milliseconds(2000) * slowness();  // enough for the first word on a busy machine
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::timeout);
     CHECK(s.output.out == "before\n");
@@ -30,7 +30,7 @@ TEST_CASE("a program that takes too much processor time is ended", "[run]")
     stage s;
     auto wanted = s.bash("while :; do :; done");
     wanted.limits.cpu = std::chrono::seconds(1);
-    wanted.limits.wall = std::chrono::seconds(35) * slowness();   // a busy machine gives little of its processors
+    wanted.limits.wall = std::chrono::seconds(35) * slowness();  // a busy machine gives little of its processors
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::cpu_limit);
     CHECK(result.cpu >= std::chrono::milliseconds(500));
@@ -41,7 +41,7 @@ TEST_CASE("a program that ignores the processor time signal is ended too", "[run
     stage s;
     auto wanted = s.python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass");
     wanted.limits.cpu = std::chrono::seconds(1);
-    wanted.limits.wall = std::chrono::seconds(35) * slowness();   // a busy machine gives little of its processors
+    wanted.limits.wall = std::chrono::seconds(35) * slowness();  // a busy machine gives little of its processors
     CHECK(s.run(std::move(wanted)).why == cause::cpu_limit);
 }
 
@@ -58,8 +58,8 @@ TEST_CASE("one Python process that asks for too much memory gets a MemoryError",
 TEST_CASE("processes that together use too much memory are ended", "[run]")
 {
     stage s;
-    auto wanted = s.bash(
-        "for i in 1 2 3 4; do python3 -c 'import time; x = b\"x\" * (60 << 20); time.sleep(30)' & done; wait");
+    auto wanted =
+        s.bash("for i in 1 2 3 4; do python3 -c 'import time; x = b\"x\" * (60 << 20); time.sleep(30)' & done; wait");
     wanted.limits.memory = 128 << 20;
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::memory_limit);
@@ -81,8 +81,9 @@ TEST_CASE("memory that processes share counts once", "[run]")
 TEST_CASE("anonymous shared memory counts as memory of the run", "[run]")
 {
     stage s;
-    auto wanted = s.python("import mmap, time\nm = mmap.mmap(-1, 300 << 20)\nfor i in range(0, 300 << 20, 4096): m[i] = 1\n"
-                           "time.sleep(20)");
+    auto wanted = s.python(
+        "import mmap, time\nm = mmap.mmap(-1, 300 << 20)\nfor i in range(0, 300 << 20, 4096): m[i] = 1\n"
+        "time.sleep(20)");
     wanted.limits.memory = 128 << 20;
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
@@ -93,7 +94,8 @@ TEST_CASE("what waits in sockets counts as memory of the run", "[run]")
     auto wanted = s.python(
         "import socket, time\nkept = []\nfor i in range(100):\n  a, b = socket.socketpair(); kept += [a, b]\n"
         "  a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20); a.setblocking(False)\n"
-        "  try:\n    while True: a.send(b'x' * 65536)\n  except BlockingIOError: pass\n  time.sleep(0.005)\ntime.sleep(20)");
+        "  try:\n    while True: a.send(b'x' * 65536)\n  except BlockingIOError: pass\n  "
+        "time.sleep(0.005)\ntime.sleep(20)");
     wanted.limits.memory = 16 << 20;
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
@@ -108,8 +110,9 @@ TEST_CASE("memory that nothing could count is refused: System V, and files witho
 {
     stage s;
     if (has_cgroup(s)) return;
-    s.run(s.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
-                   "print(libc.shmget(0, 4096, 0o1600), libc.msgget(0, 0o1600), libc.memfd_create(b'x', 0))"));
+    s.run(
+        s.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+                 "print(libc.shmget(0, 4096, 0o1600), libc.msgget(0, 0o1600), libc.memfd_create(b'x', 0))"));
     CHECK(s.output.out == "-1 -1 -1\n");
 }
 
@@ -141,8 +144,9 @@ TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run]")
 TEST_CASE("no more processes than allowed can exist", "[run]")
 {
     stage s;
-    auto wanted = s.python("import os, time\nmade = 0\ntry:\n  while made < 100:\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
-                           "    made += 1\nexcept OSError as e: print(e.errno)\nprint(made)");
+    auto wanted = s.python(
+        "import os, time\nmade = 0\ntry:\n  while made < 100:\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
+        "    made += 1\nexcept OSError as e: print(e.errno)\nprint(made)");
     wanted.limits.processes = 10;
     const auto result = s.run(std::move(wanted));
     CHECK(s.output.out == "11\n9\n");
@@ -163,7 +167,8 @@ TEST_CASE("the temporary folders are bounded", "[run]")
 {
     if (not_held("Firejail sets no size for /tmp: what is there counts as memory")) return;
     stage s;
-    auto wanted = s.bash("head -c 4M /dev/zero > /tmp/a; head -c 4M /dev/zero > /dev/shm/b; stat -c %s /tmp/a /dev/shm/b");
+    auto wanted =
+        s.bash("head -c 4M /dev/zero > /tmp/a; head -c 4M /dev/zero > /dev/shm/b; stat -c %s /tmp/a /dev/shm/b");
     wanted.limits.tmp_size = 1 << 20;
     s.run(std::move(wanted));
     CHECK(s.output.out == "1048576\n1048576\n");
@@ -182,7 +187,8 @@ TEST_CASE("a program that prints without end is ended after its share", "[run]")
 TEST_CASE("open files are bounded", "[run]")
 {
     stage s;
-    auto wanted = s.python("f = []\ntry:\n  while True: f.append(open('/dev/null'))\nexcept OSError as e: print(e.errno, len(f) < 64)");
+    auto wanted = s.python(
+        "f = []\ntry:\n  while True: f.append(open('/dev/null'))\nexcept OSError as e: print(e.errno, len(f) < 64)");
     wanted.limits.open_files = 64;
     s.run(std::move(wanted));
     CHECK(s.output.out == "24 True\n");

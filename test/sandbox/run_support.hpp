@@ -28,8 +28,8 @@ public:
     std::string err;
 };
 
-/// An empty workspace folder that goes with the object. Open to all, so that it serves under any user. Its name is one that the
-/// AppArmor profile of the server allows below /tmp.
+/// An empty workspace folder that goes with the object. Open to all, so that it serves under any user. Its name is one
+/// that the AppArmor profile of the server allows below /tmp.
 class temporary_workspace {
 public:
     temporary_workspace()
@@ -44,7 +44,8 @@ public:
     {
         std::error_code failed;
         std::filesystem::remove_all(path, failed);
-        // It opens a descriptor a level, which is too many for the deepest tree that a test makes; the program does with a few.
+        // It opens a descriptor a level, which is too many for the deepest tree that a test makes; the program does
+        // with a few.
         if (failed && std::system(("rm -rf " + path).c_str()) != 0) std::fprintf(stderr, "%s is left\n", path.c_str());
     }
     std::string path;
@@ -67,8 +68,8 @@ inline bool not_held(const std::string& why)
     return under_firejail();
 }
 
-/// What `ls` and `id` show of a run differs there: Firejail cannot mount a workspace at a place that the machine does not have,
-/// and under root a run keeps the user that it has outside.
+/// What `ls` and `id` show of a run differs there: Firejail cannot mount a workspace at a place that the machine does
+/// not have, and under root a run keeps the user that it has outside.
 inline std::string user_inside()
 {
     constexpr unsigned first_of_range = 200'000;
@@ -94,11 +95,14 @@ inline int slowness()
 
 /// A backend on an io_context of its own, a workspace, and what the last run printed.
 struct stage {
-    explicit stage(native_backend::options chosen = launcher_under_test()) : backend(io.get_executor(), std::move(chosen)) {}
+    explicit stage(native_backend::options chosen = launcher_under_test())
+        : backend(io.get_executor(), std::move(chosen))
+    {
+    }
 
     asio::io_context io;
     temporary_workspace workspace;
-    std::string inside{under_firejail() ? workspace.path : "/workspace"};   ///< the workspace, seen from a run
+    std::string inside{under_firejail() ? workspace.path : "/workspace"};  ///< the workspace, seen from a run
     native_backend backend;
     capture output;
 
@@ -130,7 +134,8 @@ struct stage {
         return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), limit);
     }
 
-    /// Runs something else of the same kind until one of that kind had waited: others wait then too. False: none ever does.
+    /// Runs something else of the same kind until one of that kind had waited: others wait then too. False: none ever
+    /// does.
     bool await_waiting(run_request wanted)
     {
         const bool bash = wanted.argv.at(0).ends_with("bash");
@@ -146,7 +151,7 @@ struct stage {
         for (int i = 0; i < most_tries; ++i) {
             const run_result result = run_now(wanted);
             if (result.waited) return true;
-            if (result.why != cause::exited) return false;   // the limits leave nothing to try it with
+            if (result.why != cause::exited) return false;  // the limits leave nothing to try it with
         }
         return false;
     }

@@ -1,5 +1,5 @@
-#include "sandbox/probe_facts.hpp"
-#include "sandbox/seccomp_filter.hpp"
+#include "jail/probe_facts.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "test/sandbox/in_child.hpp"
 #include "test/support/catch.hpp"
 
@@ -30,7 +30,7 @@ TEST_CASE("a filtered process is refused each of the probe's forbidden calls")
     for (const auto& fact : refusal_facts()) {
         const std::string name = fact.key();
         INFO(name);
-        const int answer = test::in_child([&] {
+        const int answer = cmcp::test::in_child([&] {
             if (!install_filter(filter())) return 2;
             const auto facts = refusal_facts();
             return facts.at(name).get_bool() ? 0 : 1;
@@ -50,7 +50,7 @@ TEST_CASE("an unfiltered process is not taken for a filtered one")
 
 TEST_CASE("a filtered process can fork, start threads and execute a shell")
 {
-    const int answer = test::in_child([] {
+    const int answer = cmcp::test::in_child([] {
         if (!install_filter(filter())) return 2;
         int from_thread = 0;
         std::thread([&] { from_thread = 1; }).join();
@@ -63,7 +63,7 @@ TEST_CASE("a filtered process can fork, start threads and execute a shell")
 
 TEST_CASE("the filter cannot be taken off again and sets no_new_privs")
 {
-    const int answer = test::in_child([] {
+    const int answer = cmcp::test::in_child([] {
         if (!install_filter(filter())) return 2;
         if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return 3;
         ::prctl(PR_SET_SECCOMP, 0, 0, 0, 0);

@@ -1,4 +1,4 @@
-#include "sandbox/seccomp_filter.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "test/sandbox/bpf_interpreter.hpp"
 #include "test/support/catch.hpp"
 
@@ -28,7 +28,7 @@ constexpr std::uint32_t native = AUDIT_ARCH_AARCH64;
 
 using arguments = std::array<std::uint64_t, 6>;
 
-const bpf_program& filter()
+const bpf_program& filter_of_table()
 {
     static const bpf_program program = compile_filter();
     return program;
@@ -40,7 +40,7 @@ std::uint32_t answer(std::int64_t number, const arguments& given = {}, std::uint
     call.nr = static_cast<int>(number);
     call.arch = arch;
     for (std::size_t i = 0; i != given.size(); ++i) call.args[i] = given[i];
-    return test::run_bpf(filter().code, call);
+    return test::run_bpf(filter_of_table().code, call);
 }
 
 bool allowed(std::int64_t number, const arguments& given = {}) { return answer(number, given) == SECCOMP_RET_ALLOW; }

@@ -1,9 +1,9 @@
 #include "sandbox/server_self.hpp"
 
 #include "sandbox/native_backend.hpp"
-#include "sandbox/program_starter.hpp"
 #include "test/sandbox/in_child.hpp"
 #include "test/sandbox/run_support.hpp"
+#include "wire/program_starter.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,13 +19,16 @@
 namespace cmcp::sandbox::test {
 namespace {
 
-bool opens(const std::string& path, int flags)
+bool server_opens(const std::string& path, int flags)
 {
     const unique_fd file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
     return static_cast<bool>(file);
 }
 
-landlock_rules only(const std::string& folder) { return {{}, {"/usr", "/proc", "/dev/urandom"}, {folder, "/dev/null"}}; }
+landlock_rules only(const std::string& folder)
+{
+    return {{}, {"/usr", "/proc", "/dev/urandom"}, {folder, "/dev/null"}};
+}
 
 }  // namespace
 
@@ -46,8 +49,9 @@ TEST_CASE("whatever the server asks for, a workspace lies below the folder that 
         return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output)).why;
     };
     CHECK(why(root.path + "/callers/a/workspace") == cause::exited);
-    for (const std::string& outside : {elsewhere.path, std::string("/etc"), root.path + "/link", root.path + "/../" + elsewhere.path.substr(5),
-                                      root.path + "/callers/../../etc", root.path, std::string("/")})
+    for (const std::string& outside :
+         {elsewhere.path, std::string("/etc"), root.path + "/link", root.path + "/../" + elsewhere.path.substr(5),
+          root.path + "/callers/../../etc", root.path, std::string("/")})
         CHECK(why(outside) == cause::setup_failed);
 }
 
@@ -80,12 +84,12 @@ TEST_CASE("code injected into a confined server reaches only the server's own fi
     const temporary_workspace own, other;
     const int answer = cmcp::test::in_child([&] {
         if (confine_server(only(own.path)).is != layer::state::on) return 2;
-        if (!opens(own.path + "/file", O_WRONLY | O_CREAT)) return 3;
-        if (!opens("/usr/bin/id", O_RDONLY)) return 4;
-        if (opens(other.path + "/file", O_WRONLY | O_CREAT)) return 5;
-        if (opens("/etc/passwd", O_RDONLY) || opens("/root", O_RDONLY | O_DIRECTORY)) return 6;
-        if (opens("/proc/self/mem", O_RDWR)) return 7;
-        return opens("/usr/bin/id", O_WRONLY) ? 8 : 0;
+        if (!server_opens(own.path + "/file", O_WRONLY | O_CREAT)) return 3;
+        if (!server_opens("/usr/bin/id", O_RDONLY)) return 4;
+        if (server_opens(other.path + "/file", O_WRONLY | O_CREAT)) return 5;
+        if (server_opens("/etc/passwd", O_RDONLY) || server_opens("/root", O_RDONLY | O_DIRECTORY)) return 6;
+        if (server_opens("/proc/self/mem", O_RDWR)) return 7;
+        return server_opens("/usr/bin/id", O_WRONLY) ? 8 : 0;
     });
     CHECK(answer == 0);
 }

@@ -46,8 +46,9 @@ TEST_CASE("under an allow-list the listed programs work, in pipes and with their
 TEST_CASE("under an allow-list Git finds itself where it looks for its helpers", "[run]")
 {
     listed s({"git", "cat", "sh"});
-    const std::string out = s.bash_prints("git config --global user.name a; git config --global user.email b; git init -q r; cd r; "
-                                          "echo x > f; git add f; git commit -qm one; git gc -q; cd ..; git clone -q r copy; cat copy/f");
+    const std::string out = s.bash_prints(
+        "git config --global user.name a; git config --global user.email b; git init -q r; cd r; "
+        "echo x > f; git add f; git commit -qm one; git gc -q; cd ..; git clone -q r copy; cat copy/f");
     INFO(s.output.err);
     CHECK(out == "x\n");
 }

@@ -72,7 +72,7 @@ TEST_CASE("a run can make no device node and write to no device but the harmless
     CHECK(s.output.out.find("made") == std::string::npos);
     CHECK(s.output.out.find("fifo") != std::string::npos);
     for (const char* device : {"mem", "kmsg", "sda", "vda", "kvm", "loop", "fuse", "net", "ptmx"}) {
-        if (under_firejail() && std::string_view(device) == "ptmx") continue;   // hidden, but its name stays
+        if (under_firejail() && std::string_view(device) == "ptmx") continue;  // hidden, but its name stays
         INFO(device << " in " << s.output.out);
         CHECK(s.output.out.find(device) == std::string::npos);
     }

@@ -16,7 +16,8 @@ native_backend::options keeping_two()
     return chosen;
 }
 
-/// Runs the same until it was one that had waited. Takes no part in what the tests state: how soon one waits is not promised.
+/// Runs the same until it was one that had waited. Takes no part in what the tests state: how soon one waits is not
+/// promised.
 run_result run_waiting(stage& s, const run_request& wanted)
 {
     constexpr int most_tries = 500;
@@ -71,11 +72,32 @@ TEST_CASE("a run that waited is told its program, arguments, environment, input 
     CHECK(s.output.out == out);
 }
 
+TEST_CASE("a program that is installed beside a running launcher is there in the next runs, also in those that waited")
+{
+    if (not_held("a profile shows no folder that its first run did not have")) return;
+    std::string folder = "/var/tmp/container-mcp-test-XXXXXX";
+    REQUIRE(::mkdtemp(folder.data()) != nullptr);
+    const std::string late = folder + "/late";
+    stage s(keeping_two());
+    run_request wanted = s.bash("test -x " + late + " && " + late);
+    wanted.programs = {false, {"ls", late}};
+    CHECK(run_waiting(s, wanted).exit_code == 1);
+    fs::copy("/usr/bin/true", late);
+    constexpr int most_tries = 1000;  // a view that took long to build is not built again at once
+    int tries = 0;
+    while (s.run(wanted).exit_code != 0 && ++tries < most_tries) {
+    }
+    CHECK(tries < most_tries);
+    CHECK(run_waiting(s, wanted).exit_code == 0);
+    fs::remove_all(folder);
+}
+
 TEST_CASE("a shell that was held before its main shows what a cold one shows")
 {
     stage s(keeping_two());
-    run_request wanted = s.bash("for each in cmdline environ comm; do tr -s '\\0' '\\n' < /proc/$$/$each; done; env; echo $$ $PPID $-; "
-                                "ulimit -a; grep -e Sig -e Seccomp -e Cap /proc/$$/status");
+    run_request wanted = s.bash(
+        "for each in cmdline environ comm; do tr -s '\\0' '\\n' < /proc/$$/$each; done; env; echo $$ $PPID $-; "
+        "ulimit -a; grep -e Sig -e Seccomp -e Cap /proc/$$/status");
     wanted.environment = {{"COLOUR", "green"}};
     s.run(wanted);
     const std::string cold = s.output.out;
@@ -120,7 +142,8 @@ TEST_CASE("where the loader finds no library to hold it, a shell waits like othe
 TEST_CASE("a program that sends its first process signals goes on, and ends as it does")
 {
     stage s(keeping_two());
-    const run_request wanted = s.bash("for number in $(seq 1 64); do kill -$number 1; done 2>/dev/null; echo goes on; exit 4");
+    const run_request wanted =
+        s.bash("for number in $(seq 1 64); do kill -$number 1; done 2>/dev/null; echo goes on; exit 4");
     CHECK(s.run(wanted).exit_code == 4);
     CHECK(run_waiting(s, wanted).exit_code == 4);
     CHECK(s.output.out == "goes on\n");
@@ -200,7 +223,7 @@ TEST_CASE("no more runs wait than for four callers")
         run_waiting(s, wanted);
     }
     run_waiting(s, s.bash("true"));
-    constexpr std::size_t ending = 4;   // runs whose namespaces the kernel is still clearing away
+    constexpr std::size_t ending = 4;  // runs whose namespaces the kernel is still clearing away
     CHECK(children_of(s.backend.launcher_pid()).size() <= most + ending);
 }
 
@@ -215,7 +238,7 @@ TEST_CASE("shells are held also after waiting runs were ended to make room for o
         return false;
     };
     std::vector<std::unique_ptr<temporary_workspace>> workspaces;
-    for (int callers = 0; callers < 14; ++callers) {    // those of the first are gone long before the last
+    for (int callers = 0; callers < 14; ++callers) {  // those of the first are gone long before the last
         run_request wanted = s.bash("true");
         workspaces.push_back(std::make_unique<temporary_workspace>());
         wanted.workspace = workspaces.back()->path;

@@ -1,4 +1,4 @@
-#include "sandbox/tree_usage.hpp"
+#include "jail/tree_usage.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <fcntl.h>
@@ -76,7 +76,8 @@ TEST_CASE("a run that fills the workspace with many files is ended with a senten
 TEST_CASE("a run that makes too many files is ended with a sentence", "[run]")
 {
     stage s;
-    const auto result = s.run(bounded(s.python("import itertools\nfor i in itertools.count(): open(f'f{i}', 'w').close()"), 0, 1000));
+    const auto result =
+        s.run(bounded(s.python("import itertools\nfor i in itertools.count(): open(f'f{i}', 'w').close()"), 0, 1000));
     CHECK(result.why == cause::file_size_limit);
     CHECK(result.detail.find("limit of 1000 (SANDBOX_WORKSPACE_MAX_FILES)") != std::string::npos);
 }
@@ -84,10 +85,11 @@ TEST_CASE("a run that makes too many files is ended with a sentence", "[run]")
 TEST_CASE("a run that writes to deleted files is ended too", "[run]")
 {
     stage s;
-    const auto result = s.run(bounded(
-        s.python("import os, time\nkept = []\nfor i in range(60):\n  f = open('x', 'wb')\n  os.unlink('x')\n  kept.append(f)\n"
-                 "  f.write(b'x' * (4 << 20)); f.flush(); time.sleep(0.01)\nprint('filled')"),
-        64 * mib));
+    const auto result =
+        s.run(bounded(s.python("import os, time\nkept = []\nfor i in range(60):\n  f = open('x', 'wb')\n  "
+                               "os.unlink('x')\n  kept.append(f)\n"
+                               "  f.write(b'x' * (4 << 20)); f.flush(); time.sleep(0.01)\nprint('filled')"),
+                      64 * mib));
     CHECK(result.why == cause::file_size_limit);
     CHECK(s.output.out.empty());
 }
@@ -124,7 +126,8 @@ TEST_CASE("short runs that each write a little are stopped, too, when the worksp
 TEST_CASE("a run in a workspace with room is left alone whatever it rewrites", "[run]")
 {
     stage s;
-    const auto result = s.run(bounded(s.bash("for i in $(seq 30); do head -c 8M /dev/zero > same; done; echo done"), 64 * mib));
+    const auto result =
+        s.run(bounded(s.bash("for i in $(seq 30); do head -c 8M /dev/zero > same; done; echo done"), 64 * mib));
     CHECK(result.why == cause::exited);
     CHECK(s.output.out == "done\n");
 }
@@ -132,10 +135,10 @@ TEST_CASE("a run in a workspace with room is left alone whatever it rewrites", "
 TEST_CASE("a deep tree does not hide what lies in it", "[run]")
 {
     stage s;
-    const auto result = s.run(bounded(
-        s.python("import os\nfor i in range(3000):\n  os.mkdir('d'); os.chdir('d')\nfor i in range(200):\n"
-                 "  with open(f'f{i}', 'wb') as f: f.write(b'x' * (2 << 20))\nprint('filled')"),
-        64 * mib));
+    const auto result = s.run(
+        bounded(s.python("import os\nfor i in range(3000):\n  os.mkdir('d'); os.chdir('d')\nfor i in range(200):\n"
+                         "  with open(f'f{i}', 'wb') as f: f.write(b'x' * (2 << 20))\nprint('filled')"),
+                64 * mib));
     CHECK(result.why == cause::file_size_limit);
     CHECK(s.output.out.empty());
 }

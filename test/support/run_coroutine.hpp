@@ -9,7 +9,8 @@
 
 namespace cmcp::test {
 
-/// Runs one coroutine on `io` to its end and returns its value; rethrows what it throws; deadline_exceeded when it hangs.
+/// Runs one coroutine on `io` to its end and returns its value; rethrows what it throws; deadline_exceeded when it
+/// hangs.
 template <class T>
 T run_coroutine(asio::io_context& io, awaitable<T> work, std::chrono::seconds limit = std::chrono::seconds(20))
 {
@@ -21,7 +22,8 @@ T run_coroutine(asio::io_context& io, awaitable<T> work, std::chrono::seconds li
             done = true;
         });
         io.restart();
-        while (!done && io.run_one() != 0) {}
+        while (!done && io.run_one() != 0) {
+        }
         if (failure) std::rethrow_exception(failure);
         if (!done) throw std::runtime_error("the coroutine never ended: nothing left to run");
     } else {
@@ -32,7 +34,8 @@ T run_coroutine(asio::io_context& io, awaitable<T> work, std::chrono::seconds li
             if (!e) value.emplace(std::move(result));
         });
         io.restart();
-        while (!done && io.run_one() != 0) {}
+        while (!done && io.run_one() != 0) {
+        }
         if (failure) std::rethrow_exception(failure);
         if (!value) throw std::runtime_error("the coroutine never ended: nothing left to run");
         return std::move(*value);

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,8 @@ def expect(condition, text):
         raise AssertionError(text)
 
 
-def until(what, condition, limit=10):
+# Patience is for failures alone: what is waited for ends the wait.
+def until(what, condition, limit=60):
     end = time.monotonic() + limit * SLOWNESS
     while not (found := condition()):
         expect(time.monotonic() < end, f"{what}: not within {limit * SLOWNESS} s")
@@ -111,25 +113,55 @@ def mounts():
     return sorted(line.split()[4] for line in slurp("/proc/self/mountinfo").splitlines())
 
 
-def cgroups():
-    return sorted(os.path.join(folder, name) for folder, names, _ in os.walk("/sys/fs/cgroup") for name in names)
+def cgroups(processes):
+    """Those that launchers among `processes`, numbers, have made: a launcher writes its number into the name."""
+    names = {f"container-mcp-{pid}" for pid in processes}
+    return sorted(os.path.join(folder, name) for folder, inner, _ in os.walk("/sys/fs/cgroup") for name in inner if name in names)
 
 
 def entries(folder):
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
+TEMPORARY = ["/tmp", "/var/tmp", "/dev/shm", "/run"]
+
+
+def unshare_mounts(libc):
+    """A mount namespace of our own, for an ordinary user in a user namespace where the user stays the same."""
+    uid, gid = os.geteuid(), os.getegid()
+    new_mounts, new_user, private = 0x20000, 0x10000000, 1 << 18 | 1 << 14      # CLONE_NEWNS, CLONE_NEWUSER; MS_PRIVATE | MS_REC
+    if libc.unshare(new_mounts | (new_user if uid else 0)):
+        return False
+    if uid:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            Path("/proc/self", name).write_text(text, encoding="ascii")
+    return libc.mount(None, b"/", None, private, None) == 0
+
+
 def private_temporary_folders(*needed):
-    """Where we may, a mount namespace with temporary folders of our own: what other programs leave there is not ours.
-    Not when one of the `needed` paths lies in them."""
-    folders = [folder for folder in ("/tmp", "/var/tmp", "/dev/shm") if os.path.isdir(folder)]
-    if os.geteuid() or any(Path(path).resolve().is_relative_to(folder) for path in needed for folder in folders):
-        return False
+    """Mounts empty folders of our own over TEMPORARY, so that what other programs leave there is not taken for ours; the
+    `needed` paths stay where they are. Call it before threads are started. Returns the folders that are our own now: none where
+    the kernel does not let us have them."""
+    if os.geteuid() and os.environ.get("SANDBOX_BACKEND") == "firejail":        # a program of root, who is nobody in there
+        return []
+    folders = [folder for folder in TEMPORARY if os.path.isdir(folder)]
+    hidden = {path if path.is_dir() else path.parent for path in (Path(each).resolve() for each in needed)}
+    hidden = [path for path in hidden if any(path.is_relative_to(folder) for folder in folders)]
     libc = ctypes.CDLL(None, use_errno=True)
-    new_mounts, private = 0x20000, 1 << 18 | 1 << 14        # CLONE_NEWNS; MS_PRIVATE | MS_REC
-    if libc.unshare(new_mounts) or libc.mount(None, b"/", None, private, None):
-        return False
-    return all(libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, b"mode=1777") == 0 for folder in folders)
+    if not unshare_mounts(libc):
+        return []
+    kept = [(path, os.open(path, os.O_PATH)) for path in hidden]
+    here = os.getcwd()
+    for folder in folders:
+        mode = f"mode={stat.S_IMODE(os.stat(folder).st_mode):o}"
+        expect(libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, mode.encode()) == 0, f"no folder of our own at {folder}")
+    bind = 1 << 12 | 1 << 14        # MS_BIND | MS_REC
+    for path, descriptor in kept:
+        path.mkdir(parents=True, exist_ok=True)
+        expect(libc.mount(f"/proc/self/fd/{descriptor}".encode(), str(path).encode(), None, bind, None) == 0, f"{path} is not in its place")
+        os.close(descriptor)
+    os.chdir(here if os.path.isdir(here) else "/")
+    return folders
 
 
 def free_port():
@@ -161,7 +193,7 @@ class Server:
             self.process = subprocess.Popen(self.command, env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         atexit.register(self.kill)
         try:
-            until("the server answers", self.healthy, 30)
+            until("the server answers", self.healthy)
         except AssertionError as late:
             raise AssertionError(f"{late}; its log: {slurp(self.log)[-600:]}") from None
         return self
@@ -180,10 +212,10 @@ class Server:
 
     def stop(self):
         """As an operator would. Raises when the server or one of its children stays, or the exit code is not 0."""
-        family = descendants(self.process.pid)
+        family = list(map(born, descendants(self.process.pid)))
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
-        until("the server's children end", lambda: not any(map(alive, family)), 5)
+        code = self.process.wait(60 * SLOWNESS)
+        until("the server's children end", lambda: not any(map(lives, family)))
         expect(code == 0, f"after SIGTERM the server ended with {code}: {slurp(self.log)[-300:]}")
 
 

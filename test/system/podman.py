@@ -14,7 +14,7 @@ from pathlib import Path
 from harness import expect, until
 
 IMAGE = "localhost/cmcp-test:latest"
-PROGRAMS = """bash sh cat ls sleep head id mktemp seq rm mkdir ln touch chmod stat grep cut tr sort env date dd wc kill
+PROGRAMS = """bash sh cat cp ls sleep head id mktemp seq rm mkdir ln touch chmod stat grep cut tr sort env date dd wc kill
               perl""".split()
 
 

@@ -118,8 +118,9 @@ def content_of(result):
 
 @contextlib.contextmanager
 def pings(server, most=0.02):
-    """Pings all the time during the block; their median, in seconds, must be at most `most`. Gives the list of their times."""
-    taken, stop = [], threading.Event()
+    """Pings all the time during the block; their median, in seconds, must be at most `most` beyond what the machine itself lets
+    an idle process wait, twice that: ours and the server's. Gives the list of their times."""
+    taken, waits, stop = [], [], threading.Event()
     exchange = Exchange(server.port).initialize()
 
     def go():
@@ -127,7 +128,10 @@ def pings(server, most=0.02):
             begun = time.monotonic()
             exchange.rpc("ping")
             taken.append(time.monotonic() - begun)
+            begun = time.monotonic()
             stop.wait(0.02)
+            if not stop.is_set():
+                waits.append(time.monotonic() - begun - 0.02)
 
     worker = threading.Thread(target=go)
     worker.start()
@@ -136,5 +140,5 @@ def pings(server, most=0.02):
     finally:
         stop.set()
         worker.join()
-    middle = sorted(taken)[len(taken) // 2]
-    expect(middle <= most, f"median ping {middle * 1000:.1f} ms of {len(taken)}")
+    middle, late = (sorted(times)[len(times) // 2] if times else 0 for times in (taken, waits))
+    expect(middle <= most + 2 * late, f"median ping {middle * 1000:.1f} ms of {len(taken)}, the machine's own delay {late * 1000:.1f} ms")

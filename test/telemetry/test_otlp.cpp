@@ -32,7 +32,9 @@ metrics::span named(std::string name)
 
 /// A collector on loopback that keeps what it is sent and answers each with the next of `statuses` (the last for ever).
 struct collector {
-    explicit collector(asio::io_context& io) : listens(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), news(io) {}
+    explicit collector(asio::io_context& io) : listens(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), news(io)
+    {
+    }
 
     std::string url() const { return "http://127.0.0.1:" + std::to_string(listens.local_endpoint().port()); }
 
@@ -140,7 +142,9 @@ TEST_CASE("without a collector the end comes all the same")
 
 TEST_CASE("a collector's address or headers that cannot be used are told with the setting's name")
 {
-    CHECK_THROWS_WITH(otlp_target::read("ftp://x", "s", ""), Catch::Matchers::StartsWith("OTEL_EXPORTER_OTLP_ENDPOINT: "));
+    CHECK_THROWS_WITH(otlp_target::read("ftp://x", "s", ""),
+                      Catch::Matchers::StartsWith("OTEL_EXPORTER_OTLP_ENDPOINT: "));
     for (const char* wrong : {"nothing", "=x", "a b=c", "a=%0d%0aX: y", "a=%zz"})
-        CHECK_THROWS_WITH(otlp_target::read("http://127.0.0.1:1", "s", wrong), Catch::Matchers::StartsWith("OTEL_EXPORTER_OTLP_HEADERS: "));
+        CHECK_THROWS_WITH(otlp_target::read("http://127.0.0.1:1", "s", wrong),
+                          Catch::Matchers::StartsWith("OTEL_EXPORTER_OTLP_HEADERS: "));
 }

@@ -1,4 +1,4 @@
-#include "test/managers/file_support.hpp"
+#include "test/files/file_support.hpp"
 #include "test/support/run_coroutine.hpp"
 
 #include "jsonrpc/write_json.hpp"
@@ -18,6 +18,7 @@ namespace {
 struct silent_io : request_io {
     bool wants_progress() const override { return false; }
     awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
+    awaitable<> output(double, std::vector<output_text>) override { co_return; }
     awaitable<> log(log_severity, std::string, json::value) override { co_return; }
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }

@@ -1,4 +1,4 @@
-#include "test/tools/system_support.hpp"
+#include "test/tools/prepared_support.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -14,80 +14,6 @@ using namespace cmcp;
 using namespace cmcp::test;
 
 namespace {
-
-bool built() { return ways().size() == 2; }
-
-settings with(std::size_t waiting, std::size_t runs)
-{
-    settings chosen = all_programs();
-    chosen.python_zygote_waiting = waiting;
-    chosen.python_zygote_runs = runs;
-    return chosen;
-}
-
-// What differs from run to run by nature.
-json::object comparable(json::object result)
-{
-    for (const char* name : {"duration_ms", "cpu_ms", "peak_memory_bytes", "prepared"}) result.erase(name);
-    return result;
-}
-
-const char* const programs[] = {
-    "import sys\nprint(sys.argv, sys.orig_argv, sys.flags, sys.executable, sys.path, sys._xoptions)",
-    "print(__name__, sorted(globals()), '__file__' in globals(), __builtins__.__name__)",
-    "import os\nprint(os.environ, os.getcwd(), os.getpid(), os.getppid(), os.getuid(), os.getgroups(), os.umask(0))",
-    "import os\nprint(sorted(int(n) for n in os.listdir('/proc/self/fd')))",
-    "import os\nprint(os.readlink('/proc/self/fd/0'), os.read(0, 10), os.fstat(1).st_mode, os.fstat(2).st_mode)",
-    "print(open('/proc/self/cmdline').read(), open('/proc/self/environ').read(), open('/proc/self/comm').read())",
-    "for l in open('/proc/self/status'):\n"
-    "  if l.split(':')[0] in ('Uid','Gid','Groups','NoNewPrivs','Seccomp','Seccomp_filters','CapInh','CapPrm','CapEff','CapBnd',"
-    "'CapAmb','SigBlk','SigIgn','SigCgt','Threads','CoreDumping','Umask'): print(l, end='')",
-    "import resource\nfor n in sorted(dir(resource)):\n"
-    "  if n.startswith('RLIMIT_') and n != 'RLIMIT_DATA': print(n, resource.getrlimit(getattr(resource, n)))",
-    "import signal\nfor s in sorted(signal.valid_signals()): print(s, signal.getsignal(s))\nprint(signal.pthread_sigmask(0, []))",
-    "import sys\nfor s in (sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__):\n"
-    "  print(type(s), s.name, s.mode, s.encoding, s.errors, s.newlines, s.line_buffering, s.fileno(), s.isatty(), s.seekable(), s.buffer)",
-    "import atexit\natexit.register(print, 'at exit')\nprint('body')",
-    "import atexit\natexit.register(divmod, 1, 0)",
-    "class A:\n  def __del__(self): print('deleted', A)\na = A()\nb = [A()]\nb.append(b)\nprint('end')",
-    "f = open('left_open.txt', 'w')\nf.write('text')",
-    "import os\nopen('left_open.txt').read() == 'text' or os._exit(9)",
-    "import threading, time\nd = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nd.start()\nprint('main ends')",
-    "import threading\nprint(threading.main_thread() is threading.current_thread(), threading.active_count())",
-    "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
-    "import os, signal\ntry:\n  os.kill(os.getpid(), signal.SIGINT)\n  while True: pass\nexcept KeyboardInterrupt: print('interrupted')",
-    "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhile True: pass",
-    "import ctypes\nctypes.string_at(0)",
-    "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'buffered by C')",
-    "import sys\nsys.stdout.close()",
-    "import os\nos.close(1)\nprint('nowhere')",
-    "import sys\nsys.stdout = open('out.txt', 'w')\nprint('to a file')",
-    "import os\nif os.fork() == 0:\n  print('child')\nelse:\n  os.wait()\n  print('parent')",
-    "import os, sys\nif os.fork() == 0: sys.exit(3)\nprint(os.WEXITSTATUS(os.wait()[1]))",
-    "import multiprocessing as m\nif __name__ == '__main__':\n  with m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))",
-    "import concurrent.futures as c\nwith c.ThreadPoolExecutor(4) as e: print(sorted(e.map(lambda x: x * x, range(5))))",
-    "import asyncio\nasync def f():\n  await asyncio.sleep(0)\n  p = await asyncio.create_subprocess_exec('echo', 'hi')\n  return await p.wait()\nprint(asyncio.run(f()))",
-    "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True, text=True).stdout)",
-    "import sys\nsys.exit(2**40 + 7)",
-    "import sys\nsys.exit(-1)",
-    "raise SystemExit('text')",
-    "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\n1/0",
-    "import logging\nlogging.warning('careful')\nlogging.getLogger('x').error('bad')",
-    "import warnings\nwarnings.warn('old')\nprint(warnings.filters)",
-    "import decimal, locale, gc, sys\nprint(decimal.getcontext(), locale.setlocale(locale.LC_ALL), gc.isenabled(), gc.get_threshold(), sys.getrecursionlimit(), sys.getswitchinterval())",
-    "def f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError as e: print(e)",
-    "import tempfile, os\nwith tempfile.NamedTemporaryFile() as f: print(os.path.dirname(f.name))",
-    "import sqlite3\nprint(sqlite3.connect(':memory:').execute('select 1 + 1').fetchall())",
-    "import ssl, hashlib\nprint(len(ssl.RAND_bytes(8)), hashlib.sha256(b'x').hexdigest())",
-    "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(type(e).__name__)",
-    "import inspect\ndef f(): pass\nprint(inspect.getsource(f))",
-    "import pickle, dataclasses\n@dataclasses.dataclass\nclass P:\n  x: int\nprint(pickle.loads(pickle.dumps(P(3))))",
-    "import unittest\nclass T(unittest.TestCase):\n  def test(self): self.assertEqual(1, 1)\nfound = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(found)\nprint(found)",
-    "x = bytearray(400 << 20)",
-    "import os\nopen('/etc/passwd', 'w')",
-    "open('big', 'wb').truncate(1 << 40)",
-    "input()",
-};
 
 // A child of `parent` that has this name and no children of its own; -1: there is none.
 pid_t child_named(const std::string& name, pid_t parent)
@@ -142,9 +68,10 @@ TEST_CASE("random numbers of the zygote's runs differ")
 {
     if (!built()) return;
     system_stage s(with(2, 1000), way::zygote);
-    const std::string code = "import random, uuid, multiprocessing, secrets, ssl, tempfile, os\n"
-                             "_ = [random.random(), str(uuid.uuid4()), bytes(multiprocessing.current_process().authkey).hex(),"
-                             " secrets.token_hex(), ssl.RAND_bytes(16).hex(), tempfile.mktemp(), os.urandom(8).hex()]";
+    const std::string code =
+        "import random, uuid, multiprocessing, secrets, ssl, tempfile, os\n"
+        "_ = [random.random(), str(uuid.uuid4()), bytes(multiprocessing.current_process().authkey).hex(),"
+        " secrets.token_hex(), ssl.RAND_bytes(16).hex(), tempfile.mktemp(), os.urandom(8).hex()]";
     const json::array first = s.python(code).at("result").as_array();
     for (int i = 0; i < 3; ++i) {
         const json::array next = s.python(code).at("result").as_array();
@@ -161,7 +88,7 @@ TEST_CASE("no more runs share a hash seed and addresses than PYTHON_ZYGOTE_RUNS 
     for (int i = 0; i < 300 && seeds.size() < 4; ++i) {
         const auto result = s.call("system_run_python", {{"code", "_ = [hash('seed'), id(None)]"}}).structured;
         REQUIRE(result.at("success") == true);
-        if (!result.contains("prepared")) continue;   // the next interpreter is not loaded yet
+        if (!result.contains("prepared")) continue;  // the next interpreter is not loaded yet
         const auto& found = result.at("result").as_array();
         CHECK(++seeds[json::serialize(found[0])] <= most);
         CHECK(++addresses[json::serialize(found[1])] <= most);
@@ -213,7 +140,8 @@ TEST_CASE("a working folder that is not there is refused alike")
 {
     system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.python("import os\nos.mkdir('inner')");
-    CHECK(text(s.python("import os\nprint(os.getcwd())", {{"working_dir", "inner"}}), "output") == "/workspace/inner\n");
+    CHECK(text(s.python("import os\nprint(os.getcwd())", {{"working_dir", "inner"}}), "output") ==
+          "/workspace/inner\n");
 }
 
 TEST_CASE("what the interpreter holds does not count against the memory of a run")
@@ -242,7 +170,8 @@ TEST_CASE("runs by way of the zygote at once do not mix")
         });
     }
     s.io.restart();
-    while (left != 0 && s.io.run_one() != 0) {}
+    while (left != 0 && s.io.run_one() != 0) {
+    }
     for (int i = 0; i < many; ++i) CHECK(printed[static_cast<std::size_t>(i)] == std::to_string(i) + "\n");
 }
 
@@ -272,14 +201,16 @@ TEST_CASE("a cancelled run of the zygote ends with all its processes, and the ne
     asio::cancellation_signal stop;
     bool ended = false;
     auto work = s.start("system_run_python", {{"code", code}});
-    asio::co_spawn(s.io, std::move(work), asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, tool_result) {
-        CHECK(failure);
-        ended = true;
-    }));
+    asio::co_spawn(s.io, std::move(work),
+                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, tool_result) {
+                       CHECK(failure);
+                       ended = true;
+                   }));
     s.io.restart();
     while (!std::filesystem::exists(s.workspace() / "begun")) s.io.poll();
     stop.emit(asio::cancellation_type::terminal);
-    while (!ended && s.io.run_one() != 0) {}
+    while (!ended && s.io.run_one() != 0) {
+    }
     CHECK(ended);
     CHECK(text(s.python("print(1)"), "output") == "1\n");
 }
@@ -313,14 +244,16 @@ TEST_CASE("the layers of the zygote's runs are those of a cold run")
 {
     if (!built()) return;
     system_stage s(all_programs(), way::zygote);
-    run_coroutine(s.io, s.backend.probe());   // both kinds are probed
+    run_coroutine(s.io, s.backend.probe());  // both kinds are probed
     const auto layers = run_coroutine(s.io, s.backend.probe());
     INFO(layers.back().detail);
     CHECK(layers.back().is == sandbox::layer::state::on);
     CHECK(layers.back().detail.find("its runs have the layers of a cold run") != std::string::npos);
 }
 
-TEST_CASE("with PYTHON_ZYGOTE=auto, code that names a library for data meets an interpreter that has it, and other code does not")
+TEST_CASE(
+    "with PYTHON_ZYGOTE=auto, code that names a library for data meets an interpreter that has it, and other code does "
+    "not")
 {
     if (!built()) return;
     settings chosen = with(1, 1000);
@@ -328,9 +261,10 @@ TEST_CASE("with PYTHON_ZYGOTE=auto, code that names a library for data meets an 
     system_stage s(chosen, way::zygote);
     const std::string known = "import sys\nprint('num' + 'py' in sys.modules)";
     if (text(s.python("import numpy"), "error").find("ModuleNotFoundError") != std::string::npos) return;
-    constexpr int most_tries = 1000;   // while it is being loaded, the other interpreter takes them
+    constexpr int most_tries = 1000;  // while it is being loaded, the other interpreter takes them
     int tries = 0;
-    while (text(s.python("# numpy\n" + known), "output") != "True\n" && ++tries < most_tries) {}
+    while (text(s.python("# numpy\n" + known), "output") != "True\n" && ++tries < most_tries) {
+    }
     CHECK(tries < most_tries);
     CHECK(text(s.python(known), "output") == "False\n");
 }

@@ -27,6 +27,40 @@ TEST_CASE("a kernel keeps variables, imports and functions, and gives the last e
     CHECK(text(s.python_in(s.id, "print('x' in globals())"), "stdout") == "False\n");
 }
 
+TEST_CASE("a kernel imports what was installed after its start, before the system's packages")
+{
+    kernel_stage s;
+    s.keep("x = 1");
+    CHECK(text(s.keep("import late"), "stderr").find("No module named 'late'") != std::string::npos);
+    const std::string folder =
+        "F=$(python3 -c 'import site; print(site.getusersitepackages())') && mkdir -p $F && cd $F && ";
+    s.shell_in(s.id, folder + "echo v=1 > late.py");
+    CHECK(s.keep("import late\n(x, late.v)").at("result") == json::array{1, 1});
+    s.shell_in(s.id,
+               folder + "mkdir beside; echo v=2 > beside/later.py; echo beside > later.pth; echo v=3 > latest.py");
+    CHECK(s.keep("import later, latest\n(later.v, latest.v)").at("result") == json::array{2, 3});
+    const std::string order =
+        "import site, sys\nat = sys.path.index\nat(site.getusersitepackages()) < "
+        "min(at(p) for p in site.getsitepackages() if p in sys.path)";
+    CHECK(s.keep(order).at("result") == true);
+    const std::string once = "sum(p.startswith(site.getusersitepackages()) for p in sys.path)";
+    CHECK(s.keep(once).at("result") == 2);
+    const auto copy = text(s.tool("fork_sandbox", {{"sandbox_id", s.id}}), "sandbox_id");
+    s.id = copy;
+    CHECK(s.keep(once).at("result") == 2);
+}
+
+TEST_CASE("a fork imports what was installed after the first kernel's start")
+{
+    kernel_stage s;
+    s.keep("x = 1");
+    s.shell_in(s.id,
+               "F=$(python3 -c 'import site; print(site.getusersitepackages())') && mkdir -p $F/beside && cd $F && "
+               "echo v=1 > late.py; echo beside > later.pth; echo v=2 > beside/later.py");
+    s.id = text(s.tool("fork_sandbox", {{"sandbox_id", s.id}}), "sandbox_id");
+    CHECK(s.keep("import late, later\n(x, late.v, later.v)").at("result") == json::array{1, 1, 2});
+}
+
 TEST_CASE("code that takes too long is interrupted and the kernel's variables stay")
 {
     kernel_stage s;
@@ -46,7 +80,10 @@ TEST_CASE("code that cannot be interrupted ends its kernel, and the next call sa
         s.keep("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", {{"timeout", 0.3}});
     CHECK(text(result, "cause") == "timeout");
     CHECK(text(result, "kernel").find("variables are lost") != std::string::npos);
+    CHECK(s.progress.logs.empty());
     CHECK(s.keep("'x' in globals()").at("result") == false);
+    CHECK(s.progress.logs ==
+          std::vector<std::string>{"kernel: The kernel had ended and was started anew: its variables are lost."});
 }
 
 TEST_CASE("a kernel that is killed by its limit says so and starts anew")
@@ -56,8 +93,10 @@ TEST_CASE("a kernel that is killed by its limit says so and starts anew")
     kernel_stage s(chosen);
     const auto result = s.keep("x = bytearray(400_000_000)\nprint(len(x))");
     // The allocation is refused, or the process is ended: both are the limit's doing.
-    if (result.contains("kernel")) CHECK(text(result, "kernel").find("SANDBOX_KERNEL_MEMORY") != std::string::npos);
-    else CHECK(text(result, "stderr").find("MemoryError") != std::string::npos);
+    if (result.contains("kernel"))
+        CHECK(text(result, "kernel").find("SANDBOX_KERNEL_MEMORY") != std::string::npos);
+    else
+        CHECK(text(result, "stderr").find("MemoryError") != std::string::npos);
     CHECK(s.keep("1 + 1").at("result") == 2);
 }
 
@@ -71,7 +110,10 @@ TEST_CASE("runs of one kernel take turns, an interrupt ends the first, a restart
     const auto first = start("print('up')\nimport time\ntime.sleep(1000)");
     CHECK(text(s.tool("job_poll", {{"job_id", first}, {"wait", 30}}), "output") == "up\n");
     const auto second = start("x + 1");
-    CHECK(text(s.tool("job_poll", {{"job_id", second}, {"wait", 30}}), "output").find("Waiting") == 0);
+    auto waiting = s.tool("job_poll", {{"job_id", second}});
+    while (!waiting.contains("messages")) waiting = s.tool("job_poll", {{"job_id", second}, {"wait", 0.01}});
+    CHECK(strings(waiting, "messages") == std::vector<std::string>{"Waiting for the run before in this kernel."});
+    CHECK(text(waiting, "output").empty());
     CHECK(s.tool("interrupt_kernel", {{"sandbox_id", s.id}}).at("was_running") == true);
     const auto ended = [&](const std::string& job) {
         auto seen = s.tool("job_poll", {{"job_id", job}, {"wait", 30}, {"cursor", 1 << 20}});

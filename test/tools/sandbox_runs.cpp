@@ -1,3 +1,4 @@
+#include "sandboxes/language_trials.hpp"
 #include "test/tools/sandbox_support.hpp"
 
 #include <fstream>
@@ -32,6 +33,26 @@ TEST_CASE("the interpreter's tools know one sandbox of each caller")
     CHECK(text(s.tool("execute_code", {{"code", "1"}}), "error_type") == "StateError");
 }
 
+TEST_CASE("in a sandbox a missing module brings a hint to the tool that installs it")
+{
+    sandbox_stage s;
+    const auto made = s.tool("initialize_sandbox");
+    const std::string expected =
+        "There is no module no_such_module here: install_packages_in_sandbox with no_such_module brings it, if it is a "
+        "package.";
+    const json::object code{{"code", "import no_such_module"}};
+    CHECK(text(s.tool("execute_code", code), "hint") == expected);
+    for (const bool stateful : {false, true}) {
+        auto arguments = code;
+        arguments["sandbox_id"] = made.at("container_id");
+        arguments["stateful"] = stateful;
+        const auto result = s.tool("execute_python_code", arguments);
+        INFO(json::serialize(result));
+        CHECK(text(result, "hint") == expected);
+    }
+    CHECK_FALSE(s.tool("execute_code", {{"code", "print(1)"}}).contains("hint"));
+}
+
 TEST_CASE("sessions without authentication do not share the interpreter's sandbox")
 {
     sandbox_stage s;
@@ -51,6 +72,7 @@ TEST_CASE("sessions without authentication do not share the interpreter's sandbo
 TEST_CASE("code runs in every language that is installed; an unknown one lists the known")
 {
     sandbox_stage s;
+    run_coroutine(s.io, s.all->languages->run(), std::chrono::seconds(600));
     s.tool("initialize_sandbox");
     const std::vector<std::pair<std::string, std::string>> programs{
         {"python", "print('hi')"},
@@ -67,7 +89,9 @@ TEST_CASE("code runs in every language that is installed; an unknown one lists t
         {"rust", "fn main() { println!(\"hi\"); }"},
         {"awk", "BEGIN { print \"hi\" }"},
         {"sql", "select 'hi'"},
-        {"r", "cat('hi\\n')"}};
+        {"r", "cat('hi\\n')"},
+        {"java", "class Main { public static void main(String[] a) { System.out.println(\"hi\"); } }"},
+        {"pascal", "begin writeln('hi') end."}};
     const auto known = text(s.tool("execute_code", {{"code", "1"}, {"language", "klingon"}}), "message");
     CHECK(known.find("python") != std::string::npos);
     for (const auto& [language, code] : programs) {

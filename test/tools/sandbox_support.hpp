@@ -1,9 +1,9 @@
 #pragma once
 
-#include "managers/job_manager.hpp"
-#include "managers/sandbox_manager.hpp"
-#include "mcp/base64.hpp"
+#include "sandboxes/job_manager.hpp"
+#include "sandboxes/sandbox_manager.hpp"
 #include "test/tools/system_support.hpp"
+#include "text/base64.hpp"
 
 #include <filesystem>
 #include <string>

@@ -147,7 +147,8 @@ TEST_CASE("uploads arrive whole, in folders that are made, and nowhere else")
         INFO(bad);
         CHECK(upload(bad, "x").at("success") == false);
     }
-    CHECK(upload("x/", "x").at("success") == false);
+    for (const char* folder : {"x/", "/app/results", ".", "d/"}) CHECK(upload(folder, "x").at("success") == false);
+    CHECK(text(s.last.structured, "error").find("add the name of the file") != std::string::npos);
     CHECK(s.tool("upload_file_to_sandbox", {{"sandbox_id", id}, {"content", "!"}, {"dest_path", "x"}}).at("success") ==
           false);
     CHECK(s.tool("upload_file_to_sandbox", {{"sandbox_id", id}}).at("success") == false);
@@ -173,6 +174,36 @@ TEST_CASE("a local file is taken from the upload folder alone")
     for (const auto& bad : {std::string("../secret.txt"), std::string("link.txt"),
                             (outside.path / "secret.txt").string(), std::string("/etc/passwd")})
         CHECK(upload(bad).at("success") == false);
+}
+
+TEST_CASE("a local file keeps its name in the folder that dest_path names")
+{
+    settings chosen = all_programs();
+    temporary_folder outside;
+    std::ofstream(outside.path / "in.txt") << "hello";
+    chosen.sandbox_upload_folder = outside.path;
+    sandbox_stage s(chosen);
+    const auto id = s.create();
+    s.shell_in(id, "mkdir there; ln -s /tmp out");
+    const std::vector<std::pair<std::string, std::string>> places{
+        {"/app/results", "in.txt"}, {"/app/results/", "in.txt"}, {".", "in.txt"},
+        {"sub/", "sub/in.txt"},     {"there", "there/in.txt"},   {"/app/results/a/b/", "a/b/in.txt"},
+        {"other.txt", "other.txt"}};
+    for (const auto& [given, path] : places) {
+        INFO(given);
+        const auto stored =
+            s.tool("upload_file_to_sandbox", {{"sandbox_id", id}, {"local_file_path", "in.txt"}, {"dest_path", given}});
+        CHECK(stored.at("success") == true);
+        CHECK(text(stored, "path") == path);
+        CHECK(text(stored, "file_link").ends_with("in.txt") == path.ends_with("in.txt"));
+        CHECK(fs::file_size(s.files_of(id) / path) == 5);
+    }
+    for (const char* bad : {"out/", "out", "../", "/etc/"}) {
+        INFO(bad);
+        const auto refused =
+            s.tool("upload_file_to_sandbox", {{"sandbox_id", id}, {"local_file_path", "in.txt"}, {"dest_path", bad}});
+        CHECK((refused.at("success") == false || std::string_view(bad) == "out"));
+    }
 }
 
 TEST_CASE("a file of a sandbox is read as text, as bytes and in parts")

@@ -1,8 +1,13 @@
+#include "files/paged_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
-#include "managers/paged_resources.hpp"
 #include "test/tools/system_support.hpp"
+#include "tools/instructions.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -14,6 +19,24 @@ settings with_secret()
     settings chosen = all_programs();
     chosen.auth_tokens = {{"me", "very-secret-token"}};
     return chosen;
+}
+
+settings without_browser()
+{
+    settings chosen;
+    chosen.web_browser_path = "/nowhere/chromium";
+    return chosen;
+}
+
+bool offers(const system_stage& s, std::string_view name)
+{
+    const auto& all = s.registry.all();
+    return std::any_of(all.begin(), all.end(), [name](const auto& each) { return each->definition().name == name; });
+}
+
+bool takes(const system_stage& s, std::string_view tool, std::string_view argument)
+{
+    return s.registry.find(tool)->definition().input_schema.at("properties").as_object().contains(argument);
 }
 
 }  // namespace
@@ -73,13 +96,14 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     };
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
     const std::string file = "file_read file_write file_list file_delete file_move ";
-    const std::string web = "web_search web_scrape web_browse ";
+    const std::string web = "web_search web_scrape ";
     const std::string sandbox =
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
         "list_sandbox_files fork_sandbox "
         "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel job_poll job_list job_kill ";
-    settings chosen;
+    settings chosen = without_browser();
+    chosen.web_search_provider = "duckduckgo";
     CHECK(names(chosen) == system + file + web + sandbox);
     chosen.enable_system = false;
     CHECK(names(chosen) == file + web + sandbox);
@@ -88,6 +112,51 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     chosen.enable_system = true;
     chosen.enable_file = false;
     CHECK(names(chosen) == system);
+}
+
+TEST_CASE("tools that cannot work are not offered; instructions and their answers say what switches them on")
+{
+    system_stage s(without_browser());
+    const std::string instructions = instructions_for(s.registry);
+    INFO(instructions);
+    for (const auto& [tool, cure] : {std::pair<const char*, const char*>{"web_search", "WEB_SEARCH_PROVIDER"},
+                                     {"web_browse", "WEB_BROWSER_PATH"}}) {
+        CHECK_FALSE(offers(s, tool));
+        const auto place = instructions.find(std::string("Not available here: ") + tool + ".");
+        REQUIRE(place != std::string::npos);
+        CHECK(instructions.find(cure, place) != std::string::npos);
+    }
+    CHECK(instructions.find("web_scrape reads the web.") != std::string::npos);
+    CHECK(text(s.call("web_search", {{"query", "x"}}).structured, "error").find("WEB_SEARCH_PROVIDER") !=
+          std::string::npos);
+    CHECK(text(s.call("web_browse", {{"url", "https://example.com/"}}).structured, "error").find("WEB_BROWSER_PATH") !=
+          std::string::npos);
+}
+
+TEST_CASE("a provider and a browser bring their tools back")
+{
+    settings chosen;
+    chosen.web_search_provider = "duckduckgo";
+    chosen.web_browser_path = "/bin/true";
+    chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    system_stage s(chosen);
+    const std::string instructions = instructions_for(s.registry);
+    INFO(instructions);
+    CHECK(offers(s, "web_search"));
+    CHECK(offers(s, "web_browse") == std::filesystem::exists(std::string(CMCP_BUILD_DIR) + "/container-mcp-browser"));
+    CHECK(instructions.find("Not available here: web_search") == std::string::npos);
+}
+
+TEST_CASE("runs in the background are offered only where there are jobs")
+{
+    settings chosen;
+    for (const bool jobs : {true, false}) {
+        chosen.enable_sandbox = jobs;
+        system_stage s(chosen);
+        for (const char* tool : {"system_run_command", "system_run_python"})
+            CHECK(takes(s, tool, "run_in_background") == jobs);
+        CHECK((instructions_for(s.registry).find("run_in_background") != std::string::npos) == jobs);
+    }
 }
 
 TEST_CASE("what file_write wrote a run can open, and long output can be paged with file_read")

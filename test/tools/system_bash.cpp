@@ -59,7 +59,8 @@ TEST_CASE("death by a signal is reported and is no error of the tool")
 TEST_CASE("a program that is not allowed gives 127 and names the setting")
 {
     system_stage s(only({"ls", "cat", "env", "find", "echo"}));
-    for (const char* command : {"id", "echo a; id", "echo $(id); id", "/usr/bin/id", "env id", "exec id", "$'\\x69d'"}) {
+    for (const char* command :
+         {"id", "echo a; id", "echo $(id); id", "/usr/bin/id", "env id", "exec id", "$'\\x69d'"}) {
         const auto result = s.bash(command);
         INFO(command << "\n" << json::serialize(result));
         CHECK(result.at("exit_code") == 127);
@@ -69,6 +70,16 @@ TEST_CASE("a program that is not allowed gives 127 and names the setting")
     }
     CHECK(text(s.bash("find . -maxdepth 0 -exec id \\;"), "stdout").find("uid=") == std::string::npos);
     CHECK(text(s.bash("echo fine | cat"), "stdout") == "fine\n");
+}
+
+TEST_CASE("a program that is allowed but not on this machine says so, and not that it is forbidden")
+{
+    system_stage s(only({"echo", "no-such-program"}));
+    const auto result = s.bash("no-such-program || (no-such-program)");
+    INFO(json::serialize(result));
+    CHECK(result.at("exit_code") == 127);
+    CHECK(text(result, "stderr").find("bash: no-such-program: allowed, but not installed on the server; install") == 0);
+    CHECK(text(result, "stderr").find("lists what may run") == std::string::npos);
 }
 
 TEST_CASE("with all programs allowed bash speaks for itself")
@@ -156,10 +167,12 @@ TEST_CASE("a cancelled command is gone")
     asio::cancellation_signal cancel;
     bool ended = false;
     asio::co_spawn(s.io, s.start("system_run_command", {{"command", "echo up; sleep 60; touch late"}}),
-                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr e, const tool_result&) { ended = e != nullptr; }));
+                   asio::bind_cancellation_slot(
+                       cancel.slot(), [&](std::exception_ptr e, const tool_result&) { ended = e != nullptr; }));
     while (s.progress.messages.empty()) s.io.run_one();
     cancel.emit(asio::cancellation_type::terminal);
-    while (!ended && s.io.run_one() != 0) {}
+    while (!ended && s.io.run_one() != 0) {
+    }
     CHECK(ended);
     CHECK(text(s.bash("echo next"), "stdout") == "next\n");
 }
@@ -177,7 +190,8 @@ TEST_CASE("one caller's many runs do not hold up another's")
     const auto quick = run_coroutine(s.io, s.start("system_run_command", {{"command", "echo quick"}}, other));
     CHECK(text(quick.structured, "stdout") == "quick\n");
     CHECK(done < 20);
-    while (done < 20 && s.io.run_one() != 0) {}
+    while (done < 20 && s.io.run_one() != 0) {
+    }
     CHECK(done == 20);
 }
 
@@ -186,8 +200,11 @@ TEST_CASE("arguments that do not fit are named")
     system_stage s;
     CHECK(s.registry.validate("system_run_command", {}).find("command") != std::string::npos);
     CHECK(s.registry.validate("system_run_command", {{"command", 1}}).find("command") != std::string::npos);
-    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"timeout", -1}}).find("timeout") != std::string::npos);
-    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"timeout", 0}}).find("timeout") != std::string::npos);
+    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"timeout", -1}}).find("timeout") !=
+          std::string::npos);
+    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"timeout", 0}}).find("timeout") !=
+          std::string::npos);
     CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"uid", 0}}).find("uid") != std::string::npos);
-    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"max_output", 1e9}}).find("max_output") != std::string::npos);
+    CHECK(s.registry.validate("system_run_command", {{"command", "x"}, {"max_output", 1e9}}).find("max_output") !=
+          std::string::npos);
 }

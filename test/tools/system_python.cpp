@@ -1,9 +1,27 @@
 #include "test/tools/system_support.hpp"
 
 #include <fstream>
+#include <iostream>
 
 using namespace cmcp;
 using namespace cmcp::test;
+
+TEST_CASE("a module that is not there is named with what brings it, at the end of the traceback")
+{
+    for (const bool sandboxes : {true, false}) {
+        settings chosen = all_programs();
+        chosen.enable_sandbox = sandboxes;
+        system_stage s(std::move(chosen));
+        const std::string error = text(s.python("import no_such_module"), "error");
+        INFO(error);
+        CHECK(error.find(
+                  "ModuleNotFoundError: No module named 'no_such_module'\nThere is no module no_such_module here: ") !=
+              std::string::npos);
+        CHECK((error.find("install_packages_in_sandbox") != std::string::npos) == sandboxes);
+    }
+    system_stage s;
+    CHECK(text(s.python("try:\n    import no_such_module\nexcept ImportError:\n    print('fine')"), "error").empty());
+}
 
 TEST_CASE("Python code runs as a script does")
 {
@@ -27,6 +45,22 @@ assert type(pickle.loads(pickle.dumps(A()))) is A
     CHECK(result.at("success") == true);
 }
 
+TEST_CASE("matplotlib draws with default settings: its data and the fonts are there, and a folder for its cache")
+{
+    if (!std::filesystem::exists("/usr/lib/python3/dist-packages/matplotlib")) {
+        std::cout << "not tested: the package python3-matplotlib is not installed\n";
+        return;
+    }
+    settings chosen;
+    chosen.python_zygote = "data";
+    system_stage s(chosen, GENERATE(from_range(ways())));
+    const auto result = s.python(
+        "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('$\\\\alpha$ x')\n"
+        "plt.savefig('plot.png')\nprint(plt.imread('plot.png').shape)");
+    CHECK(text(result, "output") == "(480, 640, 4)\n");
+    CHECK(text(result, "error").empty());
+}
+
 TEST_CASE("the variable _ is the result in JSON, or its repr")
 {
     system_stage s(all_programs(), GENERATE(from_range(ways())));
@@ -39,7 +73,8 @@ TEST_CASE("the variable _ is the result in JSON, or its repr")
     CHECK(value("_ = {1, 2}") == "\"{1, 2}\"");
     CHECK(value("_ = []; _.append(_)") == "\"[[...]]\"");
     CHECK(value("_ = '\\ud800'") == R"("'\\ud800'")");
-    CHECK(value("class B:\n  def __repr__(self): raise ValueError\n_ = B()") == "\"<B object, its repr() raised ValueError>\"");
+    CHECK(value("class B:\n  def __repr__(self): raise ValueError\n_ = B()") ==
+          "\"<B object, its repr() raised ValueError>\"");
     CHECK(value("_ = 1\nimport sys; sys.exit(2)") == "1");
     CHECK(value("_ = 1\nraise ValueError") == "1");
     CHECK(value("pass") == "null");
@@ -52,10 +87,11 @@ TEST_CASE("a traceback shows the caller's lines and nothing of ours")
     system_stage s(all_programs(), GENERATE(from_range(ways())));
     const auto result = s.python("def f():\n    return 1 / 0\nprint('before')\nf()\n");
     CHECK(text(result, "output") == "before\n");
-    CHECK(text(result, "error") == "Traceback (most recent call last):\n"
-                                   "  File \"<code>\", line 4, in <module>\n    f()\n"
-                                   "  File \"<code>\", line 2, in f\n    return 1 / 0\n           ~~^~~\n"
-                                   "ZeroDivisionError: division by zero\n");
+    CHECK(text(result, "error") ==
+          "Traceback (most recent call last):\n"
+          "  File \"<code>\", line 4, in <module>\n    f()\n"
+          "  File \"<code>\", line 2, in f\n    return 1 / 0\n           ~~^~~\n"
+          "ZeroDivisionError: division by zero\n");
     CHECK(result.at("exit_code") == 1);
     CHECK(result.at("success") == false);
     CHECK_FALSE(s.last.is_error);
@@ -85,7 +121,9 @@ TEST_CASE("sys.exit keeps the output and gives the exit code")
 TEST_CASE("files of the workspace can be opened and imported, but stand in for no module")
 {
     system_stage s(all_programs(), GENERATE(from_range(ways())));
-    s.bash("echo 'value = 42' > mine.py; echo 'raise SystemExit(9)' > json.py; cp json.py sitecustomize.py; echo text > a.txt");
+    s.bash(
+        "echo 'value = 42' > mine.py; echo 'raise SystemExit(9)' > json.py; cp json.py sitecustomize.py; echo text > "
+        "a.txt");
     const auto result = s.python("import json, mine\nprint(open('a.txt').read(), json.dumps(mine.value))");
     CHECK(text(result, "output") == "text\n 42\n");
 }
@@ -108,7 +146,8 @@ TEST_CASE("output that is hard to print does no harm")
 {
     system_stage s(all_programs(), GENERATE(from_range(ways())));
     CHECK(text(s.python("print('\\ud800')"), "output") == "\\ud800\n");
-    CHECK(text(s.python("import sys\nsys.stdout.buffer.write(b'\\xff')\nsys.stdout.flush()"), "output") == "\xEF\xBF\xBD");
+    CHECK(text(s.python("import sys\nsys.stdout.buffer.write(b'\\xff')\nsys.stdout.flush()"), "output") ==
+          "\xEF\xBF\xBD");
     CHECK(s.python("import sys\nprint(1)\nsys.stdout.close()\n_ = 2").at("result") == 2);
     CHECK(text(s.python("import os\nprint('a')\nos._exit(0)"), "output") == "a\n");
     CHECK(s.python(std::string(200'000, '(')).at("success") == false);
@@ -132,7 +171,8 @@ TEST_CASE("Python that needs too much memory is told so")
     const auto result = s.python("x = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))");
     INFO(json::serialize(result));
     CHECK(result.at("success") == false);
-    const bool told = text(result, "cause") == "memory_limit" || text(result, "error").find("MemoryError") != std::string::npos;
+    const bool told =
+        text(result, "cause") == "memory_limit" || text(result, "error").find("MemoryError") != std::string::npos;
     CHECK(told);
 }
 
@@ -148,7 +188,8 @@ TEST_CASE("parts of lines are streamed, and lines of several processes are not t
     system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.python("import time\nfor i in range(3):\n    print(i, end=' ')\n    time.sleep(0.1)");
     CHECK(s.progress.messages == std::vector<std::string>{"0 ", "1 ", "2 "});
-    const auto result = s.python("import os\npids = [os.fork() for _ in range(2)]\nfor i in range(2000): print('x' * 50)\n");
+    const auto result =
+        s.python("import os\npids = [os.fork() for _ in range(2)]\nfor i in range(2000): print('x' * 50)\n");
     CHECK(text(result, "output").find("\n\n") == std::string::npos);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "managers/managers.hpp"
-#include "managers/python_manager.hpp"
+#include "app/managers.hpp"
 #include "mcp/tool_registry.hpp"
+#include "runs/python_manager.hpp"
 #include "sandbox/native_backend.hpp"
-#include "test/managers/run_support.hpp"
+#include "test/runs/run_support.hpp"
 #include "tools/register_tools.hpp"
 
 #include <string>
@@ -81,7 +81,7 @@ struct system_stage {
         more["code"] = code;
         last = call("system_run_python", std::move(more));
         INFO(json::serialize(last.structured));
-        CHECK(last.structured.contains("prepared") == prepared);   // nothing falls back unseen
+        CHECK(last.structured.contains("prepared") == prepared);  // nothing falls back unseen
         return last.structured;
     }
     std::filesystem::path workspace() const { return folder.path / "workspace"; }
@@ -97,6 +97,9 @@ struct system_stage {
     tool_result last;
 };
 
-inline std::string text(const json::object& from, std::string_view name) { return std::string(from.at(name).as_string()); }
+inline std::string text(const json::object& from, std::string_view name)
+{
+    return std::string(from.at(name).as_string());
+}
 
 }  // namespace cmcp::test

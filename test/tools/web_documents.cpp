@@ -58,11 +58,12 @@ TEST_CASE("the text of a PDF is read in the sandbox")
         INFO(json::serialize(found));
         CHECK(found.at("success") == true);
         const auto content = text(found, "content");
-        for (const char* part : {"Quarterly report\n", "Käse, größer als im Vorjahr: 1 234 €.", "Pears 7", "Second page"})
+        for (const char* part :
+             {"Quarterly report\n", "Käse, größer als im Vorjahr: 1 234 €.", "Pears 7", "Second page"})
             CHECK(has(content, part));
         CHECK(content.find("Quarterly") < content.find("The end of the report."));
     }
-    CHECK(has(s.progress.all(), "reading the PDF"));
+    CHECK(has(s.progress.all_logs(), "reading the PDF"));
     const auto cut = s.page(report, {{"max_length", 9}, {"selector", "p"}}, "application/pdf");
     CHECK(text(cut, "content") == "Quarterly");
     CHECK(cut.at("truncated") == true);

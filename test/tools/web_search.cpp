@@ -1,7 +1,7 @@
-#include "managers/run_admission.hpp"
-#include "managers/search_provider.hpp"
-#include "managers/web_searcher.hpp"
+#include "runs/run_admission.hpp"
 #include "test/tools/web_support.hpp"
+#include "web/search_provider.hpp"
+#include "web/web_searcher.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -54,7 +54,8 @@ TEST_CASE("without a provider web_search names the settings to make")
     web_stage s;
     const auto found = s.call("web_search", {{"query", "x"}});
     CHECK(found.is_error);
-    for (const char* name : {"WEB_SEARCH_PROVIDER", "WEB_SEARCH_URL", "WEB_SEARCH_KEY"}) CHECK(has(text(found.structured, "error"), name));
+    for (const char* name : {"WEB_SEARCH_PROVIDER", "WEB_SEARCH_URL", "WEB_SEARCH_KEY"})
+        CHECK(has(text(found.structured, "error"), name));
     CHECK(s.call("web_search", {{"query", "  "}}).is_error);
 }
 
@@ -78,7 +79,8 @@ TEST_CASE("SearXNG is asked for JSON; each page comes once, tidied and cut")
         {"title":"Again","url":"http://example.com/a#part","content":""},
         {"title":"Bad","url":"javascript:alert(1)","content":""},
         {"title":"Two","url":"https://example.com/b?q=1","content":null},
-        {"title":"Three","url":"https://example.org/","content":"x < y and y > z"}]})json", "application/json")));
+        {"title":"Three","url":"https://example.org/","content":"x < y and y > z"}]})json",
+                                    "application/json")));
     auto found = s.search(s.of("searxng"));
     INFO(json::serialize(found));
     CHECK(has(s.web.requests.at(0), "GET /search?format=json&q=a%20%26%20b HTTP/1.1"));
@@ -89,18 +91,23 @@ TEST_CASE("SearXNG is asked for JSON; each page comes once, tidied and cut")
     CHECK(found.at("query") == "a & b");
     CHECK(found.at("provider") == "searxng");
     CHECK(urls(s.search(s.of("searxng"), "q", 1)) == "https://www.example.com/a/ ");
-    CHECK(has(s.progress.all(), "reading the results"));
+    CHECK(has(s.progress.all_logs(), "reading the results"));
 }
 
 TEST_CASE("what SearXNG complains about is passed on")
 {
     search_stage s;
-    const auto json_error = [](std::string body, std::string status) { return send(answer(std::move(body), "application/json", {}, std::move(status))); };
+    const auto json_error = [](std::string body, std::string status) {
+        return send(answer(std::move(body), "application/json", {}, std::move(status)));
+    };
     CHECK(has(s.error("searxng", "/search", json_error("forbidden", "403 Forbidden")), "search.formats"));
     CHECK(has(s.error("searxng", "/search", json_error("{}", "429 Too Many Requests")), "asked too often"));
-    CHECK(has(s.error("searxng", "/search", json_error("{\"error\":\"No query\"}", "400 Bad Request")), "SearXNG answered 400: No query"));
+    CHECK(has(s.error("searxng", "/search", json_error("{\"error\":\"No query\"}", "400 Bad Request")),
+              "SearXNG answered 400: No query"));
     CHECK(has(s.error("searxng", "/search", json_error("<html>", "200 OK")), "and no JSON"));
-    CHECK(has(s.error("searxng", "/search", json_error(R"({"results":[],"unresponsive_engines":[["google","timeout"]]})", "200 OK")), "google"));
+    CHECK(has(s.error("searxng", "/search",
+                      json_error(R"({"results":[],"unresponsive_engines":[["google","timeout"]]})", "200 OK")),
+              "google"));
     s.web.on("/search", json_error("{\"results\":[]}", "200 OK"));
     CHECK(s.search(s.of("searxng")).at("results").as_array().empty());
 }
@@ -108,25 +115,33 @@ TEST_CASE("what SearXNG complains about is passed on")
 TEST_CASE("Brave gets its key, and the key goes nowhere else")
 {
     search_stage s;
-    s.web.on("/", send(answer(R"({"web":{"results":[{"title":"T","url":"https://example.com/","description":"D"}]}})", "application/json")));
+    s.web.on("/", send(answer(R"({"web":{"results":[{"title":"T","url":"https://example.com/","description":"D"}]}})",
+                              "application/json")));
     const auto found = s.search(s.of("brave"), "q", 50);
     CHECK(urls(found) == "https://example.com/ ");
     CHECK(found.at("results").at(0).at("snippet") == "D");
     CHECK(has(s.web.requests.at(0), "X-Subscription-Token: the-secret-key\r\n"));
     CHECK(has(s.web.requests.at(0), "count=20"));
-    const auto json_error = [](std::string body, std::string status) { return send(answer(std::move(body), "application/json", {}, std::move(status))); };
+    const auto json_error = [](std::string body, std::string status) {
+        return send(answer(std::move(body), "application/json", {}, std::move(status)));
+    };
     CHECK(has(s.error("brave", "/", json_error("{}", "401 Unauthorized")), "WEB_SEARCH_KEY"));
     CHECK(has(s.error("brave", "/", json_error("{}", "429 Too Many Requests")), "quota"));
-    CHECK(has(s.error("brave", "/", json_error(R"({"error":{"detail":"Invalid count"}})", "422 Unprocessable Entity")), "Invalid count"));
+    CHECK(has(s.error("brave", "/", json_error(R"({"error":{"detail":"Invalid count"}})", "422 Unprocessable Entity")),
+              "Invalid count"));
     CHECK_FALSE(has(json::serialize(found), "the-secret-key"));
-    const auto away = s.error("brave", "/", send("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"));
+    const auto away =
+        s.error("brave", "/", send("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"));
     CHECK(has(away, "127.0.0.1:1 is refused"));
 }
 
 TEST_CASE("DuckDuckGo's page is read in the sandbox")
 {
     search_stage s;
-    s.web.on("/", send(answer(R"(<div class="result results_links"><h2><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com%2Fa%3Fx%3D1&rut=z">First <b>hit</b></a></h2>
+    s.web.on(
+        "/",
+        send(answer(
+            R"(<div class="result results_links"><h2><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com%2Fa%3Fx%3D1&rut=z">First <b>hit</b></a></h2>
         <a class="result__snippet">Its <b>text</b></a></div>
         <div class="result result--ad"><a class="result__a" href="https://ads.example/">Ad</a></div>
         <div class="result"><a class="result__a" href="https://example.org/">Second</a></div>)")));
@@ -135,6 +150,8 @@ TEST_CASE("DuckDuckGo's page is read in the sandbox")
     CHECK(urls(found) == "https://example.com/a?x=1 https://example.org/ ");
     CHECK(found.at("results").at(0).at("title") == "First hit");
     CHECK(found.at("results").at(0).at("snippet") == "Its text");
-    CHECK(has(s.error("duckduckgo", "/", send(answer("<form id=challenge-form></form>"))), "proof that a person searches"));
-    CHECK(has(s.error("duckduckgo", "/", send(answer("", "text/html", {}, "503 Service Unavailable"))), "answered 503"));
+    CHECK(has(s.error("duckduckgo", "/", send(answer("<form id=challenge-form></form>"))),
+              "proof that a person searches"));
+    CHECK(
+        has(s.error("duckduckgo", "/", send(answer("", "text/html", {}, "503 Service Unavailable"))), "answered 503"));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "test/network/origin.hpp"
 #include "test/tools/system_support.hpp"
+#include "test/web/origin.hpp"
 
 namespace cmcp::test {
 

@@ -78,6 +78,15 @@ class echo_tool : public probing_tool {
     }
 };
 
+class broken_tool : public probing_tool {
+    using probing_tool::probing_tool;
+    awaitable<std::string> run(tool_context&, json::object) override
+    {
+        throw std::runtime_error("inner detail");
+        co_return std::string();
+    }
+};
+
 class wait_tool : public probing_tool {
     using probing_tool::probing_tool;
     awaitable<std::string> run(tool_context&, json::object) override
@@ -109,6 +118,20 @@ class talk_and_wait_tool : public probing_tool {
     }
 };
 
+class print_tool : public probing_tool {
+    using probing_tool::probing_tool;
+    awaitable<std::string> run(tool_context& context, json::object) override
+    {
+        std::vector<output_text> texts{{output_stream::out, 0, "one\n"}, {output_stream::err, 5, "two"}};
+        co_await context.io.output(1, std::move(texts));
+        json::value data = "what it does";
+        co_await context.io.log(log_severity::info, "test", std::move(data));
+        std::string no_message;
+        co_await context.io.progress(2, std::nullopt, std::move(no_message));
+        co_return "printed";
+    }
+};
+
 class poll_tool : public probing_tool {
     using probing_tool::probing_tool;
     awaitable<std::string> run(tool_context& context, json::object) override
@@ -119,6 +142,11 @@ class poll_tool : public probing_tool {
         co_await say(context, "after");
         co_return "done";
     }
+};
+
+class unusable_tool : public echo_tool {
+    using echo_tool::echo_tool;
+    std::string obstacle() const override { return "It needs a wheel: set WHEEL."; }
 };
 
 template <class Tool>
@@ -137,16 +165,21 @@ settings http_fixture::quick_settings()
     return chosen;
 }
 
-http_fixture::http_fixture(settings chosen)
-    : chosen_(std::move(chosen)), probe_(std::make_shared<tool_probe>(io_.get_executor())),
+http_fixture::http_fixture(settings chosen, readiness_check ready)
+    : chosen_(std::move(chosen)),
+      probe_(std::make_shared<tool_probe>(io_.get_executor())),
       core_(io_.get_executor(), server_identity{}, core_limits{})
 {
     offer<echo_tool>(core_, "echo", probe_);
+    offer<broken_tool>(core_, "broken", probe_);
     offer<wait_tool>(core_, "wait", probe_);
     offer<chat_tool>(core_, "chat", probe_);
+    offer<print_tool>(core_, "print", probe_);
     offer<talk_and_wait_tool>(core_, "talk_and_wait", probe_);
     offer<poll_tool>(core_, "poll", probe_);
-    server_ = std::make_unique<http_server>(io_, chosen_, core_, [] { return json::value(json::array()); });
+    offer<unusable_tool>(core_, "unusable", probe_);
+    server_ = std::make_unique<http_server>(
+        io_, chosen_, core_, [] { return json::value(json::array()); }, nullptr, std::move(ready));
     port_ = server_->local_endpoint().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });
@@ -180,9 +213,9 @@ void http_fixture::release()
 std::string http_fixture::open_session(std::string_view revision)
 {
     raw_client client(port_);
-    auto begun = client.request(post("/mcp", R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" +
-                                                 std::string(revision) +
-                                                 R"(","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})"));
+    auto begun = client.request(
+        post("/mcp", R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" +
+                         std::string(revision) + R"(","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})"));
     auto id = begun.field("mcp-session-id");
     client.request(post("/mcp", R"({"jsonrpc":"2.0","method":"notifications/initialized"})", in_session(id)));
     return id;
@@ -214,5 +247,11 @@ std::string headers_2026(std::string_view tool)
 }
 
 std::string in_session(std::string_view id) { return "Mcp-Session-Id: " + std::string(id) + "\r\n"; }
+
+raw_response request(http_fixture& server, const std::string& bytes)
+{
+    raw_client client(server.port());
+    return client.request(bytes);
+}
 
 }  // namespace cmcp::test

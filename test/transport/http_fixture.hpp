@@ -1,9 +1,9 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "http/http_server.hpp"
 #include "mcp/server_core.hpp"
 #include "test/transport/raw_client.hpp"
+#include "transport/http_server.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -21,30 +21,33 @@ namespace cmcp::test {
 struct tool_probe {
     explicit tool_probe(asio::any_io_executor executor) : gate(executor, asio::steady_timer::time_point::max()) {}
 
-    asio::steady_timer gate;            ///< cancelled by release()
+    asio::steady_timer gate;  ///< cancelled by release()
     bool open = false;
     std::atomic<int> started{0};
     std::atomic<int> finished{0};
     std::atomic<int> cancelled{0};
-    std::atomic<int> sent{0};           ///< notifications that were taken
+    std::atomic<int> sent{0};  ///< notifications that were taken
 };
 
 /// A real server on port 0, run by a thread of its own. Tools:
 ///   echo {text}            answers at once
+///   broken {}              throws what is no error of a tool
 ///   wait {}                answers "released" after release()
 ///   chat {count, size}     sends notifications, then answers
 ///   talk_and_wait {}       one notification, waits for release(), another one, answers
+///   print {}               prints on both streams, logs, sends a heartbeat, answers
 ///   poll {}                one notification, ends its stream, waits for release(), another one, answers
+///   unusable {}            has an obstacle
 class http_fixture {
 public:
-    explicit http_fixture(settings chosen = quick_settings());
+    explicit http_fixture(settings chosen = quick_settings(), readiness_check ready = {});
     ~http_fixture();
 
     static settings quick_settings();
 
     std::uint16_t port() const { return port_; }
     void release();
-    void stop();                        ///< waits until the server has stopped
+    void stop();  ///< waits until the server has stopped
     std::future<void> begin_stop();
     tool_probe& probe() { return *probe_; }
 
@@ -80,5 +83,8 @@ std::string call(int id, std::string_view tool, std::string_view arguments = "{}
 std::string call_2026(int id, std::string_view tool, std::string_view arguments = "{}");
 std::string headers_2026(std::string_view tool);
 std::string in_session(std::string_view id);
+
+/// One request over a connection of its own.
+raw_response request(http_fixture& server, const std::string& bytes);
 
 }  // namespace cmcp::test

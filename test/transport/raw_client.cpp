@@ -1,6 +1,7 @@
 #include "test/transport/raw_client.hpp"
 
 #include "http/http_request.hpp"
+#include "text/ascii.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,8 +25,7 @@ std::string raw_response::field(const std::string& name) const
     return found == fields.end() ? std::string() : found->second;
 }
 
-raw_client::raw_client(std::uint16_t port, int receive_buffer)
-    : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+raw_client::raw_client(std::uint16_t port, int receive_buffer) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
 {
     if (receive_buffer != 0) ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     sockaddr_in where{};
@@ -68,7 +68,8 @@ std::string raw_client::line()
 
 std::string raw_client::take(std::size_t size)
 {
-    while (buffer_.size() < size && fill()) {}
+    while (buffer_.size() < size && fill()) {
+    }
     auto text = buffer_.substr(0, size);
     buffer_.erase(0, size);
     return text;
@@ -158,7 +159,8 @@ bool raw_client::closed()
 
 std::string post(std::string_view path, std::string_view body, std::string_view extra)
 {
-    std::string text = "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    std::string text =
+        "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     if (extra.find("Accept:") == std::string_view::npos) text += "Accept: application/json, text/event-stream\r\n";
     text.append(extra).append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n").append(body);
     return text;

@@ -21,7 +21,7 @@ struct raw_response {
 };
 
 struct raw_event {
-    bool ended = false;                         ///< the stream ended properly before another event
+    bool ended = false;  ///< the stream ended properly before another event
     std::string id;
     std::string name;
     std::string data;
@@ -35,12 +35,12 @@ class raw_client {
 public:
     explicit raw_client(std::uint16_t port, int receive_buffer = 0);
 
-    void send(std::string_view bytes);          ///< a peer that has closed is not an error
-    raw_response read();                        ///< one response with its whole body
-    raw_response read_head();                   ///< for a stream: read_event() gives what follows
-    raw_event read_event();                     ///< comments are passed over
-    std::string read_comment();                 ///< the next comment line
-    bool closed();                              ///< waits for the end of input; false when bytes come instead
+    void send(std::string_view bytes);  ///< a peer that has closed is not an error
+    raw_response read();                ///< one response with its whole body
+    raw_response read_head();           ///< for a stream: read_event() gives what follows
+    raw_event read_event();             ///< comments are passed over
+    std::string read_comment();         ///< the next comment line
+    bool closed();                      ///< waits for the end of input; false when bytes come instead
     void close() { fd_.reset(); }
 
     raw_response request(std::string_view bytes)

@@ -12,16 +12,16 @@ const std::string initialize =
     R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
 
 struct sse_client {
-    explicit sse_client(http_fixture& server) : stream(server.port()), posts(server.port())
+    explicit sse_client(http_fixture& server, std::string_view extra = {}) : stream(server.port()), posts(server.port())
     {
-        stream.send(get("/sse"));
+        stream.send(get("/sse", extra));
         head = stream.read_head();
         auto first = stream.read_event();
         name = first.name;
         endpoint = first.data;
     }
 
-    int say(const std::string& body) { return posts.request(post("/" + endpoint, body)).status; }
+    int say(const std::string& body) { return posts.request(post(endpoint, body)).status; }
     json::value hear() { return stream.read_event().parsed(); }
 
     raw_client stream;
@@ -33,18 +33,52 @@ struct sse_client {
 
 }  // namespace
 
-TEST_CASE("the first event of /sse names a relative endpoint, and replies come on the stream")
+TEST_CASE("the first event of /sse names an absolute endpoint, and replies come on the stream")
 {
     http_fixture server;
     sse_client client(server);
     CHECK(client.head.field("content-type") == "text/event-stream");
     CHECK(client.name == "endpoint");
-    CHECK(client.endpoint.rfind("messages?sessionId=", 0) == 0);
+    CHECK(client.endpoint.starts_with("/messages?sessionId="));
     CHECK(client.say(initialize) == 202);
     CHECK(client.hear().at("result").at("protocolVersion") == "2024-11-05");
     CHECK(client.say(R"({"jsonrpc":"2.0","method":"notifications/initialized"})") == 202);
     CHECK(client.say(call(1, "echo", R"({"text":"hi"})")) == 202);
     CHECK(client.hear().at("id") == 1);
+}
+
+TEST_CASE("the endpoint of /sse stands behind the path of MCP_PUBLIC_URL, and is answered there, too")
+{
+    auto chosen = http_fixture::quick_settings();
+    chosen.public_url = "https://example.org/tools/";
+    http_fixture server(chosen);
+    sse_client client(server);
+    CHECK(client.endpoint.starts_with("/tools/messages?sessionId="));
+    CHECK(client.say(initialize) == 202);
+    CHECK(client.hear().at("result").at("protocolVersion") == "2024-11-05");
+}
+
+TEST_CASE("behind a proxy the endpoint of /sse has the prefix that it tells, and is relative where it tells none")
+{
+    http_fixture server;
+    const auto endpoint = [&](std::string_view fields) { return sse_client(server, fields).endpoint; };
+    CHECK(
+        endpoint("X-Forwarded-Prefix: /a/b/\r\nX-Forwarded-For: 10.0.0.1\r\n").starts_with("/a/b/messages?sessionId="));
+    CHECK(endpoint("X-Forwarded-Prefix: /\r\n").starts_with("/messages?sessionId="));
+    for (const char* field : {"Forwarded: for=10.0.0.1", "X-Forwarded-For: 10.0.0.1", "X-Forwarded-Host: x.org",
+                              "X-Forwarded-Proto: https", "X-Forwarded-Prefix: //evil.example", "X-Forwarded-Prefix: a",
+                              "X-Forwarded-Prefix: /a?b=", "X-Forwarded-Prefix: /a b"}) {
+        INFO(field);
+        CHECK(endpoint(std::string(field) + "\r\n").starts_with("messages?sessionId="));
+    }
+}
+
+TEST_CASE("with MCP_PUBLIC_URL the prefix is known behind a proxy that tells none")
+{
+    auto chosen = http_fixture::quick_settings();
+    chosen.public_url = "https://example.org";
+    http_fixture server(chosen);
+    CHECK(sse_client(server, "X-Forwarded-For: 10.0.0.1\r\n").endpoint.starts_with("/messages?sessionId="));
 }
 
 TEST_CASE("calls of one stream run at the same time")

@@ -28,7 +28,7 @@ std::string endpoint_of(raw_client& stream)
 {
     stream.send(get("/sse"));
     stream.read_head();
-    return "/" + stream.read_event().data;
+    return stream.read_event().data;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ TEST_CASE("figures can be switched off")
 TEST_CASE("an overloaded server refuses calls with 503 and Retry-After but answers pings and health checks")
 {
     auto chosen = http_fixture::quick_settings();
-    chosen.shed_delay = -1ms;       // every delay is too long
+    chosen.shed_delay = -1ms;  // every delay is too long
     http_fixture server(chosen);
     raw_client client(server.port());
     auto refused = client.request(post("/mcp", call_2026(1, "echo"), headers_2026("echo")));
@@ -99,13 +99,16 @@ TEST_CASE("clients that do not read hold no more memory than the server may use,
         stuck.back().send(post("/mcp", call_2026(1, "chat", R"({"count":100000,"size":20000})"), headers_2026("chat")));
     }
     REQUIRE(eventually([&] { return figure(server, "cmcp_buffered_bytes") >= 256 * 1024; }));
-    for (int i = 0; i < 20; ++i) CHECK(figure(server, "cmcp_buffered_bytes") <= 256.0 * 1024 + clients * (message + 200));
+    for (int i = 0; i < 20; ++i)
+        CHECK(figure(server, "cmcp_buffered_bytes") <= 256.0 * 1024 + clients * (message + 200));
     raw_client other(server.port());
     auto answer = other.request(post("/mcp", call_2026(2, "echo", R"({"text":"hi"})"), headers_2026("echo")));
     CHECK(answer.parsed().at("result").at("structuredContent").at("text") == "hi");
 
-    auto large = post("/mcp", call_2026(3, "echo", R"({"text":")" + std::string(200'000, 'y') + "\"}"), headers_2026("echo"));
-    CHECK(eventually([&] { return other.request(large).status == 503; }));   // once the kernel takes no more for the others
+    auto large =
+        post("/mcp", call_2026(3, "echo", R"({"text":")" + std::string(200'000, 'y') + "\"}"), headers_2026("echo"));
+    CHECK(eventually(
+        [&] { return other.request(large).status == 503; }));  // once the kernel takes no more for the others
     stuck.clear();
     CHECK(eventually([&] { return figure(server, "cmcp_buffered_bytes") == 0; }));
     raw_client later(server.port());

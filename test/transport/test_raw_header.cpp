@@ -40,10 +40,17 @@ TEST_CASE("one empty line before a request is passed over, a flood is refused")
 
 TEST_CASE("what parsers disagree about is refused")
 {
-    auto bad = {"GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
-                "GET / HTTP/1.1\r\nA: 1\r\n folded\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1 \r\n\r\n",
-                "GET / HTTP/1.1\r\nA: \rb\r\n\r\n", "GET / HTTP/1.1\r\n: a\r\n\r\n", "GET / HTTP/1.1\r\nnothing\r\n\r\n",
-                "G(T / HTTP/1.1\r\n\r\n", "GET /\r\n", "\x16\x03\x01"};
+    auto bad = {"GET / HTTP/1.1\nHost: a\n\n",
+                "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+                "GET / HTTP/1.1\r\nA: 1\r\n folded\r\n\r\n",
+                "GET  / HTTP/1.1\r\n\r\n",
+                "GET / HTTP/1.1 \r\n\r\n",
+                "GET / HTTP/1.1\r\nA: \rb\r\n\r\n",
+                "GET / HTTP/1.1\r\n: a\r\n\r\n",
+                "GET / HTTP/1.1\r\nnothing\r\n\r\n",
+                "G(T / HTTP/1.1\r\n\r\n",
+                "GET /\r\n",
+                "\x16\x03\x01"};
     for (const auto* each : bad) {
         INFO(each);
         CHECK(judge(each) == verdict::refused);

@@ -71,6 +71,46 @@ TEST_CASE("foreign origins are refused")
     CHECK(status_with_field("origin", "null") == 403);
 }
 
+TEST_CASE("a star allows every origin, and its answers say so")
+{
+    settings chosen;
+    chosen.allowed_origins = {"*"};
+    request_guard guard(chosen);
+    for (auto any : {"http://evil.example", "https://app.example.org:8443", "null", "http://localhost"})
+        CHECK(guard.origin_allowed(any));
+    auto asked = good_post();
+    asked.fields.emplace_back("origin", "https://app.example.org");
+    CHECK(status_with(chosen, asked) == 0);
+    std::string lines;
+    guard.share_with_origin(asked, lines);
+    CHECK(lines.find("Access-Control-Allow-Origin: https://app.example.org\r\n") != std::string::npos);
+    CHECK(lines.find("X-Request-Id") != std::string::npos);
+    asked.fields.emplace_back("origin", "https://other.example.org");
+    CHECK(status_with(chosen, asked) == 403);
+}
+
+TEST_CASE("a health probe of HTTP/1.0 needs no Host, and nothing else does without")
+{
+    http_request probe;
+    probe.method = "GET";
+    probe.version = 10;
+    for (const char* path : {"/healthz", "/livez"}) {
+        probe.path = path;
+        CHECK(status_with(settings(), probe) == 0);
+    }
+    probe.version = 11;
+    CHECK(status_with(settings(), probe) == 400);
+    probe.version = 10;
+    probe.path = "/mcp";
+    CHECK(status_with(settings(), probe) == 400);
+    probe.path = "/healthz";
+    probe.query = "verbose";
+    CHECK(status_with(settings(), probe) == 400);
+    probe.query.clear();
+    probe.fields = {{"host", "evil.example"}};
+    CHECK(status_with(settings(), probe) == 403);
+}
+
 TEST_CASE("a preflight from a foreign origin gets no permission")
 {
     auto asked = good_post();

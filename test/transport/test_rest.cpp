@@ -1,9 +1,14 @@
+#include "http/refusal.hpp"
 #include "test/support/catch.hpp"
 #include "test/transport/http_fixture.hpp"
 #include "transport/byte_range.hpp"
 #include "transport/content_disposition.hpp"
 #include "transport/form_file.hpp"
 #include "transport/rest_reply.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -36,8 +41,9 @@ TEST_CASE("over REST an image comes in the result object, unless it can be downl
     const json::object image{{"type", "image"}, {"data", "AAAA"}, {"mimeType", "image/png"}};
     const json::object text{{"type", "text"}, {"text", "{}"}};
     json::object result{{"structuredContent", {{"title", "page"}}}, {"content", json::array{text, image}}};
-    CHECK(rest_object(result) == json::object{{"title", "page"},
-                                              {"images", json::array{json::object{{"data", "AAAA"}, {"mimeType", "image/png"}}}}});
+    CHECK(rest_object(result) ==
+          json::object{{"title", "page"},
+                       {"images", json::array{json::object{{"data", "AAAA"}, {"mimeType", "image/png"}}}}});
     result["structuredContent"] = json::object{{"file_links", json::array{"http://x"}}};
     CHECK_FALSE(rest_object(result).contains("images"));
     result["structuredContent"] = json::object{{"title", "page"}};
@@ -57,6 +63,103 @@ TEST_CASE("bad input over REST is 4xx with a sentence")
     }
 }
 
+TEST_CASE("every refusal on a path that is not MCP's has one shape")
+{
+    auto chosen = http_fixture::quick_settings();
+    http_fixture server(chosen);
+    chosen.auth_tokens = {{"me", "secret"}};
+    http_fixture closed(chosen);
+    struct {
+        http_fixture& at;
+        std::string bytes;
+        int status;
+        std::string type;
+    } cases[] = {
+        {server, get("/nothing"), 404, "NotFound"},
+        {server, get("/mcp/nothing"), 404, "NotFound"},
+        {server, tool_call("nothing", "{}"), 404, "NotFound"},
+        {server, get("/mcp/tools/echo"), 405, "MethodNotAllowed"},
+        {server, post("/docs", "{}"), 405, "MethodNotAllowed"},
+        {server, get("/openapi.json", "Origin: http://evil.example\r\n"), 403, "Forbidden"},
+        {server,
+         "POST /mcp/tools/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+         415, "UnsupportedMediaType"},
+        {server, tool_call("echo", "{"), 400, "InvalidRequest"},
+        {server, tool_call("echo", "[]"), 400, "InvalidRequest"},
+        {server, tool_call("unusable", "{}"), 503, "NotAvailable"},
+        {closed, tool_call("echo", "{}"), 401, "Unauthorized"},
+        {closed, get("/openapi.json", "Authorization: Bearer wrong\r\n"), 401, "Unauthorized"},
+    };
+    for (const auto& each : cases) {
+        INFO(each.bytes);
+        const auto answer = request(each.at, each.bytes);
+        CHECK(answer.status == each.status);
+        const auto body = answer.parsed().as_object();
+        REQUIRE(body.contains("error_type"));
+        CHECK(body.size() == 2);
+        CHECK(body.at("error_type").as_string() == each.type);
+        CHECK_FALSE(body.at("error").as_string().empty());
+    }
+}
+
+TEST_CASE("a tool's own refusal has its type, its status and what else the tool says")
+{
+    const auto reply = [](json::object structured) {
+        structured["success"] = false;
+        structured["error"] = "Do this.";
+        return rest_reply({{"isError", true}, {"structuredContent", std::move(structured)}});
+    };
+    const auto parsed = [](const http_reply& from) { return json::parse(from.body).as_object(); };
+    CHECK(reply({{"error_type", "NotFound"}}).status == 404);
+    CHECK(reply({{"error_type", "NotAvailable"}}).status == 503);
+    CHECK(reply({{"error_type", "SandboxError"}}).status == 500);
+    const auto untyped = reply({{"results", json::array()}});
+    CHECK(untyped.status == 400);
+    CHECK(parsed(untyped) ==
+          json::object{
+              {"results", json::array()}, {"success", false}, {"error", "Do this."}, {"error_type", "ToolFailed"}});
+    const auto ended = reply({{"cause", "timeout"}});
+    CHECK(ended.status == 200);
+    CHECK_FALSE(parsed(ended).contains("error_type"));
+}
+
+TEST_CASE("the types of refusals are described in openapi.json and in docs/rest.md")
+{
+    http_fixture server;
+    const auto described = request(server, get("/openapi.json")).parsed();
+    const auto& schema = described.at("components").at("schemas").at("Error").at("properties").at("error_type");
+    std::ifstream file(std::string(CMCP_SOURCE_DIR) + "/docs/rest.md");
+    const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    CHECK(schema.at("enum").as_array().size() == refusal_types.size());
+    for (const auto& each : refusal_types) {
+        INFO(each.name);
+        const auto& names = schema.at("enum").as_array();
+        CHECK(std::find(names.begin(), names.end(), json::value(each.name)) != names.end());
+        CHECK(page.find("| `" + std::string(each.name) + "` | " + std::string(each.status) + " |") !=
+              std::string::npos);
+    }
+    for (int status = 400; status < 600; ++status) {
+        const auto name = refusal_type_of(status);
+        CHECK(std::any_of(refusal_types.begin(), refusal_types.end(),
+                          [name](const auto& each) { return each.name == name; }));
+    }
+}
+
+TEST_CASE("a tool that cannot work is not offered, and who calls it learns what switches it on")
+{
+    http_fixture server;
+    const auto described = request(server, get("/openapi.json")).parsed();
+    CHECK(described.at("paths").as_object().contains("/mcp/tools/echo"));
+    CHECK_FALSE(described.at("paths").as_object().contains("/mcp/tools/unusable"));
+    const auto refused = request(server, tool_call("unusable", "{}"));
+    CHECK(refused.parsed().at("error") == "It needs a wheel: set WHEEL.");
+    const std::string id = server.open_session();
+    const auto listed =
+        request(server, post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})", in_session(id)));
+    CHECK(listed.body.find("\"echo\"") != std::string::npos);
+    CHECK(listed.body.find("\"unusable\"") == std::string::npos);
+}
+
 TEST_CASE("a tool's result comes as an event for those who ask for events")
 {
     http_fixture server;
@@ -71,6 +174,36 @@ TEST_CASE("a tool's result comes as an event for those who ask for events")
     CHECK(event.name == "result");
     CHECK(event.parsed().is_object());
     CHECK(client.read_event().ended);
+}
+
+TEST_CASE("over REST each stream has its events with text and offset, a heartbeat is a comment, the result comes last")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    client.send(tool_call("print", "{}", "Accept: text/event-stream\r\n"));
+    CHECK(client.read_head().status == 200);
+    CHECK(client.read_comment() == ": running");
+    const auto out = client.read_event();
+    CHECK(out.name == "stdout");
+    CHECK(out.data == R"({"text":"one\n","offset":0})");
+    const auto err = client.read_event();
+    CHECK(err.name == "stderr");
+    CHECK(err.data == R"({"text":"two","offset":5})");
+    const auto log = client.read_event();
+    CHECK(log.name == "log");
+    CHECK(log.data == R"({"level":"info","logger":"test","data":"what it does"})");
+    CHECK(client.read_comment() == ": heartbeat");
+    CHECK(client.read_event().name == "result");
+    CHECK(client.read_event().ended);
+}
+
+TEST_CASE("who takes no events over REST gets the result alone")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    const auto answer = client.request(tool_call("print", "{}", "Accept: application/json\r\n"));
+    CHECK(answer.status == 200);
+    CHECK(answer.body.find("one") == std::string::npos);
 }
 
 TEST_CASE("a client that closes its connection cancels its call over REST")

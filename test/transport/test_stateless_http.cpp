@@ -7,13 +7,10 @@ using namespace cmcp::test;
 
 namespace {
 
-raw_response request(http_fixture& server, const std::string& bytes)
+std::int64_t error_code(const raw_response& answer)
 {
-    raw_client client(server.port());
-    return client.request(bytes);
+    return answer.parsed().at("error").at("code").to_number<std::int64_t>();
 }
-
-std::int64_t error_code(const raw_response& answer) { return answer.parsed().at("error").at("code").to_number<std::int64_t>(); }
 
 }  // namespace
 
@@ -42,7 +39,8 @@ TEST_CASE("headers that say something else than the body are refused and nothing
 TEST_CASE("an unknown method of 2026-07-28 is not found")
 {
     http_fixture server;
-    auto body = R"({"jsonrpc":"2.0","id":1,"method":"no/such","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})";
+    auto body =
+        R"({"jsonrpc":"2.0","id":1,"method":"no/such","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})";
     auto answer = request(server, post("/mcp", body, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: no/such\r\n"));
     CHECK(answer.status == 404);
     CHECK(error_code(answer) == rpc_code::method_not_found);

@@ -140,7 +140,7 @@ std::vector<json::object> serve_text(std::string_view text, const settings& chos
     return messages;
 }
 
-const std::string initialize =
+const std::string initialize_line =
     R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}})"
     "\n";
 
@@ -161,7 +161,7 @@ int code_of(const json::object& message)
 
 TEST_CASE("stdio speaks both eras on one stream")
 {
-    const auto messages = serve_text(initialize + modern(1, "tools/list", "") +
+    const auto messages = serve_text(initialize_line + modern(1, "tools/list", "") +
                                      R"({"jsonrpc":"2.0","id":2,"method":"tools/list"})" + "\n");
     REQUIRE(messages.size() == 3);
     CHECK(messages[0].at("result").as_object().at("protocolVersion").as_string() == "2025-11-25");
@@ -193,19 +193,19 @@ TEST_CASE("the last line needs no end")
 
 TEST_CASE("everything is answered after the end of the input, however slowly it is read")
 {
-    std::string text = initialize;
+    std::string text = initialize_line;
     for (int i = 1; i <= 40; ++i)
-        text += R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
-                R"(,"method":"tools/call","params":{"name":"big"}})" + "\n";
+        text += R"({"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"tools/call","params":{"name":"big"}})" +
+                "\n";
     CHECK(serve_text(text).size() == 41);
 }
 
 TEST_CASE("requests of both eras can be cancelled by their id")
 {
     const std::string cancel = R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)";
-    const auto messages = serve_text(initialize + modern(1, "tools/call", R"("name":"wait",)") +
-                                     R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}})" + "\n" +
-                                     cancel + "1}}\n" + cancel + "2}}\n" + cancel + "3}}\n");
+    const auto messages = serve_text(initialize_line + modern(1, "tools/call", R"("name":"wait",)") +
+                                     R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}})" +
+                                     "\n" + cancel + "1}}\n" + cancel + "2}}\n" + cancel + "3}}\n");
     CHECK(messages.size() == 1);
 }
 
@@ -219,7 +219,8 @@ TEST_CASE("what still runs after the drain timeout is cancelled")
 
 TEST_CASE("a listener is dismissed at the end of the input")
 {
-    const auto messages = serve_text(modern(1, "subscriptions/listen", R"("notifications":{"toolsListChanged":true},)"));
+    const auto messages =
+        serve_text(modern(1, "subscriptions/listen", R"("notifications":{"toolsListChanged":true},)"));
     REQUIRE(messages.size() == 2);
     CHECK(messages[0].at("method").as_string() == "notifications/subscriptions/acknowledged");
     CHECK(messages[1].contains("result"));
@@ -227,13 +228,14 @@ TEST_CASE("a listener is dismissed at the end of the input")
 
 TEST_CASE("a batch is answered as one where the revision knows batches")
 {
-    const std::string batch = R"([{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},)"
-                              R"({"jsonrpc":"2.0","id":2,"method":"ping"}])"
-                              "\n";
-    const auto refused = serve_text(initialize + batch);
+    const std::string batch =
+        R"([{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},)"
+        R"({"jsonrpc":"2.0","id":2,"method":"ping"}])"
+        "\n";
+    const auto refused = serve_text(initialize_line + batch);
     REQUIRE(refused.size() == 2);
     CHECK(code_of(refused[1]) == rpc_code::invalid_request);
-    auto older = initialize;
+    auto older = initialize_line;
     older.replace(older.find("2025-11-25"), 10, "2025-03-26");
     const auto answered = serve_text(older + batch);
     REQUIRE(answered.size() == 2);
@@ -245,7 +247,7 @@ TEST_CASE("the input may be a file or a device")
     CHECK(serve(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)).get()).empty());
     std::FILE* file = std::tmpfile();
     REQUIRE(file != nullptr);
-    std::fputs((initialize + modern(1, "tools/list", "")).c_str(), file);
+    std::fputs((initialize_line + modern(1, "tools/list", "")).c_str(), file);
     std::fflush(file);
     std::rewind(file);
     CHECK(serve(::fileno(file)).size() == 2);

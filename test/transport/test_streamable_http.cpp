@@ -10,19 +10,14 @@ namespace {
 
 std::string text_of(const json::value& message) { return std::string(message.at("params").at("text").as_string()); }
 
-raw_response request(http_fixture& server, const std::string& bytes)
-{
-    raw_client client(server.port());
-    return client.request(bytes);
-}
-
 }  // namespace
 
 TEST_CASE("initialize makes a session whose id the client cannot choose")
 {
     http_fixture server;
     raw_client client(server.port());
-    auto body = R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
+    auto body =
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto begun = client.request(post("/mcp", body, in_session("chosen-by-client")));
     CHECK(begun.status == 200);
     CHECK(begun.field("mcp-session-id").size() == 40);
@@ -72,7 +67,9 @@ TEST_CASE("notifications are answered with 202 and nothing")
 {
     http_fixture server;
     auto id = server.open_session();
-    auto answer = request(server, post("/mcp", R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}})", in_session(id)));
+    auto answer = request(
+        server, post("/mcp", R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}})",
+                     in_session(id)));
     CHECK(answer.status == 202);
     CHECK(answer.body.empty());
 }
@@ -271,7 +268,8 @@ TEST_CASE("sessions belong to the principal that made them")
     auto chosen = http_fixture::quick_settings();
     chosen.auth_tokens = {{"anna", "one"}, {"ben", "two"}};
     http_fixture server(chosen);
-    auto body = R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
+    auto body =
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto begun = request(server, post("/mcp", body, "Authorization: Bearer one\r\n"));
     auto id = begun.field("mcp-session-id");
     REQUIRE(id.size() == 40);
@@ -290,7 +288,8 @@ TEST_CASE("a full server says when to come back")
     chosen.max_sessions_per_address = 1;
     http_fixture server(chosen);
     server.open_session();
-    auto body = R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
+    auto body =
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto refused = request(server, post("/mcp", body));
     CHECK(refused.status == 429);
     CHECK_FALSE(refused.field("retry-after").empty());

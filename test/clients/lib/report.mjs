@@ -32,7 +32,7 @@ export async function test(name, body, limit_ms = 60_000) {
     }
 }
 
-export async function until(what, condition, limit_ms = 10_000) {
+export async function until(what, condition, limit_ms = 60_000) {      // patience is for failures alone
     const end = Date.now() + limit_ms;
     while (!(await condition())) {
         if (Date.now() > end) throw new Error(`${what}: not within ${limit_ms / 1000} s`);

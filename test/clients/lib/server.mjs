@@ -84,10 +84,10 @@ export async function start_server({ settings = {}, command = [program, "serve"]
     async function stop() {
         const family = descendants(child.pid);
         child.kill("SIGTERM");
-        const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+        const late = setTimeout(() => child.kill("SIGKILL"), 60_000);
         const how = await ended;
         clearTimeout(late);
-        await until("the server's children end", () => !family.some(alive), 5_000).finally(() => end(family.filter(alive)));
+        await until("the server's children end", () => !family.some(alive)).finally(() => end(family.filter(alive)));
         fs.rmSync(folder, { recursive: true, force: true });
         if (how.code !== 0) throw new Error(`after SIGTERM the server ended with ${how.signal ?? how.code}`);
     }

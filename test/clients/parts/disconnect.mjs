@@ -47,7 +47,7 @@ async function cut_run(id, lines, pause) {
 
 async function resume(headers, last) {
     const stream = open(url, { method: "GET", headers: { ...headers, Accept: "text/event-stream", "Last-Event-ID": last } });
-    await until("the result arrives", () => stream.messages().some((m) => "result" in m || "error" in m), 20_000);
+    await until("the result arrives", () => stream.messages().some((m) => "result" in m || "error" in m));
     await new Promise((done) => setTimeout(done, 300));     // whatever else would be sent too much
     stream.cut();
     return stream.events;

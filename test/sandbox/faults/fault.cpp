@@ -1,6 +1,6 @@
-#include "sandbox/launcher/fault.hpp"
+#include "jail/fault.hpp"
 
-#include "sandbox/setup_step.hpp"
+#include "jail/setup_step.hpp"
 
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 namespace cmcp::sandbox {
 namespace {
 
-// "fail seccomp" or "leave_out landlock", a line each, in the file beside the launcher as it was started (by a link of the
-// test's own). Without that file the variable H3_FAIL_LAYER of the server's environment names layers that fail.
+// "fail seccomp" or "leave_out landlock", a line each, in the file beside the launcher as it was started (by a link of
+// the test's own). Without that file the variable H3_FAIL_LAYER of the server's environment names layers that fail.
 std::map<std::string, std::string, std::less<>> read_orders()
 {
     std::map<std::string, std::string, std::less<>> orders;
@@ -29,7 +29,7 @@ std::map<std::string, std::string, std::less<>> read_orders()
     return orders;
 }
 
-const auto orders = read_orders();   // before the launcher leaves the host's mounts
+const auto orders = read_orders();  // before the launcher leaves the host's mounts
 
 }  // namespace
 

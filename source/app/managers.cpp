@@ -1,0 +1,138 @@
+#include "app/managers.hpp"
+
+#include "app/engine_settings.hpp"
+#include "async/blocking_pool.hpp"
+#include "engine/engine_backend.hpp"
+#include "engine/image_router.hpp"
+#include "files/file_manager.hpp"
+#include "files/file_watch.hpp"
+#include "files/workspaces.hpp"
+#include "metrics/registry.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/output_store.hpp"
+#include "runs/python_manager.hpp"
+#include "runs/run_admission.hpp"
+#include "sandboxes/job_manager.hpp"
+#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/language_trials.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+#include "sandboxes/sandbox_packages.hpp"
+#include "sandboxes/sandbox_runner.hpp"
+#include "web/web_browser.hpp"
+#include "web/web_manager.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <unistd.h>
+
+namespace cmcp {
+namespace {
+
+// Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
+// two.
+std::size_t fitting_in_memory(const settings& chosen)
+{
+    const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
+    const auto half = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, chosen.memory_limit));
+}
+
+admission_limits admission_from(const settings& chosen)
+{
+    admission_limits limits;
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    limits.at_once = chosen.max_runs != 0 ? chosen.max_runs : std::min(4 * cores, fitting_in_memory(chosen));
+    const std::size_t all_but_one = std::max<std::size_t>(1, limits.at_once - 1);
+    limits.per_caller = chosen.max_runs_per_caller != 0 ? chosen.max_runs_per_caller : all_but_one;
+    return limits;
+}
+
+awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
+
+void add_engine(managers& all, const settings& chosen, const asio::any_io_executor& executor)
+{
+    all.engine = std::make_unique<engine::engine_backend>(executor, engine_options_from(chosen));
+    all.router = std::make_unique<engine::image_router>(all.native, *all.engine);
+}
+
+void add_languages(managers& all, const settings& chosen, const asio::any_io_executor& executor)
+{
+    const auto maker = [&runs = *all.sandbox_runs](const language& of, const std::string& program, std::string source) {
+        return runs.trial(of, program, std::move(source));
+    };
+    language_trials::parts parts{
+        executor, all.native, *all.admission, *all.pool, chosen.sandbox_root / "languages.json", maker};
+    all.languages = std::make_unique<language_trials>(std::move(parts));
+    all.sandbox_runs->use(*all.languages);
+}
+
+void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs)
+{
+    all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool);
+    if (all.engine) all.sandboxes->use_engine(*all.engine);
+    all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
+    add_languages(all, chosen, executor);
+    all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
+    all.jobs = std::make_unique<job_manager>(chosen, executor, *all.sandboxes, *all.pool);
+    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
+                                                   *all.admission, *all.pool);
+    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
+                                                      *all.admission);
+    all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
+}
+
+void observe(managers& all)
+{
+    auto& figures = metrics::all();
+    const auto* admission = all.admission.get();
+    figures.observe(&all, "cmcp_runs_running", "Sandboxed runs that have a place.",
+                    [admission] { return static_cast<double>(admission->running()); });
+    figures.observe(&all, "cmcp_runs_waiting", "Sandboxed runs that wait for a place.",
+                    [admission] { return static_cast<double>(admission->waiting()); });
+}
+
+}  // namespace
+
+awaitable<> managers::start()
+{
+    if (sandboxes) co_await sandboxes->start();
+    if (languages) languages->start();
+}
+
+awaitable<> managers::stop()
+{
+    if (languages) co_await languages->stop();
+    if (jobs) co_await jobs->stop();
+    if (kernels) co_await kernels->stop();
+    if (sandboxes) co_await sandboxes->stop();
+    if (engine) co_await engine->stop();
+}
+
+managers::managers(sandbox::backend& chosen) : native(chosen) {}
+managers::~managers() { metrics::all().remove(this); }
+
+std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
+                                        asio::any_io_executor executor)
+{
+    auto all = std::make_unique<managers>(backend);
+    all->pool = std::make_unique<blocking_pool>();
+    all->places = std::make_unique<workspaces>(workspaces::from_settings(chosen));
+    all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
+    all->watch = std::make_unique<file_watch>(executor);
+    all->outputs = std::make_unique<output_store>(*all->pool);
+    all->admission = std::make_unique<run_admission>(executor, admission_from(chosen));
+    observe(*all);
+    if (chosen.enable_sandbox && chosen.sandbox_engine != "none") add_engine(*all, chosen, executor);
+    const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);
+    all->bash = std::make_unique<bash_manager>(chosen, runs);
+    all->python = std::make_unique<python_manager>(chosen, runs);
+    if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs);
+    if (!chosen.enable_web) return all;
+    all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
+    all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard());
+    return all;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "sandbox/backend.hpp"
+
+#include <memory>
+
+namespace cmcp {
+
+namespace engine {
+class engine_backend;
+}
+
+class blocking_pool;
+class workspaces;
+class file_manager;
+class file_watch;
+class run_admission;
+class output_store;
+class bash_manager;
+class python_manager;
+class web_manager;
+class web_browser;
+class sandbox_manager;
+class sandbox_runner;
+class sandbox_files;
+class job_manager;
+class language_trials;
+class kernel_manager;
+class sandbox_packages;
+class server_core;
+
+/// The policies of all domains: one object each, made once, used on the io thread.
+struct managers {
+    explicit managers(sandbox::backend& chosen);
+    managers(const managers&) = delete;
+    managers& operator=(const managers&) = delete;
+    ~managers();
+
+    sandbox::backend& native;                        ///< outlives this
+    std::unique_ptr<engine::engine_backend> engine;  ///< runs of sandboxes with an image; null unless SANDBOX_ENGINE
+    std::unique_ptr<sandbox::backend> router;        ///< null where there is no engine
+    sandbox::backend& backend() { return router ? *router : native; }
+    std::unique_ptr<blocking_pool> pool;  ///< first, so that it goes last: threads still use the others
+    std::unique_ptr<workspaces> places;   ///< one workspace a caller
+    std::unique_ptr<file_manager> files;
+    std::unique_ptr<file_watch> watch;         ///< who subscribed to files is told of changes
+    std::unique_ptr<output_store> outputs;     ///< long output of runs, as files of the workspace
+    std::unique_ptr<run_admission> admission;  ///< how many runs at once
+    std::unique_ptr<bash_manager> bash;
+    std::unique_ptr<python_manager> python;
+    std::unique_ptr<web_manager> web;      ///< null when TOOLS_ENABLE_WEB is false
+    std::unique_ptr<web_browser> browser;  ///< goes before the guard
+
+    // Sandboxes that last and jobs; null unless TOOLS_ENABLE_SANDBOX.
+    std::unique_ptr<sandbox_manager> sandboxes;
+    std::unique_ptr<sandbox_runner> sandbox_runs;
+    std::unique_ptr<language_trials> languages;
+    std::unique_ptr<sandbox_files> sandbox_files_;
+    std::unique_ptr<job_manager> jobs;
+    std::unique_ptr<kernel_manager> kernels;
+    std::unique_ptr<sandbox_packages> packages;
+
+    awaitable<> start();  ///< looks after sandboxes from now on
+    awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction
+};
+
+/// `chosen` and `backend`, the native one, must outlive what is returned.
+std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
+                                        asio::any_io_executor executor);
+
+/// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.
+void register_resources(server_core& core, managers& all);
+
+}  // namespace cmcp

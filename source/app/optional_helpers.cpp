@@ -1,0 +1,90 @@
+#include "app/optional_helpers.hpp"
+
+#include "jail/program_view.hpp"
+
+#include <chrono>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+struct helper_row {
+    std::string_view name;
+    bool module;  // of Python; else a program
+    std::string_view package;
+    std::string_view use;
+};
+
+// Clauses that follow "without pip".
+constexpr helper_row helper_rows[] = {
+    {"pip", true, "python3-pip", "install_packages_in_sandbox installs no Python packages"},
+    {"bs4", true, "python3-bs4", "web_scrape reads no HTML"},
+    {"lxml", true, "python3-lxml", "web_scrape reads no HTML"},
+    {"numpy", true, "python3-numpy", "Python runs have no numpy"},
+    {"pdftotext", false, "poppler-utils", "web_scrape reads no PDF"},
+    {"jq", false, "jq", "commands cannot use jq"},
+};
+
+class helper_names final : public sandbox::output_receiver {
+public:
+    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
+    {
+        if (from == sandbox::stream::out) text.append(bytes);
+        co_return;
+    }
+    std::string text;
+};
+
+sandbox::run_request question_about_modules(std::string interpreter)
+{
+    std::string code = "import importlib.util\nprint('asked')\nfor name in (";
+    for (const auto& each : helper_rows)
+        if (each.module) code.append("'").append(each.name).append("', ");
+    code += "):\n    if importlib.util.find_spec(name) is None: print(name)\n";
+    sandbox::run_request question;
+    question.argv = {std::move(interpreter), "-I", "-B", "-c", std::move(code)};
+    question.programs.all = true;
+    question.limits.wall = std::chrono::seconds(20);
+    question.label = "optional helpers";
+    return question;
+}
+
+}  // namespace
+
+awaitable<std::vector<missing_helper>> find_missing_helpers(sandbox::backend& backend, std::string interpreter)
+{
+    auto question = question_about_modules(std::move(interpreter));
+    helper_names answer;
+    const auto end = co_await backend.run(std::move(question), answer);
+    const bool known = end.why == sandbox::cause::exited && answer.text.starts_with("asked\n");
+    std::vector<missing_helper> missing;
+    for (const auto& row : helper_rows) {
+        const std::string name(row.name);
+        const bool there = row.module ? answer.text.find("\n" + name + "\n") == std::string::npos
+                                      : sandbox::find_program(name).has_value();
+        // Where Python itself does not run, that is another problem, which is told elsewhere.
+        if (there || (row.module && !known)) continue;
+        missing.push_back({name, std::string(row.use), std::string(row.package)});
+    }
+    co_return missing;
+}
+
+awaitable<sandbox::layer> examine_helpers(sandbox::backend& backend, std::string interpreter)
+{
+    const auto missing = co_await find_missing_helpers(backend, std::move(interpreter));
+    sandbox::layer row{"helpers", sandbox::layer::state::on,
+                       "pip, BeautifulSoup, lxml, numpy, poppler and jq are installed"};
+    std::string command = "apt-get install";
+    for (const auto& each : missing) {
+        row.detail =
+            (row.is == sandbox::layer::state::on ? "" : row.detail + "; ") + "without " + each.name + " " + each.use;
+        row.is = sandbox::layer::state::degraded;
+        command += " " + each.package;
+    }
+    if (!missing.empty()) row.detail += ": " + command;
+    co_return row;
+}
+
+}  // namespace cmcp

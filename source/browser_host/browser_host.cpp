@@ -1,0 +1,182 @@
+#include "browser_host/browser_host.hpp"
+
+#include "jail/identities.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace cmcp::browser_host {
+namespace {
+
+using namespace sandbox;
+using browser_host_protocol::event;
+using browser_host_protocol::event_message;
+
+constexpr std::size_t error_kept = 4096;
+constexpr unsigned identity_of_browser = 1023;  // the last of the range: runs take the lowest that is free
+
+packet wait_for_packet(int socket)
+{
+    pollfd wait{socket, POLLIN, 0};
+    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
+    }
+    auto received = receive_packet(socket);
+    return received ? std::move(*received) : packet();
+}
+
+std::string read_all(int file)
+{
+    struct stat status {};
+    check(::fstat(file, &status), "read the policy");
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    check(::pread(file, text.data(), text.size(), 0), "read the policy");
+    return text;
+}
+
+std::pair<unique_fd, unique_fd> make_pipe()
+{
+    int ends[2];
+    check(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "make a pipe");
+    return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+}  // namespace
+
+host::~host()
+{
+    if (!child_.pidfd) return;
+    ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+    siginfo_t info{};
+    while (::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+}
+
+void host::serve()
+try {
+    auto plan = receive_plan();
+    launch(std::move(plan));
+    watch();
+} catch (const step_failed& failure) {
+    event_message message;
+    message.step = failure.what();
+    message.error = failure.error;
+    tell(std::move(message));
+}
+
+jail_plan host::receive_plan()
+{
+    auto received = wait_for_packet(server_.get());
+    if (received.bytes.empty()) throw step_failed("hear from the server", ECONNRESET);
+    if (received.descriptors.size() != 2) throw step_failed("receive descriptors", EBADMSG);
+    jail_plan plan;
+    plan.start = browser_host_protocol::decode_start(received.bytes);
+    plan.stream = std::move(received.descriptors[0]);
+    plan.policy = read_all(received.descriptors[1].get());
+    memory_limit_ = plan.start.memory;
+    proxies_ = plan.start.proxies;
+    return plan;
+}
+
+void host::launch(jail_plan plan)
+{
+    const identities ids;
+    if (ids.privileged() && !ids.own_range()) throw step_failed("find a user for the browser", ERANGE);
+    plan.outside = ids.outside(identity_of_browser);
+    plan.maps_itself = !ids.privileged();
+    auto [ours, theirs] = packet_socket_pair();
+    auto [reading, writing] = make_pipe();
+    plan.control = std::move(theirs);
+    plan.error = std::move(writing);
+    child_ = clone_into_namespaces(all_namespaces(false), -1);
+    if (child_.pid == 0) {
+        server_.reset();
+        ours.reset();
+        become_browser(plan);
+    }
+    control_ = std::move(ours);
+    error_ = std::move(reading);
+    if (ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
+    send_packet(control_.get(), "g");
+}
+
+void host::watch()
+{
+    for (;;) {
+        pollfd all[] = {{server_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}};
+        const int ready = ::poll(all, error_ ? 3 : 2, memory_.milliseconds_to_next_look());
+        if (ready < 0 && errno != EINTR) return;
+        if (ready <= 0) {
+            look_at_memory();
+            continue;
+        }
+        if (error_ && all[2].revents != 0) read_error();
+        if (all[1].revents != 0 && !hear_browser()) return;
+        if (all[0].revents != 0) return;  // the server is gone, or done with this browser
+    }
+}
+
+void host::look_at_memory()
+{
+    if (!memory_.look()) return;
+    event_message message;
+    message.what = event::killed;
+    tell(std::move(message));
+}
+
+void host::read_error()
+{
+    char bytes[4096];
+    const ssize_t length = ::read(error_.get(), bytes, sizeof bytes);
+    if (length == 0) error_.reset();
+    if (length <= 0) return;
+    error_tail_.append(bytes, static_cast<std::size_t>(length));
+    if (error_tail_.size() > error_kept) error_tail_.erase(0, error_tail_.size() - error_kept);
+}
+
+bool host::hear_browser()
+{
+    auto heard = receive_packet(control_.get());
+    if (!heard) return true;
+    event_message message;
+    if (heard->bytes.empty()) {
+        message.what = event::ended;
+        message.status = SIGKILL;
+    } else {
+        message = browser_host_protocol::decode_event(heard->bytes);
+    }
+    if (message.what == event::ended) {
+        if (error_) read_error();
+        message.step = error_tail_;
+    }
+    auto& fds = heard->descriptors;
+    if (message.what != event::ready || fds.size() != proxies_ + 3) {
+        tell(std::move(message));
+        return false;
+    }
+    std::vector<int> listeners;
+    for (std::uint32_t i = 0; i < proxies_; ++i) listeners.push_back(fds[i].get());
+    tell(std::move(message), listeners);
+    memory_ = memory_watch(std::move(fds[proxies_]), std::move(fds[proxies_ + 1]), std::move(fds[proxies_ + 2]),
+                           memory_limit_);
+    return true;
+}
+
+void host::tell(event_message message, std::span<const int> descriptors)
+{
+    try {
+        send_packet(server_.get(), browser_host_protocol::encode(message), descriptors);
+    } catch (const std::system_error&) {
+        // The server is gone: watch() sees it next.
+    }
+}
+
+}  // namespace cmcp::browser_host

@@ -1,0 +1,224 @@
+#include "browser_host/browser_jail.hpp"
+
+#include "browser_host/browser_root.hpp"
+#include "browser_host/refused_calls.hpp"
+#include "jail/capabilities.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <system_error>
+#include <vector>
+
+namespace cmcp::browser_host {
+namespace {
+
+using namespace sandbox;
+using browser_host_protocol::event;
+using browser_host_protocol::event_message;
+
+constexpr int stream_in = 3;           // where --remote-debugging-pipe reads
+constexpr int stream_out = 4;          // where it writes
+constexpr rlim_t most_threads = 3000;  // of all its processes; a page with a dozen frames of other sites has some 500
+
+void die_with_host() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the host"); }
+
+void wait_for_go(int control)
+{
+    pollfd wait{control, POLLIN, 0};
+    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
+    }
+    const auto go = receive_packet(control);
+    if (!go || go->bytes.empty()) ::_exit(1);  // the host is gone
+}
+
+void map_ids(const jail_plan& plan)
+{
+    if (!plan.maps_itself) return;
+    check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
+    write_id_maps("self", inside_ids, plan.outside, true);
+    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
+}
+
+void become_browser_user(const jail_plan& plan)
+{
+    if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
+    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
+    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
+    die_with_host();  // a change of user clears it
+}
+
+unique_fd listen_at(std::uint16_t port)
+{
+    unique_fd made(check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a proxy port"));
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(::bind(made.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), "open a proxy port");
+    check(::listen(made.get(), 128), "open a proxy port");
+    return made;
+}
+
+std::vector<unique_fd> make_listeners(std::uint32_t count)
+{
+    std::vector<unique_fd> all;
+    for (std::uint32_t i = 0; i < count; ++i)
+        all.push_back(listen_at(static_cast<std::uint16_t>(browser_host_protocol::first_proxy_port + i)));
+    return all;
+}
+
+void report(int control, event_message message, std::span<const int> descriptors = {})
+{
+    send_packet(control, browser_host_protocol::encode(message), descriptors);
+}
+
+void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& listeners, const root_mounts& mounts)
+{
+    std::vector<int> all;
+    for (const auto& listener : listeners) all.push_back(listener.get());
+    for (const auto* fd : {&mounts.processes, &mounts.temporary, &mounts.shared}) all.push_back(fd->get());
+    event_message ready;
+    ready.what = event::ready;
+    ready.own_sandbox = own_sandbox;
+    report(control, std::move(ready), all);
+}
+
+void set_limit(__rlimit_resource which, rlim_t value, const char* step)
+{
+    rlimit now{};
+    check(::getrlimit(which, &now), step);
+    const rlim_t top = std::min(value, now.rlim_max);
+    const rlimit wanted{top, top};
+    check(::setrlimit(which, &wanted), step);
+}
+
+void give_up_privileges()
+{
+    if (!drop_all_capabilities()) throw step_failed("drop capabilities");
+    check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
+    die_with_host();
+    set_limit(RLIMIT_CORE, 0, "limit core files");
+    set_limit(RLIMIT_NPROC, most_threads, "limit processes");
+    try {
+        refuse_calls();
+    } catch (const std::system_error& failure) {
+        throw step_failed(failure.what(), failure.code().value());
+    }
+}
+
+// The browser's sandbox is made of further user namespaces: whether it can be is found by trying.
+bool can_make_own_sandbox()
+{
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(::syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) == 0 ? 0 : 1);
+    int status = 1;
+    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> result;
+    for (auto& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+[[noreturn]] void exec_browser(jail_plan& plan)
+{
+    check(::setsid(), "new session");
+    check(::dup2(plan.error.get(), 2), "place descriptors");
+    check(::dup2(plan.stream.get(), stream_in), "place descriptors");
+    check(::dup2(plan.stream.get(), stream_out), "place descriptors");
+    check(::syscall(SYS_close_range, 5u, ~0u, 0x4 /* CLOSE_RANGE_CLOEXEC */), "close descriptors");
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "USER=sandbox",
+                                         std::string("HOME=") + home, "DBUS_SESSION_BUS_ADDRESS=disabled:"};
+    auto arguments = pointers(plan.start.argv);
+    auto variables = pointers(environment);
+    ::execve(arguments[0], arguments.data(), variables.data());
+    throw step_failed("start program " + plan.start.argv.at(0));
+}
+
+// Process 1: collects the orphans; its own end is the end of every process of the browser.
+[[noreturn]] void reap_until_end(jail_plan& plan, pid_t browser)
+{
+    plan.stream.reset();
+    plan.error.reset();
+    for (;;) {
+        int status = 0;
+        const pid_t ended = ::wait4(-1, &status, 0, nullptr);
+        if (ended < 0 && errno != EINTR) ::_exit(1);
+        if (ended != browser) continue;
+        event_message message;
+        message.what = event::ended;
+        message.status = status;
+        report(plan.control.get(), std::move(message));
+        ::_exit(0);
+    }
+}
+
+void enter_jail(jail_plan& plan)
+{
+    die_with_host();
+    map_ids(plan);
+    wait_for_go(plan.control.get());
+    become_browser_user(plan);
+    bring_loopback_up();
+    const auto listeners = make_listeners(plan.start.proxies);
+    const root_plan root{plan.start.argv.at(0), std::move(plan.policy), plan.start.files};
+    const auto mounts = enter_browser_root(root);
+    check(::sethostname("browser", 7), "set the host name");
+    forget_keyrings();
+    check(::setsid(), "new session");
+    give_up_privileges();
+    const bool own_sandbox = can_make_own_sandbox();
+    if (!own_sandbox) plan.start.argv.emplace_back("--no-sandbox");
+    report_ready(plan.control.get(), own_sandbox, listeners, mounts);
+}
+
+[[noreturn]] void report_failure(int control, const std::string& step, int error)
+{
+    event_message message;
+    message.step = step;
+    message.error = error;
+    report(control, std::move(message));
+    ::_exit(1);
+}
+
+}  // namespace
+
+void become_browser(jail_plan& plan)
+{
+    const int control = plan.control.get();
+    try {
+        enter_jail(plan);
+        const pid_t child = check(::fork(), "start a process");
+        if (child == 0) exec_browser(plan);
+        reap_until_end(plan, child);
+    } catch (const step_failed& failure) {
+        report_failure(control, failure.what(), failure.error);
+    } catch (const std::exception& failure) {
+        report_failure(control, failure.what(), 0);
+    }
+}
+
+}  // namespace cmcp::browser_host

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace cmcp::browser_host {
+
+inline constexpr const char* home = "/home/browser";  ///< of the browser, inside; a memory file system
+
+struct root_plan {
+    std::string program;      ///< absolute path of the browser, outside and inside
+    std::string policy;       ///< JSON of the managed policy
+    std::uint64_t files = 0;  ///< bytes of each memory file system
+};
+
+/// What the memory watch looks at.
+struct root_mounts {
+    unique_fd processes;  ///< /proc, for reading
+    unique_fd temporary;  ///< /tmp (O_PATH)
+    unique_fd shared;     ///< /dev/shm (O_PATH)
+};
+
+/// Builds the root of the browser and enters it: /usr read-only, a generated /etc, a few devices, its own /proc, memory
+/// file systems for everything that is written. Nothing of it outlives the mount namespace, which must be the caller's
+/// own. Throws step_failed.
+root_mounts enter_browser_root(const root_plan& plan);
+
+}  // namespace cmcp::browser_host

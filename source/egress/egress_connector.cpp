@@ -1,0 +1,180 @@
+#include "egress/egress_connector.hpp"
+
+#include "async/with_deadline.hpp"
+#include "egress/resolver.hpp"
+#include "log/log.hpp"
+#include "text/duration_text.hpp"
+
+#include <boost/asio/connect.hpp>
+
+#include <algorithm>
+
+namespace cmcp {
+namespace {
+
+namespace ip = boost::asio::ip;
+using tcp = ip::tcp;
+using kind = egress_error::kind;
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t addresses_tried = 6;
+constexpr auto least_attempt = std::chrono::milliseconds(500);
+
+std::string place(const host& who, std::uint16_t port) { return who.text() + ":" + std::to_string(port); }
+
+[[noreturn]] void fail(egress_ticket& ticket, const host& who, std::uint16_t port, kind is, std::string rule,
+                       const std::string& sentence, std::string_view address = {})
+{
+    egress_audit(ticket, who, port, is == kind::refused ? "refused" : "failed", rule, address);
+    ticket.add_refusal({who.name, port, rule, sentence});
+    throw egress_error(is, std::move(rule), sentence);
+}
+
+void require(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict,
+             std::string_view address = {})
+{
+    if (!verdict.allowed) fail(ticket, who, port, kind::refused, verdict.rule, verdict.sentence, address);
+}
+
+awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std::uint16_t port)
+{
+    std::string problem;
+    bool late = false;
+    try {
+        auto found = co_await with_deadline(resolve(who.name), ticket.limits().resolve);
+        co_return found;
+    } catch (const resolve_error& failure) {
+        problem = failure.what();
+        late = failure.no_answer;
+    } catch (const deadline_exceeded&) {
+        late = true;
+    }
+    if (late)
+        fail(ticket, who, port, kind::timeout, "timeout",
+             "Timed out while resolving " + who.name + ": no name server answered; try again later.");
+    fail(ticket, who, port, kind::unresolved, "unresolved",
+         "The host " + who.name + " does not resolve (" + problem + "); check its spelling.");
+}
+
+// IPv6 and IPv4 in turns, so that one of them being broken costs one attempt.
+std::vector<ip::address> in_turns(const std::vector<ip::address>& all)
+{
+    std::vector<ip::address> first, second, mixed;
+    for (const auto& address : all) (address.is_v6() == all.front().is_v6() ? first : second).push_back(address);
+    for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+        if (i < first.size()) mixed.push_back(first[i]);
+        if (i < second.size()) mixed.push_back(second[i]);
+    }
+    mixed.resize(std::min(mixed.size(), addresses_tried));
+    return mixed;
+}
+
+awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpoint to)
+{
+    auto [failure] = co_await socket.async_connect(to, as_tuple);
+    co_return failure;
+}
+
+struct attempts {
+    tcp::socket socket;
+    ip::address address;
+    boost::system::error_code failure;
+    bool late = false;
+};
+
+awaitable<attempts> connect_any(std::vector<ip::address> addresses, std::uint16_t port, std::chrono::milliseconds limit)
+{
+    auto executor = co_await asio::this_coro::executor;
+    attempts made{tcp::socket(executor), {}, {}, false};
+    const auto end = clock::now() + limit;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        made.address = addresses[i];
+        made.late = false;
+        made.socket = tcp::socket(executor);
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+        const auto share =
+            std::max<std::chrono::milliseconds>(least_attempt, left / static_cast<int>(addresses.size() - i));
+        const tcp::endpoint to(made.address, port);
+        try {
+            made.failure = co_await with_deadline(connect_one(made.socket, to), share);
+        } catch (const deadline_exceeded&) {
+            made.late = true;
+        }
+        auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none)
+            throw boost::system::system_error(asio::error::operation_aborted);
+        if (!made.failure && !made.late) break;
+    }
+    co_return made;
+}
+
+awaitable<std::vector<ip::address>> judged_addresses(egress_ticket& ticket, host who, std::uint16_t port)
+{
+    std::vector<ip::address> addresses;
+    if (who.address) {
+        addresses.push_back(*who.address);
+    } else {
+        addresses = co_await look_up(ticket, who, port);
+    }
+    for (const auto& address : addresses)
+        require(ticket, who, port, ticket.policy().judge(who, address, port), address.to_string());
+    co_return in_turns(addresses);
+}
+
+/// Gives the place back unless a connection took it over.
+struct held_place {
+    std::shared_ptr<egress_ticket> ticket;
+    ~held_place()
+    {
+        if (ticket) ticket->leave();
+    }
+};
+
+}  // namespace
+
+void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
+                  std::string_view rule, std::string_view address)
+{
+    log::info("egress", {{"use", ticket.label()},
+                         {"host", who.name},
+                         {"port", port},
+                         {"address", address},
+                         {"decision", decision},
+                         {"rule", rule}});
+}
+
+void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
+{
+    require(ticket, who, port, ticket.policy().judge(who, port));
+}
+
+awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
+                                        std::function<void(egress_step, std::string)> entered)
+{
+    const egress_verdict named = ticket->policy().judge(who, port);
+    require(*ticket, who, port, named);
+    if (!ticket->enter())
+        fail(*ticket, who, port, kind::busy, "busy",
+             "Too many connections at once (" + std::to_string(ticket->limits().connections) +
+                 "); try again in a few seconds.");
+    held_place place_taken{ticket};
+    if (entered && !who.address) entered(egress_step::resolving, who.name);
+    auto addresses = co_await judged_addresses(*ticket, who, port);
+    if (entered) entered(egress_step::connecting, addresses.front().to_string());
+    auto made = co_await connect_any(addresses, port, ticket->limits().connect);
+    const std::string address = made.address.to_string();
+    if (made.late)
+        fail(*ticket, who, port, kind::timeout, "timeout",
+             "Timed out while connecting: " + place(who, port) + " did not accept a connection within " +
+                 seconds_text(ticket->limits().connect) + ".",
+             address);
+    if (made.failure)
+        fail(*ticket, who, port, kind::unreachable, "unreachable",
+             place(who, port) + " cannot be reached: " + made.failure.message() + ".", address);
+    egress_audit(*ticket, who, port, "allowed", ticket->policy().judge(who, made.address, port).rule, address);
+    boost::system::error_code ignored;
+    made.socket.set_option(tcp::no_delay(true), ignored);
+    co_return egress_socket(std::move(made.socket), std::move(place_taken.ticket));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "egress/egress_error.hpp"
+#include "egress/egress_ticket.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace cmcp {
+
+/// A TCP connection that the guard made; it counts against its ticket while it is open.
+class egress_socket {
+public:
+    egress_socket(asio::ip::tcp::socket made, std::shared_ptr<egress_ticket> from)
+        : socket(std::move(made)), ticket_(std::move(from))
+    {
+    }
+    egress_socket(egress_socket&&) noexcept = default;
+    egress_socket& operator=(egress_socket&&) = delete;
+    ~egress_socket()
+    {
+        if (ticket_) ticket_->leave();
+    }
+
+    asio::ip::tcp::socket socket;
+
+private:
+    std::shared_ptr<egress_ticket> ticket_;
+};
+
+enum class egress_step { resolving, connecting };
+
+/// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
+/// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
+/// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` is told each step,
+/// with its detail.
+awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
+                                        std::function<void(egress_step, std::string)> entered = {});
+
+/// The same judgement of a name without a connection; throws as above. For a connection that is used again.
+void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);
+
+/// Writes the audit line of a decision. `address` may be empty.
+void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
+                  std::string_view rule, std::string_view address);
+
+}  // namespace cmcp

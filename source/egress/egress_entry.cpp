@@ -1,0 +1,140 @@
+#include "egress/egress_policy.hpp"
+
+#include <boost/asio/ip/address.hpp>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace cmcp {
+namespace {
+
+namespace ip = boost::asio::ip;
+
+[[noreturn]] void refuse(std::string_view text, const char* why)
+{
+    throw std::invalid_argument("\"" + std::string(text) + "\" " + why);
+}
+
+unsigned read_number(std::string_view digits, unsigned most, std::string_view whole, const char* why)
+{
+    unsigned value = 0;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (failed != std::errc() || end != digits.data() + digits.size() || value > most) refuse(whole, why);
+    return value;
+}
+
+// Takes ":port" off the end. A bare IPv6 address has more than one colon and no port.
+std::uint16_t take_port(std::string_view& rest, std::string_view whole)
+{
+    const auto colon = rest.rfind(':');
+    if (colon == std::string_view::npos) return 0;
+    const bool bare_v6 = rest.front() != '[' && rest.find(':') != colon;
+    const bool within_brackets = rest.front() == '[' && rest.find(']') > colon;
+    if (bare_v6 || within_brackets) return 0;
+    const auto port = read_number(rest.substr(colon + 1), 65535, whole, "has a port that is none; 1 to 65535 are.");
+    if (port == 0) refuse(whole, "has port 0; leave it out to mean every port.");
+    rest = rest.substr(0, colon);
+    return static_cast<std::uint16_t>(port);
+}
+
+// Takes "/prefix" off the end; a whole address when there is none.
+std::optional<unsigned> take_prefix(std::string_view& rest, std::string_view whole)
+{
+    const auto slash = rest.rfind('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    const unsigned prefix = read_number(rest.substr(slash + 1), 128, whole, "has a block size that is none.");
+    rest = rest.substr(0, slash);
+    return prefix;
+}
+
+void fill_range(egress_entry& entry, const ip::address& address, std::optional<unsigned> prefix, std::string_view whole)
+{
+    const unsigned bits = address.is_v4() ? 32 : 128;
+    entry.is = egress_entry::kind::range;
+    entry.network = address;
+    entry.prefix = prefix.value_or(bits);
+    if (entry.prefix > bits) refuse(whole, "has a block size above 32 for an IPv4 address.");
+}
+
+void fill_host(egress_entry& entry, std::string_view rest, std::string_view whole)
+{
+    const auto prefix = take_prefix(rest, whole);
+    host named;
+    try {
+        named = read_host(rest);
+    } catch (const bad_host& problem) {
+        refuse(whole,
+               "is no entry: write *, example.com, *.example.com, an address or a block such as 10.0.0.0/8, each "
+               "with :port where only one is meant, and with ! in front to refuse it.");
+    }
+    if (named.address) return fill_range(entry, *named.address, prefix, whole);
+    if (prefix) refuse(whole, "has a block size, which only an address can have.");
+    entry.is = egress_entry::kind::exact;
+    entry.name = named.name;
+}
+
+template <class Bytes>
+bool same_prefix(const Bytes& a, const Bytes& b, unsigned prefix)
+{
+    for (std::size_t i = 0; i < a.size() && prefix > 0; ++i) {
+        const unsigned take = prefix < 8 ? prefix : 8;
+        const auto mask = static_cast<unsigned char>(0xffu << (8 - take));
+        if ((a[i] & mask) != (b[i] & mask)) return false;
+        prefix -= take;
+    }
+    return true;
+}
+
+ip::address unmapped(const ip::address& address)
+{
+    const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+    return mapped ? ip::address(ip::make_address_v4(ip::v4_mapped, address.to_v6())) : address;
+}
+
+}  // namespace
+
+egress_entry egress_entry::parse(std::string_view text)
+{
+    egress_entry entry;
+    std::string_view rest = text;
+    if (rest.starts_with('!')) {
+        entry.refuses = true;
+        rest.remove_prefix(1);
+    }
+    if (rest.empty()) refuse(text, "names no host.");
+    entry.port = take_port(rest, text);
+    if (rest == "*") return entry;
+    const bool below = rest.starts_with("*.");
+    if (below) rest.remove_prefix(2);
+    fill_host(entry, rest, text);
+    if (below && entry.is != kind::exact) refuse(text, "has *. before an address.");
+    if (below) entry.is = kind::subdomains;
+    return entry;
+}
+
+bool egress_entry::names(const host& who, std::uint16_t to) const
+{
+    if (port != 0 && port != to) return false;
+    switch (is) {
+        case kind::any:
+            return true;
+        case kind::exact:
+            return !who.address && who.name == name;
+        case kind::subdomains:
+            return !who.address && who.name.ends_with("." + name);
+        case kind::range:
+            return who.address && holds(*who.address, to);
+    }
+    return false;
+}
+
+bool egress_entry::holds(const ip::address& given, std::uint16_t to) const
+{
+    if (is != kind::range || (port != 0 && port != to)) return false;
+    const ip::address address = unmapped(given);
+    if (address.is_v4() != network.is_v4()) return false;
+    if (address.is_v4()) return same_prefix(address.to_v4().to_bytes(), network.to_v4().to_bytes(), prefix);
+    return same_prefix(address.to_v6().to_bytes(), network.to_v6().to_bytes(), prefix);
+}
+
+}  // namespace cmcp

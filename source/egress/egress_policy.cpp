@@ -1,0 +1,131 @@
+#include "egress/egress_policy.hpp"
+
+#include "config/config_error.hpp"
+#include "egress/address_rules.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cmcp {
+namespace {
+
+// WHATWG Fetch "bad ports": services that must not be talked to by what can choose the bytes of an HTTP request.
+constexpr std::uint16_t bad_ports[] = {
+    1,    7,    9,    11,   13,   15,   17,   19,   20,   21,   22,   23,   25,   37,   42,   43,   53,
+    69,   77,   79,   87,   95,   101,  102,  103,  104,  109,  110,  111,  113,  115,  117,  119,  123,
+    135,  137,  139,  143,  161,  179,  389,  427,  465,  512,  513,  514,  515,  526,  530,  531,  532,
+    540,  548,  554,  556,  563,  587,  601,  636,  989,  990,  993,  995,  1719, 1720, 1723, 2049, 3659,
+    4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080};
+
+bool is_bad_port(std::uint16_t port)
+{
+    return std::find(std::begin(bad_ports), std::end(bad_ports), port) != std::end(bad_ports);
+}
+
+std::string host_and_port(const host& who, std::uint16_t port) { return who.text() + ":" + std::to_string(port); }
+
+egress_verdict allowed(std::string rule) { return {true, std::move(rule), {}}; }
+
+egress_verdict refused(std::string rule, std::string sentence) { return {false, std::move(rule), std::move(sentence)}; }
+
+egress_verdict not_listed(const host& who, std::uint16_t port)
+{
+    return refused("WEB_ALLOWED_DOMAINS",
+                   host_and_port(who, port) +
+                       " is refused: WEB_ALLOWED_DOMAINS of this server does not allow it. Use a site that it "
+                       "allows.");
+}
+
+std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const char* setting)
+{
+    std::vector<egress_entry> entries;
+    for (const auto& text : texts) {
+        try {
+            entries.push_back(egress_entry::parse(text));
+        } catch (const std::invalid_argument& problem) {
+            throw config_error(std::string(setting) + ": " + problem.what());
+        }
+    }
+    return entries;
+}
+
+void check_opened(const std::vector<egress_entry>& entries)
+{
+    for (const auto& entry : entries) {
+        if (entry.is == egress_entry::kind::any)
+            throw config_error(
+                "WEB_ALLOWED_PRIVATE: * would open every private address; name the hosts or blocks of "
+                "addresses that are meant.");
+        if (entry.refuses)
+            throw config_error(
+                "WEB_ALLOWED_PRIVATE: entries with ! have no meaning here; put them into WEB_ALLOWED_DOMAINS.");
+    }
+}
+
+}  // namespace
+
+egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened)
+    : domains_(std::move(domains)), opened_(std::move(opened))
+{
+    // Negative entries alone mean: everything but these.
+    const bool only_negative = std::all_of(domains_.begin(), domains_.end(), [](const auto& e) { return e.refuses; });
+    if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
+}
+
+egress_policy egress_policy::from_settings(const settings& chosen)
+{
+    auto opened = read_entries(chosen.web_allowed_private, "WEB_ALLOWED_PRIVATE");
+    check_opened(opened);
+    return egress_policy(read_entries(chosen.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(opened));
+}
+
+bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const
+{
+    return std::any_of(opened_.begin(), opened_.end(), [&](const auto& entry) { return entry.names(who, port); });
+}
+
+// A wide entry does not open a metadata address: that takes the address itself.
+bool egress_policy::opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
+{
+    const bool metadata = is_metadata_address(address);
+    return std::any_of(opened_.begin(), opened_.end(), [&](const auto& entry) {
+        const bool whole =
+            entry.is == egress_entry::kind::range && entry.prefix == (entry.network.is_v4() ? 32u : 128u);
+        if (metadata && !whole) return false;
+        return entry.holds(address, port) || entry.names(who, port);
+    });
+}
+
+egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
+{
+    bool listed = false, port_named = false;
+    for (const auto& entry : domains_) {
+        if (!entry.names(who, port)) continue;
+        if (entry.refuses) return not_listed(who, port);
+        listed = true;
+        port_named = port_named || entry.port == port;
+    }
+    const bool is_opened = opened_by_name(who, port);
+    if (!listed && !is_opened) return not_listed(who, port);
+    if (is_bad_port(port) && !port_named && !is_opened)
+        return refused("port", host_and_port(who, port) + " is refused: port " + std::to_string(port) +
+                                   " belongs to another service than "
+                                   "the web.");
+    return who.address ? judge(who, *who.address, port)
+                       : allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
+}
+
+egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
+{
+    for (const auto& entry : domains_)
+        if (entry.refuses && entry.holds(address, port)) return not_listed(who, port);
+    const std::string range(special_range(address));
+    if (range.empty()) return allowed("public");
+    if (opened(who, address, port)) return allowed("WEB_ALLOWED_PRIVATE");
+    const std::string leads = who.address ? "" : " leads to " + address.to_string() + ", which";
+    return refused(
+        range, host_and_port(who, port) + leads + " is refused: that address is not public (" + range +
+                   "). Only public addresses may be reached; the operator can open others with WEB_ALLOWED_PRIVATE.");
+}
+
+}  // namespace cmcp

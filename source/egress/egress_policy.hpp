@@ -1,0 +1,62 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "egress/host.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// One entry of WEB_ALLOWED_DOMAINS or WEB_ALLOWED_PRIVATE.
+struct egress_entry {
+    enum class kind { any, exact, subdomains, range };
+
+    kind is = kind::any;
+    std::string name;                  ///< exact, subdomains (without "*.")
+    boost::asio::ip::address network;  ///< range: an address or a block of them
+    unsigned prefix = 0;               ///< range: leading bits that count
+    std::uint16_t port = 0;            ///< 0: every port
+    bool refuses = false;              ///< written with a leading "!"
+
+    /// `!`? then `*`, `example.com`, `*.example.com`, an address or a block `10.0.0.0/8`, then `:port`?.
+    /// Throws std::invalid_argument with a sentence.
+    static egress_entry parse(std::string_view text);
+
+    bool names(const host& who, std::uint16_t to) const;  ///< by the name (or address) that was asked for
+    bool holds(const boost::asio::ip::address& address, std::uint16_t to) const;
+};
+
+/// Whether something may be reached, and the rule that decided.
+struct egress_verdict {
+    bool allowed = false;
+    std::string rule;      ///< short, for the audit line: "allowed", "loopback", "WEB_ALLOWED_DOMAINS"
+    std::string sentence;  ///< why not, for the caller
+};
+
+/// Which names and addresses may be reached. A name is judged before it is resolved, each of its addresses after.
+class egress_policy {
+public:
+    egress_policy() = default;  ///< every public address
+    egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened);
+
+    /// From WEB_ALLOWED_DOMAINS and WEB_ALLOWED_PRIVATE. Throws std::invalid_argument.
+    static egress_policy from_settings(const settings& chosen);
+
+    /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
+    egress_verdict judge(const host& who, std::uint16_t port) const;
+
+    /// After resolution: the address that a connection would go to.
+    egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
+
+private:
+    bool opened_by_name(const host& who, std::uint16_t port) const;
+    bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
+
+    std::vector<egress_entry> domains_{egress_entry{}};
+    std::vector<egress_entry> opened_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "egress/egress_policy.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// What one use of the network may take.
+struct egress_limits {
+    std::uint64_t bytes = 256ull << 20;  ///< received and sent together
+    std::size_t connections = 64;        ///< at once
+    std::chrono::milliseconds resolve{10'000};
+    std::chrono::milliseconds connect{10'000};
+    std::chrono::milliseconds idle{60'000};  ///< a relayed connection on which nothing moves
+};
+
+/// A connection that was refused or failed.
+struct egress_refusal {
+    std::string host;
+    std::uint16_t port = 0;
+    /// As in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes", "bad response".
+    std::string rule;
+    std::string sentence;
+};
+
+/// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
+/// limits, what they were used for, and credentials for the proxy. It ends when the last pointer to it goes: then the
+/// proxy knows its credentials no more and closes its connections.
+class egress_ticket {
+public:
+    egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits);
+    egress_ticket(const egress_ticket&) = delete;
+    egress_ticket& operator=(const egress_ticket&) = delete;
+
+    const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
+    const std::string& user() const { return user_; }    ///< for Proxy-Authorization, random
+    const std::string& password() const { return password_; }
+    std::string proxy_authorization() const;  ///< "Basic …"
+    const egress_policy& policy() const { return *policy_; }
+    const egress_limits& limits() const { return limits_; }
+
+    /// The latest refusals, oldest first, at most 32: a browser tells its user no reason, this does.
+    const std::deque<egress_refusal>& refusals() const { return refusals_; }
+    void add_refusal(egress_refusal refusal);
+
+    std::uint64_t bytes() const { return bytes_; }
+    bool count(std::uint64_t more);  ///< false when the limit is passed
+    std::size_t connections() const { return connections_; }
+    bool enter();  ///< one more connection; false when there are too many
+    void leave() { --connections_; }
+
+private:
+    std::string label_, user_, password_;
+    std::shared_ptr<const egress_policy> policy_;
+    egress_limits limits_;
+    std::deque<egress_refusal> refusals_;
+    std::uint64_t bytes_ = 0;
+    std::size_t connections_ = 0;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,317 @@
+#include "egress/proxy_connection.hpp"
+
+#include "egress/message_relay.hpp"
+#include "egress/web_url.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include <array>
+#include <charconv>
+
+namespace cmcp {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+constexpr std::uint32_t header_limit = 64 * 1024;
+constexpr std::size_t relay_piece_size = 32 * 1024;
+constexpr auto time_to_present_a_ticket = std::chrono::seconds(10);
+
+unsigned status_of(egress_error::kind kind)
+{
+    switch (kind) {
+        case egress_error::kind::refused:
+            return 403;
+        case egress_error::kind::unresolved:
+        case egress_error::kind::unreachable:
+            return 502;
+        case egress_error::kind::timeout:
+            return 504;
+        case egress_error::kind::busy:
+            return 503;
+        case egress_error::kind::bytes:
+            return 413;
+    }
+    return 502;
+}
+
+std::string sentence_about(const std::string& name, error_code failure)
+{
+    if (failure == http::error::end_of_stream) return name + " closed the connection without an answer.";
+    if (failure == http::error::partial_message) return name + " closed the connection before its answer was whole.";
+    if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
+        return name + " sent a header of more than 64 KiB; it was cut off.";
+    return name + " sent no valid HTTP answer: " + failure.message() + ".";
+}
+
+struct authority {
+    host who;
+    std::uint16_t port = 0;
+};
+
+// host:port of CONNECT; both must be there.
+std::optional<authority> read_connect_target(std::string_view text)
+{
+    const auto colon = text.rfind(':');
+    if (colon == std::string_view::npos || text.find('@') != std::string_view::npos) return std::nullopt;
+    unsigned port = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(text.data() + colon + 1, last, port);
+    if (failed != std::errc() || end != last || port == 0 || port > 65535) return std::nullopt;
+    try {
+        return authority{read_host(text.substr(0, colon)), static_cast<std::uint16_t>(port)};
+    } catch (const bad_host&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<ticket_desk> desk)
+    : client_(std::move(client)),
+      desk_(std::move(desk)),
+      from_client_(2 * header_limit),
+      from_upstream_(2 * header_limit),
+      piece_(relay_piece_size),
+      idle_(client_.get_executor(), time_to_present_a_ticket, [this] { close(); })
+{
+    error_code ignored;
+    client_.set_option(tcp::no_delay(true), ignored);
+}
+
+proxy_connection::~proxy_connection()
+{
+    if (ticket_) desk_->forget(*ticket_, ended_number_);
+}
+
+void proxy_connection::close()
+{
+    error_code ignored;
+    client_.close(ignored);
+    if (upstream_) upstream_->socket.close(ignored);
+}
+
+bool proxy_connection::moved(std::size_t bytes)
+{
+    idle_.moved();
+    if (ticket_->count(bytes)) return true;
+    const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
+    std::string sentence = "Cut: more than the limit of " + limit + " was transferred.";
+    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", std::move(sentence)});
+    close();
+    return false;
+}
+
+awaitable<> proxy_connection::run(std::shared_ptr<proxy_connection> self)
+{
+    for (bool more = true; more;) more = co_await self->serve_one();
+    error_code ignored;
+    self->client_.shutdown(tcp::socket::shutdown_send, ignored);
+    self->close();
+}
+
+awaitable<bool> proxy_connection::serve_one()
+{
+    request_parser request;
+    request.header_limit(header_limit);
+    request.body_limit(boost::none);
+    auto [failure, got] = co_await http::async_read_header(client_, from_client_, request, as_tuple);
+    if (failure) co_return false;
+    idle_.moved();
+    const bool known = co_await authenticate(request);
+    // A body that was not read stands in the way of the next request.
+    if (!known) co_return request.is_done() && request.keep_alive();
+    if (request.get().method() == http::verb::connect) {
+        std::string target(request.get().target());
+        co_await tunnel(std::move(target));
+        co_return false;
+    }
+    const bool stays = co_await forward(request);
+    co_return stays;
+}
+
+bool proxy_connection::admit(const egress_ticket& ticket)
+{
+    auto found = desk_->find(ticket.proxy_authorization());
+    if (!found) return false;
+    take(std::move(found));
+    return admitted_ = true;
+}
+
+void proxy_connection::take(std::shared_ptr<egress_ticket> ticket)
+{
+    ticket_ = std::move(ticket);
+    idle_.change_limit(ticket_->limits().idle);
+    ended_number_ = desk_->when_ended(*ticket_, [weak = weak_from_this()] {
+        if (const auto me = weak.lock()) me->close();
+    });
+}
+
+awaitable<bool> proxy_connection::authenticate(const request_parser& request)
+{
+    if (admitted_) co_return true;
+    const auto& fields = request.get();
+    const auto found = desk_->find(fields[http::field::proxy_authorization]);
+    if (!found || (ticket_ && ticket_ != found)) {
+        http::response<http::string_body> refusal(http::status::proxy_authentication_required, 11);
+        refusal.set(http::field::proxy_authenticate, "Basic realm=\"egress\"");
+        refusal.set(http::field::content_type, "text/plain");
+        refusal.body() = "This proxy is for programs that the server started.\n";
+        refusal.keep_alive(request.is_done() && request.keep_alive());
+        refusal.prepare_payload();
+        co_await http::async_write(client_, refusal, as_tuple);
+        co_return false;
+    }
+    if (!ticket_) take(found);
+    co_return true;
+}
+
+awaitable<> proxy_connection::answer(unsigned status, std::string rule, std::string sentence)
+{
+    http::response<http::string_body> reply(static_cast<http::status>(status), 11);
+    reply.set(http::field::content_type, "text/plain; charset=utf-8");
+    reply.set("X-Egress-Rule", rule);
+    reply.body() = sentence + "\n";
+    reply.keep_alive(false);
+    reply.prepare_payload();
+    co_await http::async_write(client_, reply, as_tuple);
+}
+
+awaitable<bool> proxy_connection::reach(host who, std::uint16_t port)
+{
+    std::optional<egress_error> problem;
+    try {
+        upstream_.reset();
+        from_upstream_.clear();
+        upstream_name_ = who.name;
+        upstream_port_ = port;
+        auto made = co_await egress_connect(ticket_, std::move(who), port);
+        upstream_.emplace(std::move(made));
+    } catch (const egress_error& failure) {
+        problem = failure;
+    }
+    idle_.moved();
+    if (problem) co_await answer(status_of(problem->is), problem->rule, problem->what());
+    co_return !problem && client_.is_open();
+}
+
+awaitable<> proxy_connection::copy(std::shared_ptr<proxy_connection> self, bool outward)
+{
+    auto& from = outward ? self->client_ : self->upstream_->socket;
+    auto& to = outward ? self->upstream_->socket : self->client_;
+    std::vector<char> piece(relay_piece_size);
+    for (;;) {
+        auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
+        if (failure == asio::error::eof) break;
+        if (failure || !self->moved(got)) co_return self->close();
+        auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(piece.data(), got), as_tuple);
+        if (stopped) co_return self->close();
+        self->idle_.moved();
+    }
+    error_code ignored;
+    to.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+awaitable<bool> proxy_connection::tunnel(std::string target)
+{
+    const auto to = read_connect_target(target);
+    if (!to) {
+        co_await answer(400, "bad request", "CONNECT needs host:port.");
+        co_return false;
+    }
+    const bool reached = co_await reach(to->who, to->port);
+    if (!reached) co_return false;
+    http::response<http::empty_body> established(http::status::ok, 11);
+    http::response_serializer<http::empty_body> serializer(established);
+    auto [failure, written] = co_await http::async_write_header(client_, serializer, as_tuple);
+    if (failure) co_return false;
+    auto [stopped, sent] = co_await asio::async_write(upstream_->socket, from_client_.data(), as_tuple);
+    if (stopped || !moved(sent)) co_return false;
+    auto executor = co_await asio::this_coro::executor;
+    auto self = shared_from_this();
+    auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, copy(self, true), asio::deferred),
+                                                        asio::co_spawn(executor, copy(self, false), asio::deferred));
+    co_await both.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    co_return false;
+}
+
+awaitable<bool> proxy_connection::forward(request_parser& request)
+{
+    std::optional<web_url> url;
+    std::string problem = "only http:// addresses can be asked for; use CONNECT for others.";
+    try {
+        url = web_url::parse(std::string_view(request.get().target()));
+        if (url->secure) url.reset();
+    } catch (const bad_url& failure) {
+        problem = failure.what();
+    }
+    if (!url) {
+        co_await answer(400, "bad request", problem);
+        co_return false;
+    }
+    const bool was_head = request.get().method() == http::verb::head;
+    const bool client_stays = request.keep_alive();
+    const bool reached = co_await reach(url->who, url->port);
+    if (!reached) co_return false;
+    erase_hop_by_hop(request.get());
+    request.get().target(url->target);
+    request.get().set(http::field::host, url->authority());
+    request.get().set(http::field::connection, "close");
+    request.get().version(11);
+    const bool sent = co_await send_request(request);
+    if (!sent) co_return false;
+    const bool stays = co_await send_response(was_head, client_stays);
+    co_return stays;
+}
+
+awaitable<bool> proxy_connection::send_request(request_parser& request)
+{
+    const auto count = [this](std::size_t bytes) { return moved(bytes); };
+    const bool sent = co_await pass_on<true>(client_, from_client_, request, upstream_->socket, piece_, count);
+    co_return sent;
+}
+
+awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays)
+{
+    std::optional<response_parser> response;
+    do {  // 1xx answers are for us
+        response.emplace();
+        response->header_limit(header_limit);
+        response->body_limit(boost::none);
+        response->skip(was_head);
+        auto [failure, got] = co_await http::async_read_header(upstream_->socket, from_upstream_, *response, as_tuple);
+        if (failure && client_.is_open()) {
+            std::string sentence = sentence_about(upstream_name_, failure);
+            ticket_->add_refusal({upstream_name_, upstream_port_, "bad response", sentence});
+            co_await answer(502, "bad response", std::move(sentence));
+        }
+        if (failure) co_return false;
+        idle_.moved();
+    } while (response->get().result_int() / 100 == 1);
+    auto& head = response->get();
+    erase_hop_by_hop(head);
+    head.version(11);
+    if (response->need_eof()) head.chunked(true);
+    head.keep_alive(client_stays);
+    const auto count = [this](std::size_t bytes) { return moved(bytes); };
+    if (was_head || response->is_done()) {
+        http::serializer<false, http::buffer_body> serializer(head);
+        auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
+        co_return !failure && count(sent) && client_stays;
+    }
+    const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
+    co_return whole&& client_stays;
+}
+
+}  // namespace cmcp

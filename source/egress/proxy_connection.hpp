@@ -1,0 +1,65 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "egress/egress_connector.hpp"
+#include "egress/idle_watch.hpp"
+#include "egress/ticket_desk.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// One client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
+class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
+public:
+    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<ticket_desk> desk);
+    proxy_connection(const proxy_connection&) = delete;
+    proxy_connection& operator=(const proxy_connection&) = delete;
+    ~proxy_connection();
+
+    /// Before run(): the client is known to be of this ticket and shows no credentials. False: the ticket has ended.
+    bool admit(const egress_ticket& ticket);
+
+    static awaitable<> run(std::shared_ptr<proxy_connection> self);
+
+private:
+    using request_parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
+    using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
+
+    awaitable<bool> serve_one();  ///< false: the connection ends
+    awaitable<bool> authenticate(const request_parser& request);
+    awaitable<bool> tunnel(std::string authority);
+    awaitable<bool> forward(request_parser& request);
+    awaitable<bool> reach(host who, std::uint16_t port);  ///< fills upstream_ or answers with the reason
+    awaitable<bool> send_request(request_parser& request);
+    awaitable<bool> send_response(bool was_head, bool client_stays);
+    awaitable<> answer(unsigned status, std::string rule, std::string sentence);
+    static awaitable<> copy(std::shared_ptr<proxy_connection> self, bool outward);
+
+    void take(std::shared_ptr<egress_ticket> ticket);
+    bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes
+    void close();
+
+    asio::ip::tcp::socket client_;
+    std::shared_ptr<ticket_desk> desk_;
+    boost::beast::flat_buffer from_client_;
+    boost::beast::flat_buffer from_upstream_;
+    std::optional<egress_socket> upstream_;
+    std::string upstream_name_;
+    std::uint16_t upstream_port_ = 0;
+    std::shared_ptr<egress_ticket> ticket_;
+    bool admitted_ = false;
+    std::uint64_t ended_number_ = 0;
+    std::vector<char> piece_;
+    idle_watch idle_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,166 @@
+#include "egress/web_url.hpp"
+#include "text/ascii.hpp"
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url.hpp>
+
+#include <charconv>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t longest_url = 16 * 1024;
+// What the WHATWG's URL parser takes away at both ends.
+constexpr char controls_and_space_bytes[] =
+    "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37 ";
+constexpr std::string_view controls_and_space(controls_and_space_bytes, 33);
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_scheme_character(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; }
+
+// The scheme with its colon, empty when the text begins with none.
+std::string_view leading_scheme(std::string_view text)
+{
+    if (text.empty() || !is_letter(text.front())) return {};
+    std::size_t end = 0;
+    while (end < text.size() && is_scheme_character(text[end])) ++end;
+    return end < text.size() && text[end] == ':' ? text.substr(0, end + 1) : std::string_view();
+}
+
+void check_text(std::string_view text)
+{
+    if (text.empty()) throw bad_url("url: is empty; give an absolute address such as https://example.com/page.");
+    if (text.size() > longest_url) throw bad_url("url: is longer than 16 KiB.");
+    for (unsigned char c : text)
+        if (c < ' ' || c == 0x7f) throw bad_url("url: holds control characters; give the plain address.");
+}
+
+bool read_scheme(std::string_view& rest)
+{
+    const auto scheme = lower_case(leading_scheme(rest));
+    if (scheme.empty())
+        throw bad_url("url: \"" + std::string(rest.substr(0, 100)) +
+                      "\" is no absolute address; it must begin with http:// or https://.");
+    if (scheme != "http:" && scheme != "https:")
+        throw bad_url("url: the scheme " + scheme.substr(0, 40) + " cannot be fetched; only http:// and https:// can.");
+    rest.remove_prefix(scheme.size());
+    if (!rest.starts_with("//"))
+        throw bad_url("url: is malformed: after " + scheme +
+                      " must come // and a host, as in https://example.com/page.");
+    rest.remove_prefix(2);
+    return scheme == "https:";
+}
+
+std::uint16_t read_port(std::string_view digits, bool secure)
+{
+    if (digits.empty()) return secure ? 443 : 80;
+    unsigned value = 0;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (failed != std::errc() || end != digits.data() + digits.size() || value == 0 || value > 65535)
+        throw bad_url("url: is malformed: \"" + std::string(digits.substr(0, 20)) + "\" is no port; 1 to 65535 are.");
+    return static_cast<std::uint16_t>(value);
+}
+
+void read_authority(web_url& into, std::string_view authority)
+{
+    if (authority.find('@') != std::string_view::npos)
+        throw bad_url(
+            "url: holds a user name or password, which is not sent; give the address without what stands before the "
+            "@.");
+    if (authority.find('\\') != std::string_view::npos)
+        throw bad_url("url: is malformed: a backslash stands in the host; write / instead.");
+    const auto bracket = authority.rfind(']');
+    if (authority.starts_with('[') && bracket == std::string_view::npos)
+        throw bad_url("url: is malformed: the bracket before the IPv6 address is not closed; write http://[::1]/ so.");
+    const auto colon = authority.rfind(':');
+    const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+    into.port = read_port(has_port ? authority.substr(colon + 1) : std::string_view(), into.secure);
+    const auto name = authority.substr(0, has_port ? colon : authority.size());
+    if (name.empty()) throw bad_url("url: names no host; give an address such as https://example.com/page.");
+    try {
+        into.who = read_host(name);
+    } catch (const bad_host& problem) {
+        throw bad_url(std::string("url: is malformed: ") + problem.what());
+    }
+}
+
+bool stays_as_it_is(unsigned char c)
+{
+    return c > ' ' && c < 0x7f && std::string_view("\"<>\\^`{|}").find(static_cast<char>(c)) == std::string_view::npos;
+}
+
+// "%" that begins no escape is one itself.
+std::string encoded(std::string_view text)
+{
+    static constexpr char digits[] = "0123456789ABCDEF";
+    const auto is_hex = [&](std::size_t at) {
+        return at < text.size() && std::string_view("0123456789abcdefABCDEF").find(text[at]) != std::string_view::npos;
+    };
+    std::string made;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const bool bare_percent = c == '%' && !(is_hex(i + 1) && is_hex(i + 2));
+        if (stays_as_it_is(c) && !bare_percent) {
+            made += text[i];
+        } else {
+            made += '%';
+            made += digits[c >> 4];
+            made += digits[c & 15];
+        }
+    }
+    return made;
+}
+
+std::string target_of(std::string_view path_and_query)
+{
+    const std::string made = encoded(path_and_query);
+    return made.starts_with('/') ? made : "/" + made;
+}
+
+}  // namespace
+
+std::string web_url::authority() const
+{
+    return who.text() + (port == (secure ? 443 : 80) ? "" : ":" + std::to_string(port));
+}
+
+std::string web_url::origin() const { return (secure ? "https://" : "http://") + authority(); }
+
+std::string web_url::text() const { return origin() + target + fragment; }
+
+web_url web_url::parse(std::string_view text)
+{
+    std::string_view rest = trimmed(text, controls_and_space);
+    check_text(rest);
+    web_url made;
+    made.secure = read_scheme(rest);
+    const auto end = std::min(rest.find_first_of("/?#"), rest.size());
+    read_authority(made, rest.substr(0, end));
+    rest.remove_prefix(end);
+    const auto hash = std::min(rest.find('#'), rest.size());
+    made.target = target_of(rest.substr(0, hash));
+    if (hash < rest.size()) made.fragment = "#" + encoded(rest.substr(hash + 1));
+    return made;
+}
+
+web_url web_url::follow(std::string_view reference) const
+{
+    const std::string_view given = trimmed(reference, controls_and_space);
+    if (given.empty()) return *this;
+    if (!leading_scheme(given).empty()) return parse(given);
+    check_text(given);
+    if (given.starts_with("//")) return parse((secure ? "https:" : "http:") + std::string(given));
+    const std::string clean = encoded(given);
+    const std::string base_text = origin() + target;
+    const auto base = boost::urls::parse_uri(base_text);
+    const auto relative = boost::urls::parse_uri_reference(clean);
+    if (base.has_error() || relative.has_error())
+        throw bad_url("url: \"" + std::string(given.substr(0, 100)) + "\" is malformed.");
+    boost::urls::url made;
+    if (boost::urls::resolve(*base, *relative, made).has_error())
+        throw bad_url("url: \"" + std::string(given.substr(0, 100)) + "\" is malformed.");
+    return parse(std::string_view(made.buffer().data(), made.buffer().size()));
+}
+
+}  // namespace cmcp

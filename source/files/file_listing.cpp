@@ -1,0 +1,159 @@
+#include "files/file_listing.hpp"
+
+#include "files/file_error.hpp"
+#include "files/file_root.hpp"
+#include "files/folder_reader.hpp"
+#include "files/glob.hpp"
+#include "text/base64.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_names = 200'000;     // looked at in one call
+constexpr std::size_t deepest_listing = 64;     // folders open at once
+constexpr std::size_t page_bytes = 200 * 1024;  // of JSON, about
+
+/// The order of a walk that visits a folder before what is in it: a slash comes before every other character.
+bool comes_before(const std::string& left, const std::string& right)
+{
+    const auto rank = [](char c) { return c == '/' ? 0 : static_cast<int>(static_cast<unsigned char>(c)); };
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                        [&](char a, char b) { return rank(a) < rank(b); });
+}
+
+const char* type_name(mode_t mode)
+{
+    if (S_ISREG(mode)) return "file";
+    if (S_ISDIR(mode)) return "directory";
+    if (S_ISLNK(mode)) return "symlink";
+    if (S_ISFIFO(mode)) return "fifo";
+    return S_ISSOCK(mode) ? "socket" : "device";
+}
+
+/// About how many bytes of JSON an entry takes, escapes counted as in a string within a string.
+std::size_t cost(const file_entry& entry)
+{
+    std::size_t sum = 110;
+    for (const std::string* text : {&entry.name, &entry.path})
+        for (unsigned char c : *text) sum += c < 0x20 || c == 0x7f ? 7 : c == '"' || c == '\\' || c >= 0x80 ? 4 : 1;
+    return sum;
+}
+
+class walk {
+public:
+    walk(const file_root& root, const file_path& path, const file_list_request& what)
+        : what_(what), pattern_(what.pattern.empty() ? "*" : what.pattern), base_(path.display())
+    {
+        recursive_ = what.recursive || (!what.pattern.empty() && pattern_.is_deep());
+        if (!what.cursor.empty()) after_ = base64_decode(what.cursor);
+        if (!what.cursor.empty() && !after_) throw file_error("cursor is not one that file_list gave as next_cursor.");
+        unique_fd folder = root.open(path, O_PATH);
+        struct stat status {};
+        if (::fstat(folder.get(), &status) == 0 && !S_ISDIR(status.st_mode))
+            path.refuse("is not a folder; file_read reads files.");
+        folder = root.open(path, O_RDONLY | O_DIRECTORY);
+        enter(std::move(folder), base_);
+    }
+
+    file_page run()
+    {
+        while (!levels_.empty() && !full_) {
+            level& top = levels_.back();
+            if (top.next == top.items.size())
+                levels_.pop_back();
+            else
+                visit(top, top.items[top.next++]);
+        }
+        if (full_) page_.next_cursor = base64_encode(page_.entries.back().path);
+        return std::move(page_);
+    }
+
+private:
+    struct level {
+        folder_reader reader;
+        std::string path;
+        std::vector<folder_item> items;
+        std::size_t next = 0;
+    };
+
+    void enter(unique_fd folder, std::string path)
+    {
+        level made{folder_reader(std::move(folder)), std::move(path), {}};
+        made.items = made.reader.read_all(most_names - seen_ + 1);
+        if (made.items.size() > most_names - seen_) {
+            page_.count_limited = true;
+            made.items.pop_back();
+        }
+        seen_ += made.items.size();
+        std::sort(made.items.begin(), made.items.end(),
+                  [](const folder_item& a, const folder_item& b) { return comes_before(a.name, b.name); });
+        levels_.push_back(std::move(made));
+    }
+
+    void visit(level& top, const folder_item& item)
+    {
+        const std::string path = top.path.empty() ? item.name : top.path + '/' + item.name;
+        const bool shown_before = after_ && !comes_before(*after_, path);
+        // What is in a folder comes after it: the page before may have ended between the two.
+        if (shown_before && path != *after_ && !after_->starts_with(path + '/')) return;
+        if (!shown_before && wanted(path, item.name)) show(top.reader.descriptor(), path, item.name);
+        if (recursive_ && !full_ && (item.type == DT_DIR || item.type == DT_UNKNOWN)) descend(top, path, item.name);
+    }
+
+    bool wanted(const std::string& path, const std::string& name) const
+    {
+        if (what_.pattern.empty()) return true;
+        if (!pattern_.is_deep()) return pattern_.matches(name);
+        return pattern_.matches(base_.empty() ? path : path.substr(base_.size() + 1));
+    }
+
+    void show(int folder, const std::string& path, const std::string& name)
+    {
+        struct stat status {};
+        if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;  // gone since it was read
+        file_entry entry{name, path, type_name(status.st_mode), {}, 0};
+        if (!S_ISDIR(status.st_mode)) entry.size = static_cast<std::uint64_t>(status.st_size);
+        entry.modified = modified_of(status);
+        used_ += cost(entry);
+        full_ = !page_.entries.empty() && (page_.entries.size() >= what_.limit || used_ > page_bytes);
+        if (!full_) page_.entries.push_back(std::move(entry));
+    }
+
+    void descend(const level& top, const std::string& path, const std::string& name)
+    {
+        if (levels_.size() >= deepest_listing || page_.count_limited) {
+            page_.depth_limited = page_.depth_limited || levels_.size() >= deepest_listing;
+            return;
+        }
+        // Beneath the folder that is open: a swapped name leads nowhere. A folder that is closed to us is left out.
+        unique_fd inner = file_root::open_beneath(top.reader.descriptor(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        if (inner) enter(std::move(inner), path);
+    }
+
+    const file_list_request& what_;
+    glob pattern_;
+    std::string base_;
+    bool recursive_ = false;
+    std::optional<std::string> after_;
+    std::vector<level> levels_;
+    file_page page_;
+    std::size_t seen_ = 0;
+    std::size_t used_ = 0;
+    bool full_ = false;
+};
+
+}  // namespace
+
+file_page list_folder(const file_root& root, const file_list_request& what)
+{
+    const file_path path("path", what.path);
+    return walk(root, path, what).run();
+}
+
+}  // namespace cmcp

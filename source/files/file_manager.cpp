@@ -1,0 +1,63 @@
+#include "files/file_manager.hpp"
+
+#include "config/settings.hpp"
+#include "files/file_changes.hpp"
+#include "files/file_reader.hpp"
+
+namespace cmcp {
+
+// What runs on the pool owns its arguments and finds the folder there too: the call may be abandoned meanwhile.
+
+file_manager::file_manager(blocking_pool& pool, const workspaces& places, file_policy policy)
+    : pool_(&pool), places_(&places), policy_(std::move(policy))
+{
+}
+
+file_manager file_manager::from_settings(const settings& from, blocking_pool& pool, const workspaces& places)
+{
+    return file_manager(pool, places, file_policy::from_settings(from));
+}
+
+awaitable<file_content> file_manager::read(caller who, file_read_request what)
+{
+    auto work = [who, what, places = places_, policy = policy_] {
+        return read_file(file_root(places->folder(who)), policy, what);
+    };
+    co_return co_await pool_->run(std::move(work));
+}
+
+awaitable<> file_manager::write(caller who, file_write_request what)
+{
+    auto work = [who, what = std::move(what), places = places_, policy = policy_] {
+        write_file(file_root(places->folder(who)), policy, what);
+        return true;
+    };
+    co_await pool_->run(std::move(work));
+}
+
+awaitable<file_page> file_manager::list(caller who, file_list_request what)
+{
+    auto work = [who, what, places = places_] { return list_folder(file_root(places->folder(who)), what); };
+    co_return co_await pool_->run(std::move(work));
+}
+
+awaitable<> file_manager::remove(caller who, std::string path)
+{
+    auto work = [who, path, places = places_, policy = policy_] {
+        const file_path parsed("path", path);
+        delete_file(file_root(places->folder(who)), policy, parsed);
+        return true;
+    };
+    co_await pool_->run(std::move(work));
+}
+
+awaitable<> file_manager::move(caller who, file_move_request what)
+{
+    auto work = [who, what, places = places_, policy = policy_] {
+        move_file(file_root(places->folder(who)), policy, what);
+        return true;
+    };
+    co_await pool_->run(std::move(work));
+}
+
+}  // namespace cmcp

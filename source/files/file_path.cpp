@@ -1,0 +1,111 @@
+#include "files/file_path.hpp"
+
+#include "files/file_error.hpp"
+#include "text/utf8_text.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_given_path = 4096;
+constexpr std::size_t longest_quote = 200;
+
+std::string sentence_for(int error)
+{
+    switch (error) {
+        case EXDEV:
+            return "leads out of the workspace; only files inside it can be used.";
+        case ELOOP:
+            return "goes through symbolic links that lead nowhere; name the file itself.";
+        case ENOTDIR:
+            return "goes through something that is not a folder.";
+        case EISDIR:
+            return "is a folder; name a file in it.";
+        case EACCES:
+        case EPERM:
+            return "cannot be used: its permissions do not allow it.";
+        case ENAMETOOLONG:
+            return "holds a name that is too long; a name has at most 255 bytes.";
+        case EAGAIN:
+            return "is held by a running program (a lease) or is being moved; try again when that has ended.";
+        case ENXIO:
+            return "is not a regular file.";
+        case EROFS:
+            return "is on a file system that cannot be written.";
+        case ENOSPC:
+        case EDQUOT:
+            return "cannot be written: no space is left; delete files that are not needed.";
+        default:
+            return "cannot be used: " + std::generic_category().message(error) + ".";
+    }
+}
+
+}  // namespace
+
+std::string quote_path(std::string_view path)
+{
+    if (path.size() <= longest_quote) return '"' + std::string(path) + '"';
+    const auto cut = path.substr(0, longest_quote);
+    return '"' + std::string(cut.substr(0, valid_utf8_length(cut))) + "…\"";
+}
+
+file_path::file_path(std::string_view field, std::string_view text) : field_(field), given_(text)
+{
+    const std::string name(field);
+    if (text.empty()) throw file_error(name + " is empty; give a path relative to the workspace.");
+    if (text.size() > longest_given_path) throw file_error(name + " is longer than 4096 bytes; give a shorter path.");
+    if (text.find('\0') != std::string_view::npos) throw file_error(name + " holds a NUL character; leave it out.");
+    if (valid_utf8_length(text) != text.size()) throw file_error(name + " is not valid UTF-8.");
+    const auto begin = text.find_first_not_of('/');
+    relative_ = begin == std::string_view::npos ? "." : text.substr(begin);
+}
+
+std::string_view file_path::without_trailing_slashes() const
+{
+    std::string_view path = relative_;
+    while (path.back() == '/') path.remove_suffix(1);  // it holds something else: leading slashes are gone
+    return path;
+}
+
+std::string file_path::leaf() const
+{
+    auto path = without_trailing_slashes();
+    path.remove_prefix(path.rfind('/') + 1);
+    if (path == "." || path == "..") refuse("names a folder by \".\" or \"..\" or is the root itself; name the entry.");
+    return std::string(path);
+}
+
+std::string file_path::parent() const
+{
+    const auto path = without_trailing_slashes();
+    const auto slash = path.rfind('/');
+    return slash == std::string_view::npos ? "." : std::string(path.substr(0, slash));
+}
+
+std::string file_path::display() const
+{
+    auto path = without_trailing_slashes();
+    while (path.starts_with("./")) {
+        path.remove_prefix(2);
+        while (path.starts_with('/')) path.remove_prefix(1);
+    }
+    return path == "." ? std::string() : std::string(path);
+}
+
+void file_path::refuse(std::string_view sentence) const
+{
+    throw file_error(field_ + ' ' + quote_path(given_) + ' ' + std::string(sentence));
+}
+
+void file_path::fail(int error) const
+{
+    if (error != ENOENT) refuse(sentence_for(error));
+    std::string sentence = " does not exist; file_list shows what does.";
+    if (absolute()) sentence += " A leading / means the root of the workspace.";
+    throw file_missing(field_ + ' ' + quote_path(given_) + sentence);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// A path that a caller gave, as text for the kernel: nothing is decoded, expanded or cleaned, so that only the kernel
+/// decides what it means. Paths are relative to the workspace; leading slashes mean its root.
+class file_path {
+public:
+    /// Throws file_error that names `field`: empty, NUL, longer than 4096 bytes, not UTF-8.
+    file_path(std::string_view field, std::string_view text);
+
+    const std::string& field() const { return field_; }
+    const std::string& given() const { return given_; }        ///< as the caller wrote it
+    const std::string& relative() const { return relative_; }  ///< never empty ("." is the root), no leading slash
+    bool absolute() const { return given_.front() == '/'; }
+    bool trailing_slash() const { return relative_.back() == '/'; }
+
+    /// The last component and all before it ("." when there is none). The last one is the entry to act on:
+    /// throws file_error when it is "." or "..", or when the path is the root.
+    std::string leaf() const;
+    std::string parent() const;
+
+    /// Relative, without trailing slashes and leading "./"; empty for the root: what entries below it begin with.
+    std::string display() const;
+
+    [[noreturn]] void refuse(std::string_view sentence) const;  ///< throws file_error: `field "path" sentence`
+    [[noreturn]] void fail(int error) const;  ///< the same for an errno value; file_missing for ENOENT
+
+private:
+    std::string_view without_trailing_slashes() const;
+
+    std::string field_;
+    std::string given_;
+    std::string relative_;
+};
+
+/// The path in quotation marks for a sentence, cut when it is long.
+std::string quote_path(std::string_view path);
+
+}  // namespace cmcp

@@ -1,0 +1,71 @@
+#include "files/file_policy.hpp"
+
+#include "config/settings.hpp"
+#include "files/file_error.hpp"
+#include "files/file_path.hpp"
+#include "text/ascii.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+std::string normal_extension(std::string_view listed)
+{
+    if (!listed.empty() && listed.front() == '.') listed.remove_prefix(1);
+    return lower_case(listed);
+}
+
+}  // namespace
+
+file_policy::file_policy(std::uint64_t max_size, std::vector<std::string> extensions) : max_size_(max_size)
+{
+    for (const auto& listed : extensions) {
+        any_extension_ = any_extension_ || listed == "*";
+        extensions_.push_back(normal_extension(listed));
+    }
+}
+
+file_policy file_policy::from_settings(const settings& from)
+{
+    return file_policy(from.file_max_size, from.file_allowed_extensions);
+}
+
+std::string file_policy::extension_of(std::string_view path)
+{
+    while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+    const auto dot = path.rfind('.');
+    if (dot == std::string_view::npos || dot == 0) return {};
+    return lower_case(path.substr(dot + 1));
+}
+
+std::string file_policy::allowed_list() const
+{
+    std::string text;
+    for (const auto& one : extensions_) {
+        if (!text.empty()) text += ", ";
+        text += one.empty() ? "no extension" : "." + one;
+    }
+    return text.empty() ? "none" : text;
+}
+
+void file_policy::check_extension(std::string_view field, std::string_view path) const
+{
+    if (any_extension_) return;
+    const std::string extension = extension_of(path);
+    if (std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end()) return;
+    const std::string found = extension.empty() ? "a name without extension" : quote_path("." + extension);
+    throw file_error(std::string(field) + ": " + found + " is not allowed; FILE_ALLOWED_EXTENSIONS allows " +
+                     allowed_list() + ".");
+}
+
+void file_policy::check_size(std::string_view path, std::uint64_t size, std::string_view advice) const
+{
+    if (size <= max_size_) return;
+    throw file_error(quote_path(path) + " has " + std::to_string(size) + " bytes, more than the " +
+                     std::to_string(max_size_) + " that FILE_MAX_SIZE_MB allows" + std::string(advice) + ".");
+}
+
+}  // namespace cmcp

@@ -1,0 +1,145 @@
+#include "files/file_root.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+constexpr int tries_while_renamed = 64;
+constexpr std::size_t most_new_folders = 64;
+constexpr int place_flags = O_PATH | O_DIRECTORY;
+
+std::vector<std::string> split(const std::string& path)
+{
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    while (at < path.size()) {
+        const auto end = std::min(path.find('/', at), path.size());
+        if (end != at) parts.push_back(path.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+void require_regular(const file_path& path, const struct stat& status)
+{
+    if (S_ISREG(status.st_mode)) return;
+    if (S_ISDIR(status.st_mode)) path.refuse("is a folder; file_list shows what is in it.");
+    path.refuse("is not a regular file (a FIFO, socket or device) and is not opened.");
+}
+
+struct stat status_of(const file_path& path, int fd)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) path.fail(errno);
+    return status;
+}
+
+}  // namespace
+
+file_root::file_root(const std::filesystem::path& folder)
+    : folder_(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    struct stat status {};
+    if (!folder_ || ::fstat(folder_.get(), &status) != 0)
+        throw std::system_error(errno, std::generic_category(), folder.string());
+    owner_ = status.st_uid;
+    group_ = status.st_gid;
+}
+
+unique_fd file_root::open_beneath(int folder, const std::string& relative, int flags)
+{
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+    // With O_PATH nothing is opened that could block, and the kernel refuses flags that do not belong to it.
+    if ((flags & O_PATH) == 0) how.flags |= O_NONBLOCK | O_NOCTTY;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    long fd = -1;
+    for (int i = 0; i < tries_while_renamed; ++i) {
+        fd = ::syscall(SYS_openat2, folder, relative.c_str(), &how, sizeof how);
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+    }
+    return unique_fd(static_cast<int>(fd));
+}
+
+unique_fd file_root::open(const file_path& path, int flags) const
+{
+    unique_fd opened = open_beneath(descriptor(), path.relative(), flags);
+    if (!opened) path.fail(errno);
+    return opened;
+}
+
+unique_fd file_root::open_regular(const file_path& path) const
+{
+    // First a look that opens nothing: opening a FIFO wakes its writer, opening a device may do anything.
+    const unique_fd seen = open(path, O_PATH);
+    require_regular(path, status_of(path, seen.get()));
+    unique_fd opened = open(path, O_RDONLY);
+    const auto status = status_of(path, opened.get());
+    require_regular(path, status);  // the name may mean something else by now
+    // A second name made by someone else is no file of this workspace, whatever folder it stands in.
+    if (status.st_nlink > 1 && status.st_uid != owner_) path.refuse("is a hard link to a file of somebody else.");
+    return opened;
+}
+
+unique_fd file_root::open_parent(const file_path& path) const
+{
+    unique_fd opened = open_beneath(descriptor(), path.parent(), place_flags);
+    if (!opened) path.fail(errno);
+    return opened;
+}
+
+unique_fd file_root::make_parent(const file_path& path) const
+{
+    unique_fd parent = open_beneath(descriptor(), path.parent(), place_flags);
+    if (parent) return parent;
+    if (errno != ENOENT) path.fail(errno);
+    const auto names = split(path.parent());
+    if (std::find(names.begin(), names.end(), "..") != names.end())
+        path.refuse("goes up by \"..\" from a folder that does not exist; write the path without it.");
+
+    // Every step begins at the root again: the folder just made may have been swapped for a link.
+    parent = open_beneath(descriptor(), ".", place_flags);
+    std::string so_far;
+    std::size_t made = 0;
+    for (const auto& name : names) {
+        const bool first = so_far.empty();
+        so_far += (first ? "" : "/") + name;
+        unique_fd next = open_beneath(descriptor(), so_far, place_flags);
+        if (!next && errno == ENOENT) {
+            if (first && path.absolute())
+                path.refuse(
+                    "begins with a folder that does not exist: a leading / means the root of the workspace. To "
+                    "make the folder there, leave the leading / out.");
+            if (++made > most_new_folders) path.refuse("needs more than 64 new folders; make some of them first.");
+            make_folder(parent.get(), name);
+            next = open_beneath(descriptor(), so_far, place_flags);
+        }
+        if (!next) path.fail(errno);
+        parent = std::move(next);
+    }
+    return parent;
+}
+
+void file_root::make_folder(int parent, const std::string& name) const
+{
+    if (::mkdirat(parent, name.c_str(), 0755) != 0) return;  // somebody was faster, or opening it will say why not
+    const unique_fd made(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (made) adopt(made.get());
+}
+
+void file_root::adopt(int fd) const
+{
+    if (::geteuid() != 0) return;
+    if (::fchown(fd, owner_, group_) != 0) throw std::system_error(errno, std::generic_category(), "fchown");
+}
+
+}  // namespace cmcp

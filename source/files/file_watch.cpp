@@ -1,0 +1,163 @@
+#include "files/file_watch.hpp"
+
+#include "async/task_group.hpp"
+#include "posix/unique_fd.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/inotify.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::uint32_t what_counts =
+    IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
+constexpr std::size_t most_observers = 20'000;
+constexpr auto pause = std::chrono::milliseconds(50);
+
+[[noreturn]] void fail_watch(int error, const char* what)
+{
+    throw std::system_error(error, std::generic_category(), what);
+}
+
+}  // namespace
+
+struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
+    struct observer {
+        std::weak_ptr<state> owner;
+        int watch = -1;
+        std::string name;
+        std::function<void()> changed;
+
+        observer() = default;
+        observer(const observer&) = delete;
+        observer& operator=(const observer&) = delete;
+        ~observer()
+        {
+            if (const auto kept = owner.lock()) kept->forget(*this);
+        }
+    };
+    using observers = std::multimap<std::string, std::weak_ptr<observer>, std::less<>>;
+
+    explicit state(asio::any_io_executor executor) : inotify(executor), tasks(executor) {}
+
+    void start();
+    std::shared_ptr<observer> add(int folder, std::string name, std::function<void()> changed);
+    void forget(const observer& gone);
+    void tell(const char* events, std::size_t size);
+
+    static awaitable<> read(std::shared_ptr<state> self);
+
+    asio::posix::stream_descriptor inotify;
+    std::map<int, observers> folders;  // by watch descriptor
+    std::size_t count = 0;
+    task_group tasks;
+};
+
+void file_watch::state::start()
+{
+    if (inotify.is_open()) return;
+    unique_fd made(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    if (!made) fail_watch(errno, "inotify_init1");
+    inotify.assign(made.release());
+    tasks.spawn("watch files", read(shared_from_this()));
+}
+
+std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, std::string name,
+                                                                    std::function<void()> changed)
+{
+    if (count >= most_observers) fail_watch(ENOSPC, "too many observers");
+    start();
+    const std::string path = "/proc/self/fd/" + std::to_string(folder);
+    const int watch = ::inotify_add_watch(inotify.native_handle(), path.c_str(), what_counts);
+    if (watch == -1) fail_watch(errno, "inotify_add_watch");
+    auto made = std::make_shared<observer>();
+    made->watch = watch;
+    made->name = std::move(name);
+    made->changed = std::move(changed);
+    folders[watch].emplace(made->name, made);
+    ++count;
+    made->owner = weak_from_this();
+    return made;
+}
+
+void file_watch::state::forget(const observer& gone)
+{
+    --count;
+    const auto folder = folders.find(gone.watch);
+    if (folder == folders.end()) return;
+    std::erase_if(folder->second, [](const auto& entry) { return entry.second.expired(); });
+    if (!folder->second.empty()) return;
+    folders.erase(folder);
+    ::inotify_rm_watch(inotify.native_handle(), gone.watch);
+}
+
+// Observers are called at the end, each once: they may end others.
+void file_watch::state::tell(const char* events, std::size_t size)
+{
+    std::vector<std::weak_ptr<observer>> found;
+    const auto collect = [&found](auto first, auto last) {
+        for (; first != last; ++first) found.push_back(first->second);
+    };
+    for (std::size_t at = 0; at + sizeof(inotify_event) <= size;) {
+        inotify_event event{};
+        std::memcpy(&event, events + at, sizeof event);
+        const char* name = events + at + sizeof event;
+        at += sizeof event + event.len;
+        if ((event.mask & IN_Q_OVERFLOW) != 0)
+            for (const auto& [watch, observing] : folders) collect(observing.begin(), observing.end());
+        const auto folder = folders.find(event.wd);
+        if (folder == folders.end()) continue;
+        if ((event.mask & IN_IGNORED) != 0)
+            folders.erase(folder);  // the folder is gone, and what was in it was told before
+        else if (event.len > 0) {
+            const auto [first, last] = folder->second.equal_range(std::string_view(name, ::strnlen(name, event.len)));
+            collect(first, last);
+        }
+    }
+    std::set<const observer*> told;
+    for (const auto& each : found)
+        if (const auto one = each.lock(); one && told.insert(one.get()).second) one->changed();
+}
+
+awaitable<> file_watch::state::read(std::shared_ptr<state> self)
+{
+    std::array<char, 16 * 1024> events{};
+    asio::steady_timer timer(self->inotify.get_executor());
+    for (;;) {
+        const auto [failure, size] = co_await self->inotify.async_read_some(asio::buffer(events), as_tuple);
+        if (failure) co_return;
+        self->tell(events.data(), size);
+        timer.expires_after(pause);
+        const auto [stopped] = co_await timer.async_wait(as_tuple);
+        if (stopped) co_return;
+    }
+}
+
+file_watch::file_watch(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
+
+file_watch::~file_watch()
+{
+    state_->tasks.cancel_all();
+    boost::system::error_code ignored;
+    state_->inotify.close(ignored);
+}
+
+std::shared_ptr<void> file_watch::observe(int folder, std::string name, std::function<void()> changed)
+{
+    return state_->add(folder, std::move(name), std::move(changed));
+}
+
+}  // namespace cmcp

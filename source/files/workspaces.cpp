@@ -1,0 +1,89 @@
+#include "files/workspaces.hpp"
+
+#include "config/settings.hpp"
+#include "files/remove_tree.hpp"
+#include "text/sha256.hpp"
+
+#include <sys/stat.h>
+
+#include <cctype>
+#include <cerrno>
+#include <system_error>
+
+namespace cmcp {
+
+namespace {
+
+std::string to_hex(const unsigned char* bytes, std::size_t count)
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+        text += digits[bytes[i] >> 4];
+        text += digits[bytes[i] & 15];
+    }
+    return text;
+}
+
+void make_folder(const std::filesystem::path& folder)
+{
+    if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+    if (errno != ENOENT || !folder.has_relative_path())
+        throw std::system_error(errno, std::generic_category(), folder.string());
+    make_folder(folder.parent_path());
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        throw std::system_error(errno, std::generic_category(), folder.string());
+}
+
+}  // namespace
+
+workspaces::workspaces(std::filesystem::path sandbox_root, bool per_session)
+    : root_(std::filesystem::absolute(sandbox_root).lexically_normal()), per_session_(per_session)
+{
+}
+
+workspaces workspaces::from_settings(const settings& from)
+{
+    return workspaces(from.sandbox_root, from.workspace_per_session);
+}
+
+std::filesystem::path workspaces::locate(const caller& who) const
+{
+    if (has_session_folder(who)) {
+        // The id itself is a secret of the client: it must not be readable in the name of a folder.
+        const std::string id = sha256_hex(who.principal + '\0' + who.session).substr(0, 40);
+        return root_ / "sessions" / id / "workspace";
+    }
+    if (!who.principal.empty()) return root_ / "callers" / safe_name(who.principal) / "workspace";
+    return root_ / "workspace";
+}
+
+std::filesystem::path workspaces::folder(const caller& who) const
+{
+    auto place = locate(who);
+    make_folder(place);
+    return place;
+}
+
+void workspaces::forget(const caller& who) const
+{
+    if (has_session_folder(who)) remove_tree(locate(who).parent_path());
+}
+
+std::string workspaces::safe_name(const std::string& principal)
+{
+    std::string name;
+    for (unsigned char c : principal) {
+        if (std::isalnum(c) != 0 && c < 0x80)
+            name += static_cast<char>(c);
+        else if (c == '-' || c == '_')
+            name += static_cast<char>(c);
+        else
+            name += '%' + to_hex(&c, 1);
+    }
+    // "%-" never comes out of the encoding above: a long name cannot be the same as a short one.
+    if (name.empty() || name.size() > 120) return "%-" + sha256_hex(principal);
+    return name;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "http/http_reply.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// What REST's refusals call themselves: `error_type`, for programs.
+struct refusal_type {
+    std::string_view name;
+    std::string_view status;  ///< as documentation says it
+    std::string_view meaning;
+};
+
+inline constexpr std::array refusal_types{
+    refusal_type{"InvalidArgument", "400", "an argument or parameter cannot be meant; the sentence names it"},
+    refusal_type{"InvalidRequest", "400, 417, 505",
+                 "the request is not HTTP as it is served here, or its body is not JSON"},
+    refusal_type{"ToolFailed", "400", "the tool could not do it; the sentence says why"},
+    refusal_type{"ImageNotAllowed", "400", "SANDBOX_IMAGES does not allow the image"},
+    refusal_type{"ImageNotFound", "400", "there is no such image"},
+    refusal_type{"QuotaExceeded", "400, 413, 507", "a limit of the caller is reached, or the disk is full"},
+    refusal_type{"Unauthorized", "401", "the bearer token is missing or unknown"},
+    refusal_type{"Forbidden", "403", "the Host or the Origin is not served"},
+    refusal_type{"NotFound", "404", "there is no such path, tool, sandbox, job or file"},
+    refusal_type{"MethodNotAllowed", "405", "the path takes other methods, which Allow names"},
+    refusal_type{"NotAcceptable", "406", "Accept names nothing that can be answered"},
+    refusal_type{"TimedOut", "408", "the request took too long to arrive"},
+    refusal_type{"NameTaken", "409", "another sandbox of the caller has this name"},
+    refusal_type{"StateError", "409", "another call is needed first; the sentence names it"},
+    refusal_type{"TooLarge", "413, 414, 431", "the body or the header is larger than the server takes"},
+    refusal_type{"UnsupportedMediaType", "415", "the body's Content-Type or Content-Encoding is not taken"},
+    refusal_type{"RangeNotSatisfiable", "416", "the range lies beyond the end of the file"},
+    refusal_type{"SandboxError", "500", "the server's store or the sandbox does not work"},
+    refusal_type{"ServerError", "500", "the server failed; its log says why"},
+    refusal_type{"NotAvailable", "503",
+                 "something is not installed or configured on the server; the sentence says what"},
+    refusal_type{"Busy", "429, 503", "too much is under way; try again later"},
+};
+
+/// The type of a refusal that has none of its own.
+std::string_view refusal_type_of(int status);
+
+/// The body of a refusal. Paths of MCP get the form that clients of MCP read anyway,
+/// {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}, as do requests whose path could not
+/// be read; all others get {"error": sentence, "error_type": type}.
+std::string refusal_body(const http_reply& refused, std::string_view path);
+
+}  // namespace cmcp

@@ -1,0 +1,49 @@
+#include "jail/capabilities.hpp"
+
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int possible_capabilities = 64;
+
+// EINVAL is past the kernel's last capability; EPERM means without CAP_SETPCAP, where no_new_privs stands in for the
+// bounding set.
+bool clear_bounding_set()
+{
+    for (int c = 0; c != possible_capabilities; ++c)
+        if (::prctl(PR_CAPBSET_DROP, c, 0, 0, 0) != 0 && errno != EINVAL && errno != EPERM) return false;
+    return true;
+}
+
+bool lock_securebits()
+{
+    constexpr unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+    return ::prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) == 0 || errno == EPERM;
+}
+
+bool clear_ambient_set() { return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL; }
+
+bool clear_sets()
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+    return ::syscall(SYS_capset, &header, none) == 0;
+}
+
+}  // namespace
+
+bool drop_all_capabilities()
+{
+    return clear_ambient_set() && clear_bounding_set() && lock_securebits() && clear_sets();
+}
+
+}  // namespace cmcp::sandbox

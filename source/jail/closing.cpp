@@ -1,0 +1,192 @@
+#include "jail/closing.hpp"
+
+#include "jail/apparmor.hpp"
+#include "jail/capabilities.hpp"
+#include "jail/fault.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/packet_socket.hpp"
+#include "wire/wire.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+namespace cmcp::sandbox {
+namespace {
+
+// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
+void install_filters(const jail_plan& plan)
+{
+    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
+    const int fd = listener.get();
+    if (listener) send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::listen)), {&fd, 1});
+    for (const bpf_program* filter : plan.filters)
+        if (!(listener && filter == plan.filters.front()) && !install_filter(*filter))
+            throw step_failed("system call filter");
+}
+
+std::int64_t in_us(const timeval& time) { return time.tv_sec * 1'000'000 + time.tv_usec; }
+
+struct processor_time {
+    std::int64_t user, system;  // us
+};
+
+std::string end_message(int status, processor_time used, std::uint64_t peak_memory, bool out_of_processes)
+{
+    wire_writer message;
+    message.number(static_cast<char>(child_says::ended));
+    message.number<std::int32_t>(status);
+    message.number(used.user);
+    message.number(used.system);
+    message.number(peak_memory);
+    message.number(out_of_processes);
+    return message.take();
+}
+
+// Bytes; 0: not known, as where there is no /proc.
+std::uint64_t peak_memory_of(pid_t process)
+{
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+    return 0;
+}
+
+// While the payload, ended but not yet collected, still takes its place: whether one more process would be one too
+// many.
+bool at_process_limit()
+{
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    if (child < 0) return errno == EAGAIN;
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return false;
+}
+
+bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
+
+void report_end(int control, int status, bool out_of_processes)
+{
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    const std::uint64_t peak = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+    send_packet(control, end_message(status, {in_us(used.ru_utime), in_us(used.ru_stime)}, peak, out_of_processes));
+}
+
+[[noreturn]] void end_run(int control, const siginfo_t& end, bool own_namespace)
+{
+    const bool out_of_processes = ended_badly(end) && at_process_limit();
+    int status = 0;
+    ::wait4(end.si_pid, &status, 0, nullptr);
+    if (own_namespace) end_all_others();
+    report_end(control, status, out_of_processes);
+    ::_exit(0);
+}
+
+void enter_profile(const jail_plan& plan)
+{
+    if (plan.apparmor.empty() || left_out("apparmor")) return;
+    const int error = plan.executes ? enter_apparmor_at_exec(plan.apparmor) : enter_apparmor(plan.apparmor);
+    if (error != 0) throw step_failed("AppArmor", error);
+}
+
+}  // namespace
+
+void die_with_launcher() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
+
+void enter_working_folder(const run_request& request)
+{
+    const auto& folder = request.working_dir.empty() ? request.workspace_inside : request.working_dir;
+    check(::chdir(folder.c_str()), "working folder " + folder);
+}
+
+void give_up_privileges(const jail_plan& plan)
+{
+    if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
+    enter_profile(plan);  // which lets nobody use one any more, not even to drop the others
+    // Landlock and seccomp set it too.
+    if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
+    die_with_launcher();
+    if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
+    if (!left_out("seccomp")) install_filters(plan);
+}
+
+void report_failure(int control, const std::string& step, int error)
+{
+    wire_writer message;
+    message.number(static_cast<char>(child_says::failed));
+    message.number<std::int32_t>(error);
+    message.text(step);
+    send_packet(control, message.take());
+    ::_exit(1);
+}
+
+void end_all_others()
+{
+    ::kill(-1, SIGKILL);
+    while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {
+    }
+}
+
+void collect_ended(int control, pid_t payload, bool own_namespace)
+{
+    for (;;) {
+        siginfo_t end{};
+        if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT | WNOHANG) != 0 || end.si_pid == 0) return;
+        if (end.si_pid == payload) end_run(control, end, own_namespace);
+        ::wait4(end.si_pid, nullptr, 0, nullptr);
+    }
+}
+
+int end_signal() { return SIGRTMIN + 5; }
+
+sigset_t news_of_run()
+{
+    sigset_t news;
+    ::sigemptyset(&news);
+    ::sigaddset(&news, SIGCHLD);
+    ::sigaddset(&news, end_signal());
+    return news;
+}
+
+void tell_end_in_advance()
+{
+    rusage children{};
+    ::getrusage(RUSAGE_CHILDREN, &children);
+    const bool alone = ::kill(-1, 0) != 0 && errno == ESRCH;
+    if (!alone || children.ru_maxrss != 0) return;
+    ::syscall(SYS_close_range, 0u, ~0u, 0);  // locks and whatever else descriptors hold must be free for the next run
+    if (::sigqueue(1, end_signal(), {}) != 0) return;
+    constexpr int patience_ms = 5;
+    ::poll(nullptr, 0,
+           patience_ms);  // the first process kills this one, and its own end would keep a processor from it
+}
+
+void report_end_in_advance(int control, pid_t payload)
+{
+    const std::uint64_t peak = peak_memory_of(payload);
+    timespec used{};
+    clockid_t clock{};
+    if (peak == 0 || ::clock_getcpuclockid(payload, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return;
+    rusage orphans{};
+    ::getrusage(RUSAGE_CHILDREN, &orphans);
+    ::kill(-1, SIGKILL);
+    const std::int64_t time =
+        used.tv_sec * 1'000'000 + used.tv_nsec / 1000 + in_us(orphans.ru_utime) + in_us(orphans.ru_stime);
+    send_packet(control, end_message(0, {time, 0}, peak, false));
+    end_all_others();
+    ::_exit(0);
+}
+
+}  // namespace cmcp::sandbox

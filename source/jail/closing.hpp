@@ -1,0 +1,46 @@
+#pragma once
+
+#include "jail/jail.hpp"
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+
+/// The last steps of a run's set-up and its end, which are the same however its namespaces and mounts were made. All
+/// that can fail throw step_failed.
+namespace cmcp::sandbox {
+
+/// The kernel kills the caller when its parent ends. A change of user or of capabilities clears that again.
+void die_with_launcher();
+
+void enter_working_folder(const run_request& request);
+
+/// Profile, capabilities, Landlock, system call filters: nothing of it can be taken back.
+void give_up_privileges(const jail_plan& plan);
+
+/// Tells the launcher that a step failed, and ends the process.
+[[noreturn]] void report_failure(int control, const std::string& step, int error);
+
+/// Kills every process of this PID namespace but its first and the caller, and collects what are the caller's children.
+/// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.
+void end_all_others();
+
+/// Collects the children that have ended. With the payload among them the run is over: the launcher is told how it
+/// ended, and this process ends. `own_namespace`: the PID namespace is the run's own, so whatever else lives in it ends
+/// first.
+void collect_ended(int control, pid_t payload, bool own_namespace);
+
+/// The payload of a run tells the first process by this signal that it ends with exit code 0 and did all it had to.
+/// Taking down its memory takes longer than many runs do, and nobody needs to wait for that.
+int end_signal();
+void tell_end_in_advance();  ///< in the payload, which has no descriptors afterwards; nothing where it is not alone or
+                             ///< had children, whose times count, too
+
+sigset_t news_of_run();  ///< SIGCHLD and end_signal()
+
+/// In process 1 of a PID namespace: ends the run as if the payload had ended already, and ends. Returns where its
+/// figures cannot be had in advance.
+void report_end_in_advance(int control, pid_t payload);
+
+}  // namespace cmcp::sandbox

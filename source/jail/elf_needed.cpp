@@ -1,0 +1,180 @@
+#include "jail/elf_needed.hpp"
+
+#include "posix/unique_fd.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::size_t headers_max = 512, dynamic_max = 4096, path_max = 4096, needed_max = 1024;
+
+/// Reads pieces of a file whose offsets come from the file itself, and are therefore not to be trusted.
+class elf_file {
+public:
+    explicit elf_file(const std::string& path)
+        : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+    {
+        if (!fd_) fail("cannot be opened");
+    }
+
+    [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path_ + " " + why); }
+
+    std::size_t read_some(std::uint64_t offset, char* to, std::size_t size) const
+    {
+        if (offset > std::uint64_t{1} << 62) fail("is no valid ELF file: an offset lies outside of it");
+        ssize_t got = ::pread(fd_.get(), to, size, static_cast<off_t>(offset));
+        if (got < 0) fail("cannot be read");
+        return static_cast<std::size_t>(got);
+    }
+
+    template <class T>
+    T read(std::uint64_t offset) const
+    {
+        T value;
+        if (read_some(offset, reinterpret_cast<char*>(&value), sizeof value) != sizeof value)
+            fail("is no valid ELF file: it ends too early");
+        return value;
+    }
+
+    std::string read_text(std::uint64_t offset) const
+    {
+        std::string text(path_max, '\0');
+        text.resize(read_some(offset, text.data(), text.size()));
+        std::size_t end = text.find('\0');
+        if (end == std::string::npos) fail("is no valid ELF file: a name in it has no end");
+        text.resize(end);
+        return text;
+    }
+
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+    unique_fd fd_;
+};
+
+struct dynamic_section {
+    std::vector<std::uint64_t> needed;
+    std::uint64_t strings = 0, rpath = 0, runpath = 0;
+    bool has_rpath = false, has_runpath = false;
+};
+
+std::vector<Elf64_Phdr> read_segments(const elf_file& file, const Elf64_Ehdr& header)
+{
+    if (header.e_phnum > headers_max) file.fail("is no valid ELF file: it has too many segments");
+    if (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))
+        file.fail("is no valid ELF file: its segment headers have another size");
+    std::vector<Elf64_Phdr> segments;
+    for (std::uint64_t i = 0; i != header.e_phnum; ++i)
+        segments.push_back(file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr)));
+    return segments;
+}
+
+void take(dynamic_section& to, const Elf64_Dyn& entry)
+{
+    switch (entry.d_tag) {
+        case DT_NEEDED:
+            to.needed.push_back(entry.d_un.d_val);
+            break;
+        case DT_STRTAB:
+            to.strings = entry.d_un.d_ptr;
+            break;
+        case DT_RPATH:
+            to.rpath = entry.d_un.d_val, to.has_rpath = true;
+            break;
+        case DT_RUNPATH:
+            to.runpath = entry.d_un.d_val, to.has_runpath = true;
+            break;
+        default:
+            break;
+    }
+}
+
+dynamic_section read_dynamic(const elf_file& file, const Elf64_Phdr& segment)
+{
+    dynamic_section found;
+    const std::uint64_t count = std::min<std::uint64_t>(segment.p_filesz / sizeof(Elf64_Dyn), dynamic_max);
+    for (std::uint64_t i = 0; i != count; ++i) {
+        auto entry = file.read<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn));
+        if (entry.d_tag == DT_NULL) break;
+        take(found, entry);
+    }
+    if (found.needed.size() > needed_max) file.fail("is no valid ELF file: it needs too many libraries");
+    return found;
+}
+
+std::uint64_t file_offset(const elf_file& file, const std::vector<Elf64_Phdr>& segments, std::uint64_t address)
+{
+    for (const Elf64_Phdr& s : segments)
+        if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
+            return s.p_offset + (address - s.p_vaddr);
+    file.fail("is no valid ELF file: its table of names lies outside of it");
+}
+
+std::string with_origin(std::string part, const std::string& origin)
+{
+    for (std::string_view word : {"${ORIGIN}", "$ORIGIN"})
+        for (std::size_t at = 0; (at = part.find(word)) != std::string::npos;) part.replace(at, word.size(), origin);
+    return part;
+}
+
+std::vector<std::string> split_search_path(const std::string& text, const std::string& origin)
+{
+    std::vector<std::string> folders;
+    for (std::size_t from = 0; from <= text.size();) {
+        std::size_t to = std::min(text.find(':', from), text.size());
+        // What is not absolute depends on the working folder of the run, so it cannot be part of the program.
+        std::string folder = with_origin(text.substr(from, to - from), origin);
+        if (folder.starts_with('/')) folders.push_back(folder);
+        from = to + 1;
+    }
+    return folders;
+}
+
+void read_names(const elf_file& file, const std::vector<Elf64_Phdr>& segments, const dynamic_section& dynamic,
+                elf_needed& to)
+{
+    if (dynamic.needed.empty() && !dynamic.has_rpath && !dynamic.has_runpath) return;
+    const std::uint64_t names = file_offset(file, segments, dynamic.strings);
+    for (std::uint64_t name : dynamic.needed) to.libraries.push_back(file.read_text(names + name));
+    const std::string origin = std::filesystem::path(file.path()).parent_path().string();
+    if (dynamic.has_runpath)
+        to.search_path = split_search_path(file.read_text(names + dynamic.runpath), origin);
+    else if (dynamic.has_rpath)
+        to.search_path = split_search_path(file.read_text(names + dynamic.rpath), origin);
+}
+
+bool has_elf_magic(const elf_file& file)
+{
+    char magic[SELFMAG] = {};
+    return file.read_some(0, magic, sizeof magic) == sizeof magic && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+}  // namespace
+
+std::optional<elf_needed> read_elf_needed(const std::string& path)
+{
+    elf_file file(path);
+    if (!has_elf_magic(file)) return std::nullopt;
+    auto header = file.read<Elf64_Ehdr>(0);
+    constexpr unsigned char native_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != native_order)
+        file.fail("is an ELF file for another kind of machine");
+    elf_needed found;
+    found.machine = header.e_machine;
+    const std::vector<Elf64_Phdr> segments = read_segments(file, header);
+    for (const Elf64_Phdr& s : segments) {
+        if (s.p_type == PT_INTERP) found.interpreter = file.read_text(s.p_offset);
+        if (s.p_type == PT_DYNAMIC) read_names(file, segments, read_dynamic(file, s), found);
+    }
+    return found;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,86 @@
+#include "jail/etc_files.hpp"
+
+#include "jail/setup_step.hpp"
+
+#include <linux/mount.h>
+
+#include <filesystem>
+
+namespace cmcp::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t read_only_mount = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr const char* copied[] = {"/etc/ld.so.cache",  "/etc/localtime",  "/etc/timezone",   "/etc/protocols",
+                                  "/etc/services",     "/etc/mime.types", "/etc/os-release", "/etc/debian_version",
+                                  "/etc/matplotlibrc", "/etc/fpc.cfg"};
+// Settings of language runtimes that do not start without them, and public certificates; all world-readable.
+constexpr const char* shown[] = {"/etc/alternatives", "/etc/ssl/certs", "/etc/fonts", "/etc/R",
+                                 "/etc/php",          "/etc/perl",      "/etc/lua"};
+
+void add_accounts(tree_builder& tree, const std::string& home)
+{
+    tree.file("/etc/passwd",
+              "sandbox:x:1000:1000:sandbox:" + home + ":/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    tree.file("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n");
+}
+
+void add_names(tree_builder& tree)
+{
+    tree.file("/etc/nsswitch.conf",
+              "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n");
+    tree.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n");
+    tree.file("/etc/hostname", "sandbox\n");
+    tree.file("/etc/resolv.conf", "");
+}
+
+bool readable_by_all(const fs::path& path)
+{
+    std::error_code error;
+    const auto status = fs::status(path, error);
+    return !error && (status.permissions() & fs::perms::others_read) != fs::perms::none;
+}
+
+}  // namespace
+
+void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs)
+{
+    add_accounts(tree, home);
+    add_names(tree);
+    for (const auto& path : files_of_etc()) tree.copy(path, path);
+    if (!all_programs) return;
+    for (const auto& path : folders_of_etc()) tree.bind(path, path, read_only_mount);
+}
+
+std::vector<std::string> files_of_etc()
+{
+    std::vector<std::string> found;
+    for (const char* path : copied)
+        if (readable_by_all(path) && fs::is_regular_file(path)) found.emplace_back(path);
+    return found;
+}
+
+std::vector<std::string> folders_of_etc()
+{
+    std::vector<std::string> found;
+    for (const char* path : shown)
+        if (readable_by_all(path) && fs::is_directory(path)) found.emplace_back(path);
+    std::error_code hidden;
+    for (const auto& entry : fs::directory_iterator("/etc", hidden)) {
+        const bool of_java = entry.path().filename().string().starts_with("java-");  // java-17-openjdk
+        if (of_java && readable_by_all(entry.path()) && entry.is_directory(hidden))
+            found.push_back(entry.path().string());
+    }
+    return found;
+}
+
+void mark_etc_files(file_marks& marks, bool all_programs)
+{
+    for (const char* path : copied) marks.add(path);
+    if (!all_programs) return;
+    for (const char* path : shown) marks.add(path);
+    marks.add("/etc");
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp::sandbox {
+
+/// What the probe found inside, and what the launcher knows of itself. A fact that is missing or of another kind counts
+/// as the bad case: no layer is on because nobody looked.
+struct found_facts {
+    const json::object& inside;
+    const json::object& launcher;
+};
+
+const json::object& part(const json::object& facts, std::string_view name);
+std::optional<std::int64_t> number(const json::object& facts, std::string_view name);
+bool is_true(const json::object& facts, std::string_view name);
+std::optional<std::string> text(const json::object& facts, std::string_view name);
+
+}  // namespace cmcp::sandbox

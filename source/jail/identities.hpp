@@ -1,0 +1,37 @@
+#pragma once
+
+#include "jail/namespaces.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace cmcp::sandbox {
+
+/// Which ids outside the runs have. With privilege every run in flight has an id of its own (from 200000 on, or from
+/// the end of the range that a container was given); without it all are the server's user.
+class identities {
+public:
+    identities();
+
+    bool privileged() const { return privileged_; }
+    bool own_range() const { return base_ != 0; }
+    id_pair self() const { return self_; }
+
+    unsigned take();  ///< a free number; throws step_failed when all are in use
+    void release(unsigned number);
+    id_pair outside(unsigned number) const;
+
+    /// A user namespace that shows files of `owner` as files of run `number`. Kept for the next run.
+    int mapping(id_pair owner, unsigned number);
+
+private:
+    bool privileged_ = false;
+    unsigned base_ = 0;
+    id_pair self_{};
+    std::set<unsigned> in_use_;
+    std::map<std::tuple<uid_t, gid_t, unsigned>, unique_fd> mappings_;
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,264 @@
+#include "jail/jail.hpp"
+
+#include "jail/closing.hpp"
+#include "jail/fault.hpp"
+#include "jail/limits.hpp"
+#include "jail/machine_figures.hpp"
+#include "jail/mounts.hpp"
+#include "jail/outside_socket.hpp"
+#include "jail/payload.hpp"
+#include "jail/setup_step.hpp"
+#include "jail/socket_memory.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/mount.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+extern "C" int umount2(const char* target, int flags) noexcept;
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr const char* root_place = "/usr";  // until it is the root
+constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+// Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.
+void close_all_but(std::vector<int> keep)
+{
+    std::sort(keep.begin(), keep.end());
+    unsigned next = 0;
+    for (const int fd : keep) {
+        if (fd < 0) continue;
+        const auto kept = static_cast<unsigned>(fd);
+        if (kept > next) check(::syscall(SYS_close_range, next, kept - 1, 0), "close descriptors");
+        next = kept + 1;
+    }
+    check(::syscall(SYS_close_range, next, ~0u, 0), "close descriptors");
+}
+
+void close_foreign_descriptors(const jail_plan& plan)
+{
+    close_all_but({plan.root.get(), plan.workspace.get(), plan.output.get(), plan.error.get(), plan.input.get(),
+                   plan.script.get(), plan.result.get(), plan.control.get(), plan.held_library});
+    // 0 to 4 must stay taken: the payload's descriptors are put there later.
+    for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+}
+
+void wait_for_go(int control)
+{
+    pollfd wait{control, POLLIN, 0};
+    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
+    }
+    const auto go = receive_packet(control);
+    if (!go || go->bytes.empty()) ::_exit(1);  // the launcher is gone
+}
+
+void map_ids(const jail_plan& plan)
+{
+    if (!plan.maps_itself) return;
+    check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
+    write_id_maps("self", inside_ids, plan.outside, true);
+    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
+}
+
+// Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
+void become_sandbox_user(const jail_plan& plan)
+{
+    left_out("own_uid");
+    if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
+    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
+    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
+    die_with_launcher();  // a change of user clears it
+}
+
+struct own_mounts {
+    unique_fd processes;  // the launcher's look at this PID namespace
+    unique_fd temporary;
+    unique_fd shared;
+    unique_fd sockets;
+};
+
+unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
+{
+    const auto& limits = plan.request.limits;
+    const std::uint64_t inodes = std::max<std::uint64_t>(1024, limits.tmp_size / 4096);
+    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
+    auto made = new_tmpfs({limits.tmp_size, inodes, "1777"}, private_memory | no_exec | more, "mount " + path);
+    attach_mount(made.get(), plan.root.get(), path.substr(1), "mount " + path);
+    return made;
+}
+
+// The figures lie in the root's own folder /proc, which the mount covers.
+void mount_processes_and_figures(const jail_plan& plan, const std::string& step)
+{
+    const int root = plan.root.get();
+    std::vector<std::pair<std::string, unique_fd>> figures;
+    const auto copy = [&](const char* name) {
+        const std::string place = std::string("proc/") + name;
+        figures.emplace_back(place, copy_mount_tree(root, place, step));
+    };
+    for (const char* name : figures_of_limits) copy(name);
+    const auto visible = new_whole_proc(step);
+    attach_mount(visible.mount.get(), root, "proc", step);
+    copy(kernels_figure);
+    for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, step);
+    show_processes_only(visible, step);
+}
+
+// Where the kernel cannot show figures beside processes only, processes only are shown.
+void mount_visible_processes(const jail_plan& plan, const std::string& step)
+{
+    try {
+        mount_processes_and_figures(plan, step);
+    } catch (const step_failed&) {
+        ::umount2((root_place + std::string("/proc")).c_str(),
+                  2 /* MNT_DETACH */);  // fails where it did not get so far
+        const auto visible = new_proc(true, step);
+        attach_mount(visible.get(), plan.root.get(), "proc", step);
+    }
+}
+
+// Inside a container with a masked /proc the kernel refuses a fresh one; the run then has none, never the container's.
+void mount_processes(const jail_plan& plan, own_mounts& mounts)
+{
+    if (left_out("private_proc")) return;
+    try {
+        mount_visible_processes(plan, "mount /proc");
+        const auto watched = new_proc(false, "mount /proc");
+        mounts.processes.reset(::openat(watched.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    } catch (const step_failed& refused) {
+        if (refused.error != EPERM) throw;
+    }
+}
+
+void show_workspace(const jail_plan& plan)
+{
+    if (plan.workspace)
+        attach_mount(plan.workspace.get(), plan.root.get(), plan.request.workspace_inside.substr(1),
+                     "mount the workspace");
+    else
+        mount_memory(plan, plan.request.workspace_inside, 0);
+}
+
+own_mounts build_file_system(const jail_plan& plan)
+{
+    own_mounts mounts;
+    left_out("mounts");
+    attach_mount(plan.root.get(), AT_FDCWD, root_place, "mount the root");
+    mount_processes(plan, mounts);
+    mounts.temporary = mount_memory(plan, "/tmp", 0);
+    mounts.shared = mount_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
+    mounts.sockets = open_socket_statistics();
+    show_workspace(plan);
+    enter_root(plan.root.get());
+    return mounts;
+}
+
+// Podman's own system call profile forbids this call. The run then has a UTS namespace of its own with the container's
+// name.
+void name_host()
+{
+    if (::sethostname("sandbox", 7) != 0 && errno != EPERM && errno != ENOSYS) throw step_failed("set the host name");
+}
+
+void report_ready(const jail_plan& plan, const own_mounts& mounts)
+{
+    std::vector<int> all;
+    if (mounts.processes) all = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
+    if (mounts.processes && mounts.sockets) all.push_back(mounts.sockets.get());
+    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::ready)), all);
+}
+
+void enter_jail(jail_plan& plan)
+{
+    close_foreign_descriptors(plan);
+    die_with_launcher();
+    map_ids(plan);
+    wait_for_go(plan.control.get());
+    become_sandbox_user(plan);
+    {
+        const own_mounts mounts = build_file_system(plan);
+        report_ready(plan, mounts);
+    }
+    if (!left_out("network_namespace")) bring_loopback_up();
+    if (!left_out("uts_namespace")) name_host();
+    if (!left_out("keyrings")) forget_keyrings();
+    check(::setsid(), "new session");
+    if (!left_out("rlimits")) apply_limits(plan.request.limits);
+    if (plan.probe) plan.outside_socket = make_outside_socket();
+    enter_working_folder(plan.request);
+    plan.root.reset();
+    plan.workspace.reset();
+    give_up_privileges(plan);
+}
+
+void block_news()
+{
+    const sigset_t news = news_of_run();
+    check(::sigprocmask(SIG_BLOCK, &news, nullptr), "watch children");
+}
+
+// Process 1: collects the orphans; its own end is the end of every process of the run.
+[[noreturn]] void reap_until_end(const jail_plan& plan, pid_t payload)
+{
+    const int control = plan.control.get();
+    const auto tells_its_end = [&](const siginfo_t& heard) {
+        return heard.si_code == SI_QUEUE && heard.si_pid == payload && !plan.executes && ::getpid() == 1;
+    };
+    ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
+    ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
+    const sigset_t news = news_of_run();
+    for (;;) {
+        siginfo_t heard{};
+        const int signal = ::sigwaitinfo(&news, &heard);
+        if (signal == end_signal() && tells_its_end(heard)) report_end_in_advance(control, payload);
+        if (signal == SIGCHLD)
+            collect_ended(control, payload, ::getpid() == 1);  // elsewhere "all" would be the machine
+    }
+}
+
+}  // namespace
+
+void run_child(jail_plan& plan)
+{
+    payload prepared(plan);
+    run_child(plan, prepared);
+}
+
+void run_waiting_child(jail_plan& plan)
+{
+    payload waiting(plan, true);
+    run_child(plan, waiting);
+}
+
+void run_child(jail_plan& plan, guest& inside)
+{
+    const int control = plan.control.get();
+    try {
+        enter_jail(plan);
+        inside.before_fork();
+        block_news();
+        const pid_t child = check(::fork(), "start a process");
+        if (child == 0) inside.become();
+        reap_until_end(plan, child);
+    } catch (const step_failed& failure) {
+        report_failure(control, failure.what(), failure.error);
+    } catch (const std::exception& failure) {
+        report_failure(control, failure.what(), 0);
+    }
+}
+
+}  // namespace cmcp::sandbox

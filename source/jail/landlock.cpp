@@ -1,0 +1,119 @@
+#include "jail/landlock.hpp"
+
+#include "posix/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace cmcp::sandbox {
+namespace {
+
+// The kernel's own header may be older than the kernel that this runs on.
+enum access : std::uint64_t {
+    execute = 1u << 0,
+    write_file = 1u << 1,
+    read_file = 1u << 2,
+    read_dir = 1u << 3,
+    remove_dir = 1u << 4,
+    remove_file = 1u << 5,
+    make_char = 1u << 6,
+    make_dir = 1u << 7,
+    make_reg = 1u << 8,
+    make_sock = 1u << 9,
+    make_fifo = 1u << 10,
+    make_block = 1u << 11,
+    make_sym = 1u << 12,
+    refer = 1u << 13,      // 2
+    truncate = 1u << 14,   // 3
+    ioctl_dev = 1u << 15,  // 5
+};
+
+constexpr std::uint64_t scope_abstract_sockets = 1u << 0;
+constexpr std::uint64_t scope_signals = 1u << 1;
+constexpr unsigned create_version_flag = 1u << 0;
+constexpr int rule_path_beneath = 1;
+
+struct ruleset_attributes {
+    std::uint64_t handled_files;
+    std::uint64_t handled_net;
+    std::uint64_t scoped;
+};
+
+// Packed in the kernel's interface.
+struct [[gnu::packed]] path_beneath {
+    std::uint64_t allowed;
+    std::int32_t parent;
+};
+
+constexpr std::uint64_t reading = read_file | read_dir;
+constexpr std::uint64_t running = reading | execute;
+constexpr std::uint64_t writing = reading | write_file | remove_dir | remove_file | make_dir | make_reg | make_sock |
+                                  make_fifo | make_sym | refer | truncate | ioctl_dev;
+constexpr std::uint64_t removing = reading | remove_dir | remove_file;
+constexpr std::uint64_t on_plain_files = execute | write_file | read_file | truncate | ioctl_dev;
+
+std::uint64_t known_rights(int abi)
+{
+    std::uint64_t known = (std::uint64_t{make_sym} << 1) - 1;
+    if (abi >= 2) known |= refer;
+    if (abi >= 3) known |= truncate;
+    if (abi >= 5) known |= ioctl_dev;
+    return known;
+}
+
+// A field the kernel does not know must be zero, and then it accepts the longer structure.
+unique_fd create_ruleset(int abi, bool signals_outside)
+{
+    ruleset_attributes attributes{known_rights(abi), 0, 0};
+    if (abi >= 6) attributes.scoped = scope_abstract_sockets | (signals_outside ? 0 : scope_signals);
+    constexpr unsigned flags = 0;
+    return unique_fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, flags)));
+}
+
+bool allow(int ruleset, const std::string& path, std::uint64_t rights)
+{
+    unique_fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!place) return errno == ENOENT || errno == ENOTDIR;
+    struct stat kind {};
+    if (::fstat(place.get(), &kind) != 0) return false;
+    if (!S_ISDIR(kind.st_mode)) rights &= on_plain_files;
+    path_beneath rule{rights, place.get()};
+    return ::syscall(SYS_landlock_add_rule, ruleset, rule_path_beneath, &rule, 0) == 0;
+}
+
+bool allow_all(int ruleset, const std::vector<std::string>& paths, std::uint64_t rights)
+{
+    for (const std::string& path : paths)
+        if (!allow(ruleset, path, rights)) return false;
+    return true;
+}
+
+}  // namespace
+
+int landlock_abi()
+{
+    long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, create_version_flag);
+    return version < 0 ? 0 : static_cast<int>(version);
+}
+
+bool apply_landlock(const landlock_rules& rules)
+{
+    const int abi = landlock_abi();
+    if (abi == 0) return true;
+    const std::uint64_t known = known_rights(abi);
+    unique_fd ruleset = create_ruleset(abi, rules.signals_outside);
+    if (!ruleset) return false;
+    if (!allow_all(ruleset.get(), rules.read_execute, running & known)) return false;
+    if (!allow_all(ruleset.get(), rules.read_only, reading & known)) return false;
+    if (!allow_all(ruleset.get(), rules.read_write, writing & known)) return false;
+    if (!allow_all(ruleset.get(), rules.read_remove, removing & known)) return false;
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+    return ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// The Landlock version the kernel offers; 0 where it is absent or switched off.
+int landlock_abi();
+
+/// What stays reachable; everything else is refused. A path that names a folder means all below it. Missing paths are
+/// skipped.
+struct landlock_rules {
+    std::vector<std::string> read_execute;   ///< read, list, execute
+    std::vector<std::string> read_only;      ///< read, list
+    std::vector<std::string> read_write;     ///< all but execute; name a path in read_execute as well to add that
+    std::vector<std::string> read_remove{};  ///< read, list, remove: a full place that may only be emptied
+    bool signals_outside = false;            ///< processes outside may be signalled
+};
+
+/// Confines the calling thread and its future children to `rules`, as far as the kernel's version knows the rights;
+/// sets no_new_privs. Also shuts off signals to, and abstract sockets of, processes outside (version 6). True as well
+/// when the kernel has no Landlock: the layer report tells. False: see errno.
+bool apply_landlock(const landlock_rules& rules);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,91 @@
+#include "jail/layer.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace cmcp::sandbox {
+namespace {
+
+using names = std::vector<std::string_view>;
+
+// All of one inner list must be there for a group to be there; where there are several inner lists, one is enough.
+std::vector<names> members(std::string_view group)
+{
+    if (group == "namespaces")
+        return {
+            {"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace"},
+            // Started by root, Firejail makes no user namespace; a user of its own and no capabilities say the same.
+            {"firejail", "own_uid", "capabilities", "pid_namespace", "mount_namespace", "ipc_namespace",
+             "uts_namespace"}};
+    if (group == "no_network") return {{"network_namespace"}};
+    if (group == "limits") return {{"rlimits", "cgroup"}, {"rlimits", "watchdog"}};
+    return {{group}};
+}
+
+bool is_on(const layers& found, std::string_view name, bool degraded_counts)
+{
+    auto same = [&](const layer& l) { return l.name == name; };
+    auto at = std::find_if(found.begin(), found.end(), same);
+    if (at == found.end()) return false;
+    return at->is == layer::state::on || (degraded_counts && at->is == layer::state::degraded);
+}
+
+bool is_there(const layers& found, std::string_view group)
+{
+    const bool degraded_counts = group == "limits";
+    auto on = [&](std::string_view name) { return is_on(found, name, degraded_counts); };
+    auto all_on = [&](const names& list) { return std::all_of(list.begin(), list.end(), on); };
+    const std::vector<names> ways = members(group);
+    return std::any_of(ways.begin(), ways.end(), all_on);
+}
+
+}  // namespace
+
+std::string_view to_string(layer::state s)
+{
+    switch (s) {
+        case layer::state::on:
+            return "on";
+        case layer::state::degraded:
+            return "degraded";
+        case layer::state::off:
+            return "off";
+        case layer::state::not_asked:
+            return "not asked for";
+    }
+    return "unknown";
+}
+
+std::vector<std::string> missing(const layers& found, const std::vector<std::string>& required)
+{
+    std::vector<std::string> absent;
+    for (const std::string& name : required)
+        if (!is_there(found, name)) absent.push_back(name);
+    return absent;
+}
+
+std::vector<std::string> blamed(const layers& found, const std::vector<std::string>& required)
+{
+    std::vector<std::string> blamed_layers;
+    for (const std::string& name : missing(found, required)) {
+        const std::vector<names> ways = members(name);
+        for (const std::string_view member : ways.front())
+            if (!is_on(found, member, name == "limits")) blamed_layers.emplace_back(member);
+    }
+    return blamed_layers;
+}
+
+std::vector<std::string> layer_names(const layers& found)
+{
+    std::vector<std::string> names{"namespaces", "no_network", "limits"};
+    for (const layer& each : found) names.push_back(each.name);
+    return names;
+}
+
+bool is_layer_name(const layers& found, std::string_view name)
+{
+    const auto names = layer_names(found);
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace cmcp::sandbox

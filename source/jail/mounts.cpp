@@ -1,0 +1,108 @@
+#include "jail/mounts.hpp"
+
+#include "jail/setup_step.hpp"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// <sys/mount.h> clashes with <linux/mount.h> under some C libraries: only what is needed is declared.
+extern "C" int umount2(const char* target, int flags) noexcept;
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int detach_flag = 2;  // MNT_DETACH
+
+long configure(int context, unsigned command, const char* key, const char* value)
+{
+    return ::syscall(SYS_fsconfig, context, command, key, value, 0);
+}
+
+unique_fd open_context(const char* kind, const std::string& step)
+{
+    return unique_fd(static_cast<int>(check(::syscall(SYS_fsopen, kind, FSOPEN_CLOEXEC), step)));
+}
+
+unique_fd finish(const unique_fd& context, std::uint64_t attributes, const std::string& step)
+{
+    check(configure(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr), step);
+    const long mounted = ::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes));
+    return unique_fd(static_cast<int>(check(mounted, step)));
+}
+
+}  // namespace
+
+unique_fd copy_mount_tree(int directory, const std::string& path, const std::string& step)
+{
+    const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | (path.empty() ? AT_EMPTY_PATH : 0);
+    return unique_fd(static_cast<int>(check(::syscall(SYS_open_tree, directory, path.c_str(), flags), step)));
+}
+
+void set_mount_attributes(int tree, std::uint64_t attributes, bool recursive, const std::string& step)
+{
+    mount_attr wanted{};
+    wanted.attr_set = attributes;
+    const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0);
+    check(::syscall(SYS_mount_setattr, tree, "", flags, &wanted, sizeof wanted), step);
+}
+
+bool map_mount_ids(int tree, int user_namespace)
+{
+    mount_attr wanted{};
+    wanted.attr_set = MOUNT_ATTR_IDMAP;
+    wanted.userns_fd = static_cast<std::uint64_t>(user_namespace);
+    return ::syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &wanted, sizeof wanted) == 0;
+}
+
+void attach_mount(int tree, int directory, const std::string& path, const std::string& step)
+{
+    const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (path.empty() ? MOVE_MOUNT_T_EMPTY_PATH : 0);
+    check(::syscall(SYS_move_mount, tree, "", directory, path.c_str(), flags), step);
+}
+
+unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, const std::string& step)
+{
+    const auto context = open_context("tmpfs", step);
+    const std::string size = std::to_string(options.size);
+    const std::string inodes = std::to_string(options.inodes);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "size", size.c_str()), step);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "nr_inodes", inodes.c_str()), step);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "mode", options.mode.c_str()), step);
+    return finish(context, attributes, step);
+}
+
+unique_fd new_proc(bool hidden, const std::string& step)
+{
+    const auto context = open_context("proc", step);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "subset", "pid"), step);
+    if (hidden) check(configure(context.get(), FSCONFIG_SET_STRING, "hidepid", "invisible"), step);
+    return finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, step);
+}
+
+whole_proc new_whole_proc(const std::string& step)
+{
+    auto context = open_context("proc", step);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "hidepid", "invisible"), step);
+    auto mount = finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, step);
+    return {std::move(mount), std::move(context)};
+}
+
+void show_processes_only(const whole_proc& proc, const std::string& step)
+{
+    check(configure(proc.context.get(), FSCONFIG_SET_STRING, "subset", "pid"), step);
+    check(configure(proc.context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr), step);
+    for (const char* setting : {"sys", "version", "kallsyms", "keys"})
+        if (::faccessat(proc.mount.get(), setting, F_OK, 0) == 0 || errno != ENOENT) throw step_failed(step, ENOTSUP);
+}
+
+void enter_root(int root)
+{
+    check(::fchdir(root), "enter the new root");
+    check(::syscall(SYS_pivot_root, ".", "."), "pivot_root");
+    check(::umount2(".", detach_flag), "leave the old root");
+    check(::chdir("/"), "enter the new root");
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// How ids inside and outside belong together: one user and one group.
+struct id_pair {
+    uid_t user;
+    gid_t group;
+};
+
+inline constexpr id_pair inside_ids{1000, 1000};  ///< who a run is, seen from inside
+
+struct cloned {
+    pid_t pid = 0;  ///< 0: this is the child
+    unique_fd pidfd;
+};
+
+/// CLONE_NEW* of all kinds (time too when `with_time`).
+std::uint64_t all_namespaces(bool with_time);
+
+/// Clones this process into new namespaces of the given kinds; dispositions of signals are reset.
+/// `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws step_failed("clone").
+cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);
+
+/// The same, but the clone is a child of this process's parent, which is told of its end by SIGCHLD or what else it
+/// chose for this process.
+cloned clone_for_parent(bool with_time, int cgroup);
+
+/// Clones this process into a new user namespace only. Throws step_failed("clone").
+cloned clone_into_user_namespace();
+
+/// Writes the id maps of `process` ("self" or a number): `inside` is `outside` in the writer's namespace.
+/// `deny_setgroups` is needed without CAP_SETGID outside. Throws step_failed("id map").
+void write_id_maps(const std::string& process, id_pair inside, id_pair outside, bool deny_setgroups);
+
+/// A user namespace whose only mapping is `from` to `to`, for an id-mapped mount. Throws step_failed.
+unique_fd make_mapping_namespace(id_pair from, id_pair to);
+
+void bring_loopback_up();  ///< throws step_failed
+void forget_keyrings();    ///< a session keyring of its own; where the kernel has no keyrings nothing is to do
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,128 @@
+#include "jail/payload.hpp"
+
+#include "jail/limits.hpp"
+#include "jail/probe.hpp"
+#include "jail/setup_step.hpp"
+#include "jail/zygote_wire.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int script_place = 3;
+constexpr int result_place = 4;
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value)
+{
+    for (auto& entry : environment)
+        if (entry.starts_with(name + "=")) {
+            entry = name + "=" + value;
+            return;
+        }
+    environment.push_back(name + "=" + value);
+}
+
+void place(const unique_fd& from, int to)
+{
+    if (from)
+        check(::dup2(from.get(), to), "place descriptors");
+    else
+        ::close(to);
+}
+
+}  // namespace
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> result;
+    for (auto& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+std::vector<std::string> make_environment(const run_request& request)
+{
+    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin",
+                                         "HOME=" + request.workspace_inside,
+                                         "LANG=C.UTF-8",
+                                         "TERM=dumb",
+                                         "USER=sandbox",
+                                         "LOGNAME=sandbox"};
+    for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
+    return environment;
+}
+
+void take_places(jail_plan& plan)
+{
+    const int control = plan.control.get();
+    if (plan.input)
+        check(::dup2(plan.input.get(), 0), "place descriptors");
+    else
+        check(::dup3(script_place, 0, 0), "place descriptors");  // /dev/null is there until now
+    place(plan.output, 1);
+    place(plan.error, 2);
+    place(plan.script, script_place);
+    place(plan.result, result_place);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.probe) return;  // it looks at one more
+    if (control > 5) check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
+    check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
+}
+
+void answer_probe(jail_plan& plan)
+{
+    ::prctl(PR_SET_DUMPABLE, 1);
+    ::close(plan.control.get());
+    report_probe(result_place);
+    ::_exit(0);
+}
+
+void wait_for_run(jail_plan& plan)
+{
+    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
+    packet message = await_packet(plan.control.get());
+    if (message.bytes.empty()) ::_exit(1);  // nobody wants it any more
+    start_message start = decode_begin(message.bytes);
+    take_descriptors(plan, start, message.descriptors);
+    plan.probe = start.probe;
+    apply_cpu_limit(start.request.limits);
+    const std::string& folder = start.request.working_dir;
+    if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
+    if (start.request.argv.empty()) return;
+    plan.request.argv = std::move(start.request.argv);
+    plan.request.environment = std::move(start.request.environment);
+}
+
+payload::payload(jail_plan& plan, bool waits) : plan_(plan), waits_(waits)
+{
+    if (!waits) prepare();
+}
+
+// In process 1 where it can be: what may fail or take time is done before the clone.
+void payload::prepare()
+{
+    environment_ = make_environment(plan_.request);
+    arguments_ = pointers(plan_.request.argv);
+    variables_ = pointers(environment_);
+}
+
+void payload::become()
+{
+    check(::setsid(), "new session");
+    if (waits_) {
+        wait_for_run(plan_);
+        prepare();
+    }
+    take_places(plan_);
+    if (plan_.probe) answer_probe(plan_);
+    ::execve(arguments_[0], arguments_.data(), variables_.data());
+    throw step_failed("start program " + plan_.request.argv.at(0));
+}
+
+}  // namespace cmcp::sandbox

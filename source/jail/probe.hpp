@@ -1,0 +1,20 @@
+#pragma once
+
+#include "jail/layer.hpp"
+#include "jsonrpc/json.hpp"
+
+namespace cmcp::sandbox {
+
+/// The payload of the probe run: finds out by trying what this process can do and writes one JSON object to `fd`. Call
+/// it inside the finished sandbox, in place of the exec. Needs no /proc.
+void report_probe(int fd);
+
+/// The facts of the launcher that a comparison needs: namespaces, uid, Landlock. Forks a short-lived child. The
+/// launcher may add "cgroup" (a sentence that says why runs are not placed into one, empty when they are) and
+/// "watchdog" (true when it looks at memory, processes and time of a run by itself).
+json::object launcher_facts();
+
+/// The layers a run has, judged by what `inside` could do in comparison with `launcher`.
+layers evaluate_probe(const json::object& inside, const json::object& launcher);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,234 @@
+#include "jail/seccomp_filter.hpp"
+
+#include "jail/syscall_rules.hpp"
+#include "posix/unique_fd.hpp"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+
+namespace cmcp::sandbox {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t native_arch = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t native_arch = AUDIT_ARCH_AARCH64;
+#else
+#error "the system-call filter knows x86-64 and 64-bit ARM"
+#endif
+
+constexpr std::uint32_t x32_bit = 0x40000000;
+
+using context = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, decltype(&::seccomp_release)>;
+
+void check_seccomp(int result, std::string_view step)
+{
+    if (result < 0) throw std::system_error(-result, std::generic_category(), "seccomp filter: " + std::string(step));
+}
+
+// Pseudo numbers, which are negative, stand for calls that this architecture does not have.
+int number_of(std::string_view name, int fallback = -1)
+{
+    int number = ::seccomp_syscall_resolve_name(std::string(name).c_str());
+    return number == __NR_SCMP_ERROR ? fallback : number;
+}
+
+std::uint32_t action_of(const syscall_rule& rule)
+{
+    return rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
+}
+
+void add_rule(scmp_filter_ctx filter, const syscall_rule& rule)
+{
+    int number = number_of(rule.name, rule.number);
+    if (number < 0) return;
+    std::vector<scmp_arg_cmp> conditions;
+    for (const argument_is& a : rule.when) conditions.push_back({a.index, SCMP_CMP_MASKED_EQ, a.mask, a.value});
+    auto count = static_cast<unsigned>(conditions.size());
+    check_seccomp(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
+}
+
+context empty_filter()
+{
+    context filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), &::seccomp_release);
+    if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
+    check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
+                  "foreign architectures");
+    check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
+    return filter;
+}
+
+context build(bool memory_files, bool announcing)
+{
+    context filter = empty_filter();
+    for (std::string_view name : allowed_syscalls())
+        if (!announcing || name != "connect") add_rule(filter.get(), {name, -1, 0, {}});
+    if (memory_files) add_rule(filter.get(), {"memfd_create", -1, 0, {}});
+    for (const syscall_rule& rule : conditional_syscalls()) add_rule(filter.get(), rule);
+    return filter;
+}
+
+std::vector<sock_filter> export_code(scmp_filter_ctx filter)
+{
+    unique_fd file(::memfd_create("filter", MFD_CLOEXEC));
+    check_seccomp(file ? 0 : -errno, "memfd_create");
+    check_seccomp(::seccomp_export_bpf(filter, file.get()), "export");
+    struct stat size {};
+    check_seccomp(::fstat(file.get(), &size) == 0 ? 0 : -errno, "fstat");
+    std::vector<sock_filter> code(static_cast<std::size_t>(size.st_size) / sizeof(sock_filter));
+    ssize_t got = ::pread(file.get(), code.data(), code.size() * sizeof(sock_filter), 0);
+    if (got != size.st_size) check_seccomp(-EIO, "read back");
+    return code;
+}
+
+sock_filter load(std::size_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
+
+sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t when_true, std::size_t when_false)
+{
+    return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value, static_cast<std::uint8_t>(when_true),
+                    static_cast<std::uint8_t>(when_false));
+}
+
+sock_filter fail(int error) { return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
+
+// What libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers that
+// nobody knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
+std::vector<sock_filter> prologue()
+{
+    constexpr std::size_t low_half = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+    constexpr std::size_t before_ioctls = 7;
+    const auto requests = refused_ioctls();
+    const std::size_t n = requests.size();
+    const std::size_t end =
+        before_ioctls + 1 + n + 1;  // the index of the first instruction after the prologue, less its last
+    std::vector<sock_filter> code;
+    auto skip = [&] { return end - code.size(); };
+    code.push_back(load(offsetof(seccomp_data, arch)));
+    code.push_back(jump(BPF_JEQ, native_arch, 0, skip()));
+    code.push_back(load(offsetof(seccomp_data, nr)));
+    code.push_back(jump(BPF_JGE, x32_bit, skip(), 0));
+    code.push_back(jump(BPF_JGE, first_unknown_syscall, 0, 1));
+    code.push_back(fail(ENOSYS));
+    code.push_back(jump(BPF_JEQ, SYS_ioctl, 0, skip()));
+    code.push_back(load(offsetof(seccomp_data, args[1]) + low_half));
+    for (std::size_t i = 0; i != n; ++i) code.push_back(jump(BPF_JEQ, requests[i], n - i, 0));
+    code.push_back(jump(BPF_JA, 1, 0, 0));
+    code.push_back(fail(EPERM));
+    return code;
+}
+
+bpf_program with_prologue(const context& filter)
+{
+    std::vector<sock_filter> body = export_code(filter.get());
+    bpf_program program{prologue()};
+    program.code.insert(program.code.end(), body.begin(), body.end());
+    if (program.code.size() > BPF_MAXINSNS) check_seccomp(-E2BIG, "too long");
+    return program;
+}
+
+bool refuses_for_good(const sock_filter& i)
+{
+    return i.code == (BPF_RET | BPF_K) && (i.k == (SECCOMP_RET_ERRNO | EPERM) || i.k == SECCOMP_RET_KILL_PROCESS);
+}
+
+unsigned architecture_token(std::uint32_t arch, int number)
+{
+    return arch == AUDIT_ARCH_X86_64 && (static_cast<std::uint32_t>(number) & x32_bit) != 0 ? SCMP_ARCH_X32 : arch;
+}
+
+const char* architecture_name(unsigned token)
+{
+    switch (token) {
+        case SCMP_ARCH_X86:
+            return "i386";
+        case SCMP_ARCH_X32:
+            return "x32";
+        case SCMP_ARCH_ARM:
+            return "arm";
+        default:
+            return "a foreign architecture";
+    }
+}
+
+}  // namespace
+
+bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false)); }
+
+bpf_program compile_rules(const std::vector<syscall_rule>& rules)
+{
+    const context filter = empty_filter();
+    for (const syscall_rule& rule : rules) add_rule(filter.get(), rule);
+    return with_prologue(filter);
+}
+
+// libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.
+bpf_program compile_announcing_filter(bool memory_files)
+{
+    bpf_program program = with_prologue(build(memory_files, true));
+    for (sock_filter& each : program.code)
+        if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
+    return program;
+}
+
+namespace {
+
+long install(const bpf_program& filter, unsigned long flags)
+{
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    sock_fprog program{static_cast<unsigned short>(filter.code.size()), const_cast<sock_filter*>(filter.code.data())};
+    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+}  // namespace
+
+bool install_filter(const bpf_program& filter) { return install(filter, 0) == 0; }
+
+unique_fd install_announcing_filter(const bpf_program& filter)
+{
+    constexpr unsigned long wait_killable =
+        1ul << 5;  // Linux 5.19: signals do not disturb a call that waits for its answer
+    unique_fd listener(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | wait_killable)));
+    if (!listener && errno == EINVAL)
+        listener.reset(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER)));
+    return listener;
+}
+
+namespace {
+
+std::string name_in(unsigned token, int number)
+{
+    char* known = ::seccomp_syscall_resolve_num_arch(token, number);
+    if (known == nullptr) return std::to_string(number);
+    std::unique_ptr<char, decltype(&std::free)> owner(known, &std::free);
+    return known;
+}
+
+}  // namespace
+
+std::string syscall_name(int number) { return name_in(SCMP_ARCH_NATIVE, number); }
+
+std::string syscall_name(int number, std::uint32_t arch)
+{
+    if (is_native(arch, number)) return syscall_name(number);
+    const unsigned token = architecture_token(arch, number);
+    return name_in(token, number) + " (" + architecture_name(token) + ")";
+}
+
+bool is_native(std::uint32_t arch, int number)
+{
+    return arch == native_arch && (static_cast<std::uint32_t>(number) & x32_bit) == 0;
+}
+
+}  // namespace cmcp::sandbox

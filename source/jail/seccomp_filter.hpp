@@ -1,0 +1,49 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <linux/filter.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// A system-call filter in the form the kernel takes it.
+struct bpf_program {
+    std::vector<sock_filter> code;
+};
+
+/// The filter of a run, for this machine's architecture: the calls of syscall_rules.hpp are allowed, other known ones
+/// fail with EPERM, ones newer than the list with ENOSYS; calls of a foreign architecture kill the process. Where
+/// `memory_files` is false memfd_create is refused too: a memfd can be executed whatever mounts and Landlock say. Costs
+/// milliseconds: build it once. Throws std::system_error.
+bpf_program compile_filter(bool memory_files = true);
+
+/// The same filter for a run with a listener (refusal_listener.hpp): what would fail with EPERM, or be killed as a call
+/// of a foreign architecture, and every connect is told to the listener first. Without a listener it fails with ENOSYS.
+bpf_program compile_announcing_filter(bool memory_files = true);
+
+struct syscall_rule;
+
+/// A filter of these rules alone: every other call fails with EPERM. Throws std::system_error.
+bpf_program compile_rules(const std::vector<syscall_rule>& rules);
+
+/// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.
+bool install_filter(const bpf_program& filter);
+
+/// The same for a filter made by compile_announcing_filter(); the listener is close-on-exec. None: see errno, no filter
+/// is in force then (a process can have one listener only, and some containers have one already).
+unique_fd install_announcing_filter(const bpf_program& filter);
+
+/// The name of a system call of this architecture, or its number where it has no known name.
+std::string syscall_name(int number);
+
+/// The same for another architecture (AUDIT_ARCH_*), whose name is added.
+std::string syscall_name(int number, std::uint32_t arch);
+
+/// Whether a call is one of this machine's own kind; x86-64 with 32-bit pointers (x32) is not.
+bool is_native(std::uint32_t arch, int number);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,79 @@
+#include "jail/setup_step.hpp"
+
+#include <cstring>
+#include <string_view>
+
+namespace cmcp::sandbox {
+namespace {
+
+struct advice {
+    std::string_view step;  // beginning of the step's name
+    int error;              // 0: any
+    std::string_view text;
+};
+
+constexpr advice table[] = {
+    {"start program", ENOENT,
+     "The program does not exist inside the sandbox: install it, or allow it for this kind of run."},
+    {"start program", EACCES, "The program may not be executed inside the sandbox: allow it for this kind of run."},
+    {"start program", ENOEXEC, "The file is not a program: start it through its interpreter."},
+    {"start program", E2BIG, "The arguments are too long for the kernel: pass the code as the run's script instead."},
+    {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},
+    {"workspace is full", 0,
+     "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},
+    {"open workspace", ENOENT, "The workspace folder does not exist: create it or correct SANDBOX_ROOT."},
+    {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
+    {"workspace owner", 0,
+     "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},
+    {"Firejail: no ", 0,
+     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set "
+     "SANDBOX_BACKEND=native."},
+    {"Firejail: Warning: an existing sandbox", 0,
+     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set "
+     "SANDBOX_BACKEND=native."},
+    {"Firejail: find", 0, "Install Debian's package firejail, or set SANDBOX_BACKEND=native."},
+    {"Firejail: gain", 0,
+     "Firejail works through set-uid root, which is not possible here: install Debian's package firejail, start the "
+     "server without "
+     "NoNewPrivileges, or set SANDBOX_BACKEND=native."},
+    {"Firejail: show the folder", 0,
+     "Firejail reads some characters as patterns: choose a SANDBOX_ROOT of plain letters, digits and ./_-+@,=~"},
+    {"Firejail", 0,
+     "Run `container-mcp doctor` to see which layers work on this machine, or set SANDBOX_BACKEND=native."},
+    {"clone", EPERM,
+     "Namespaces are not permitted here: allow unprivileged user namespaces (sysctl "
+     "kernel.unprivileged_userns_clone=1, "
+     "kernel.apparmor_restrict_unprivileged_userns=0) or run the container with a profile that permits them."},
+    {"clone", ENOSPC, "The limit of namespaces is reached: raise sysctl user.max_user_namespaces and its siblings."},
+    {"clone", EAGAIN, "The limit of processes of the server's user is reached: end other runs or raise it."},
+    {"clone", EINVAL, "The kernel does not know one of the namespaces: Linux 5.9 or newer is needed."},
+    {"user namespace", ENOSPC,
+     "The limit of namespaces is reached: raise sysctl user.max_user_namespaces and its siblings."},
+    {"user namespace", 0,
+     "User namespaces are not permitted here: allow them (sysctl kernel.unprivileged_userns_clone=1, "
+     "kernel.apparmor_restrict_unprivileged_userns=0) or run the container with a profile that permits them."},
+    {"id map", 0, "The user ids of the sandbox cannot be mapped: check the id ranges given to the container."},
+    {"mount", ENOMEM, "The machine has too little free memory for a new sandbox: try again later."},
+    {"", EMFILE, "Too many descriptors are open: raise the limit of open files of the server."},
+    {"", ENFILE, "The machine has too many open files: try again later."},
+    {"", ENOMEM, "The machine has too little free memory: try again later."},
+};
+
+bool advises_on(const advice& a, const std::string& step, int error)
+{
+    return step.starts_with(a.step) && (a.error == 0 || a.error == error);
+}
+
+}  // namespace
+
+std::string explain_setup_failure(const std::string& step, int error)
+{
+    std::string text = "The sandbox could not be set up: step \"" + step + "\" failed";
+    if (error != 0) text += std::string(" (") + std::strerror(error) + ")";
+    text += ". Nothing was run. ";
+    for (const auto& a : table)
+        if (advises_on(a, step, error)) return text + std::string(a.text);
+    return text + "Run `container-mcp doctor` to see which layers work on this machine.";
+}
+
+}  // namespace cmcp::sandbox

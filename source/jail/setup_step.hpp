@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// A step of building a sandbox that failed. what() is the step's name, for example "mount /proc".
+struct step_failed : std::runtime_error {
+    explicit step_failed(const std::string& step, int error_number = errno)
+        : std::runtime_error(step), error(error_number)
+    {
+    }
+    int error;  ///< errno
+};
+
+/// Throws step_failed with errno when `result` is negative; returns `result`.
+template <class T>
+T check(T result, const char* step)
+{
+    if (result < 0) throw step_failed(step);
+    return result;
+}
+template <class T>
+T check(T result, const std::string& step)
+{
+    if (result < 0) throw step_failed(step);
+    return result;
+}
+
+/// The sentence for the caller: which step failed, why, and what to do about it.
+std::string explain_setup_failure(const std::string& step, int error);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,127 @@
+#include "jail/socket_memory.hpp"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::uint32_t all_states = ~0u;
+
+struct unix_question {
+    nlmsghdr header;
+    unix_diag_req body;
+};
+
+struct inet_question {
+    nlmsghdr header;
+    inet_diag_req_v2 body;
+};
+
+template <class Question>
+Question ask()
+{
+    Question question{};
+    question.header.nlmsg_len = sizeof question;
+    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    question.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    return question;
+}
+
+// What waits to be read, to be sent, and to be acknowledged.
+std::uint64_t waiting(const rtattr* attribute, int length, int memory_info)
+{
+    for (; RTA_OK(attribute, length); attribute = RTA_NEXT(attribute, length)) {
+        if (attribute->rta_type != memory_info ||
+            RTA_PAYLOAD(attribute) <= SK_MEMINFO_WMEM_QUEUED * sizeof(std::uint32_t))
+            continue;
+        std::uint32_t values[SK_MEMINFO_VARS] = {};
+        std::memcpy(values, RTA_DATA(attribute), std::min<std::size_t>(RTA_PAYLOAD(attribute), sizeof values));
+        return std::uint64_t{values[SK_MEMINFO_RMEM_ALLOC]} +
+               std::max(values[SK_MEMINFO_WMEM_ALLOC], values[SK_MEMINFO_WMEM_QUEUED]);
+    }
+    return 0;
+}
+
+// Adds up one piece of the answer. False: it was the last.
+bool add_message(const char* bytes, std::size_t length, std::size_t body, int memory_info, std::uint64_t& sum)
+{
+    auto left = static_cast<unsigned>(length);
+    for (auto* each = reinterpret_cast<const nlmsghdr*>(bytes); NLMSG_OK(each, left); each = NLMSG_NEXT(each, left)) {
+        if (each->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;  // the end, or an error
+        const char* data = static_cast<const char*>(NLMSG_DATA(each));
+        const auto* attributes = reinterpret_cast<const rtattr*>(data + NLMSG_ALIGN(body));
+        const int rest = static_cast<int>(each->nlmsg_len) - static_cast<int>(NLMSG_LENGTH(NLMSG_ALIGN(body)));
+        sum += waiting(attributes, rest, memory_info);
+    }
+    return true;
+}
+
+template <class Question>
+std::uint64_t total(int statistics, const Question& question, std::size_t body, int memory_info)
+{
+    std::uint64_t sum = 0;
+    if (::send(statistics, &question, sizeof question, MSG_DONTWAIT) != sizeof question) return 0;
+    alignas(nlmsghdr) std::array<char, 32 * 1024> answer;
+    for (;;) {
+        const ssize_t length = ::recv(statistics, answer.data(), answer.size(), MSG_DONTWAIT);
+        if (length <= 0 || !add_message(answer.data(), static_cast<std::size_t>(length), body, memory_info, sum))
+            return sum;
+    }
+}
+
+std::uint64_t local_sockets(int statistics)
+{
+    auto question = ask<unix_question>();
+    question.body.sdiag_family = AF_UNIX;
+    question.body.udiag_states = all_states;
+    question.body.udiag_show = UDIAG_SHOW_MEMINFO;
+    return total(statistics, question, sizeof(unix_diag_msg), UNIX_DIAG_MEMINFO);
+}
+
+std::uint64_t internet_sockets(int statistics, unsigned char family, unsigned char protocol)
+{
+    auto question = ask<inet_question>();
+    question.body.sdiag_family = family;
+    question.body.sdiag_protocol = protocol;
+    question.body.idiag_states = all_states;
+    question.body.idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1);
+    return total(statistics, question, sizeof(inet_diag_msg), INET_DIAG_SKMEMINFO);
+}
+
+}  // namespace
+
+unique_fd open_socket_statistics()
+{
+    return unique_fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+}
+
+bool has_internet_sockets(std::string_view sockstat)
+{
+    for (const std::string_view kind : {"TCP: inuse ", "TCP6: inuse ", "UDP: inuse ", "UDP6: inuse "}) {
+        const auto at = sockstat.find(kind);
+        if (at != std::string_view::npos && sockstat.substr(at + kind.size(), 1) != "0") return true;
+    }
+    return false;
+}
+
+std::uint64_t socket_memory(int statistics, bool internet)
+{
+    std::uint64_t sum = local_sockets(statistics);
+    if (!internet) return sum;
+    for (const unsigned char family : {AF_INET, AF_INET6})
+        for (const unsigned char protocol : {IPPROTO_TCP, IPPROTO_UDP})
+            sum += internet_sockets(statistics, family, protocol);
+    return sum;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,173 @@
+#include "jail/syscall_rules.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+
+namespace cmcp::sandbox {
+namespace {
+
+// What C libraries, shells, Git, CPython, numpy, Node and compilers use. Left out on purpose: whatever makes or enters
+// namespaces and mounts, pins memory that is counted nowhere (vmsplice), looks into other processes, loads code into
+// the kernel, sets clocks, keys, quota or swap, opens files by handle, and the large, often broken interfaces
+// (io_uring, bpf, perf, userfaultfd).
+// clang-format off
+constexpr std::string_view allowed[] = {
+    // files
+    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "lseek",
+    "close", "close_range", "dup", "dup2", "dup3", "fcntl", "flock", "stat", "fstat", "lstat", "newfstatat", "statx",
+    "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir",
+    "fchdir", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat",
+    "mkdir", "mkdirat", "rmdir", "truncate", "ftruncate", "fadvise64", "readahead", "sync", "syncfs",
+    "fsync", "fdatasync", "sync_file_range", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat",
+    "futimesat", "umask", "statfs", "fstatfs", "sendfile", "splice", "tee", "copy_file_range", "ioctl",
+    "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "setxattr", "lsetxattr",
+    "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "inotify_init", "inotify_init1", "inotify_add_watch",
+    "inotify_rm_watch",
+    // waiting
+    "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
+    "epoll_pwait2", "eventfd", "eventfd2", "signalfd", "signalfd4", "timerfd_create", "timerfd_settime",
+    "timerfd_gettime", "pipe", "pipe2", "io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents",
+    "io_pgetevents",
+    // memory
+    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "mlock", "mlock2", "mlockall",
+    "munlock", "munlockall", "pkey_alloc", "pkey_free", "pkey_mprotect", "membarrier", "get_mempolicy",
+    "set_mempolicy", "mbind",
+    // processes and threads
+    "fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "kill", "tkill", "tgkill",
+    "getpid", "getppid", "gettid", "getpgid", "getpgrp", "getsid", "setpgid", "setsid", "pidfd_open",
+    "pidfd_send_signal", "set_tid_address", "set_robust_list", "get_robust_list", "futex", "futex_waitv", "rseq",
+    "arch_prctl", "prctl", "restart_syscall", "sched_yield", "sched_getaffinity", "sched_setaffinity",
+    "sched_getparam", "sched_setparam", "sched_getscheduler", "sched_setscheduler", "sched_getattr", "sched_setattr",
+    "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "setpriority",
+    "ioprio_get", "ioprio_set", "getrlimit", "getrusage", "times", "sysinfo", "uname",
+    "getcpu", "getrandom",
+    // signals
+    "rt_sigaction", "rt_sigprocmask", "rt_sigpending", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
+    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "sigaltstack", "pause", "alarm", "getitimer", "setitimer",
+    // identity: without capabilities these can only give up rights
+    "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups", "setuid", "setgid", "setreuid",
+    "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups", "capget", "capset", "seccomp",
+    "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
+    // time
+    "time", "gettimeofday", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "timer_create",
+    "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete",
+    // sockets; which ones can be made is decided below
+    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "sendto", "recvfrom", "sendmsg",
+    "recvmsg", "sendmmsg", "recvmmsg", "setsockopt", "getsockopt", "shutdown",
+    // System V and POSIX messages: the run has an IPC namespace of its own
+    "shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
+    "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr",
+};
+// clang-format on
+
+constexpr std::uint32_t tiocsti = 0x5412, tioclinux = 0x541c, tioccons = 0x541d;
+constexpr std::array<std::uint32_t, 3> terminal_requests{tiocsti, tioclinux, tioccons};
+static_assert(tiocsti == TIOCSTI && tioclinux == TIOCLINUX && tioccons == TIOCCONS);
+
+using rules = std::vector<syscall_rule>;
+constexpr std::uint64_t low32 = 0xffffffff;
+
+// Not time namespaces: their flag is a signal number to clone, which therefore cannot make one.
+constexpr std::uint64_t namespace_flags =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+void add_processes(rules& to)
+{
+    to.push_back({"clone", -1, 0, {{0, namespace_flags, 0}}});
+    // Its flags are behind a pointer, where a filter cannot look; C libraries then fall back to clone.
+    to.push_back({"clone3", 435, ENOSYS, {}});
+    for (std::uint64_t harmless : {std::uint64_t{0}, std::uint64_t{0x40000} /* ADDR_NO_RANDOMIZE */, low32 /* query */})
+        to.push_back({"personality", -1, 0, {{0, low32, harmless}}});
+    to.push_back({"futex_wake", 454, 0, {}});
+    to.push_back({"futex_wait", 455, 0, {}});
+    to.push_back({"futex_requeue", 456, 0, {}});
+    to.push_back({"map_shadow_stack", 453, 0, {}});
+    to.push_back({"mseal", 462, 0, {}});
+}
+
+// The workspace is visible outside, where its mount may honour them: no set-uid and set-gid files may come into being.
+void add_file_modes(rules& to)
+{
+    constexpr std::uint64_t set_id = S_ISUID | S_ISGID;
+    constexpr std::uint64_t creates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+    to.push_back({"chmod", -1, 0, {{1, set_id, 0}}});
+    to.push_back({"fchmod", -1, 0, {{1, set_id, 0}}});
+    to.push_back({"fchmodat", -1, 0, {{2, set_id, 0}}});
+    to.push_back({"fchmodat2", 452, 0, {{2, set_id, 0}}});
+    to.push_back({"creat", -1, 0, {{1, set_id, 0}}});
+    to.push_back({"open", -1, 0, {{1, creates, 0}}});
+    to.push_back({"open", -1, 0, {{2, set_id, 0}}});
+    to.push_back({"openat", -1, 0, {{2, creates, 0}}});
+    to.push_back({"openat", -1, 0, {{3, set_id, 0}}});
+    to.push_back({"openat2", 437, ENOSYS, {}});  // its mode is behind a pointer; users of it fall back to openat
+    for (std::uint64_t kind : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
+        to.push_back({"mknod", -1, 0, {{1, S_IFMT | set_id, kind}}});
+        to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
+    }
+    to.push_back({"cachestat", 451, 0, {}});
+    // Room taken without writing would escape the count of what a run writes; C libraries then write zeros.
+    to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
+}
+
+// The limit on core files stays as it is: with 0 the kernel would hand a dump to the host's handler (core(5)).
+void add_limits(rules& to)
+{
+    constexpr std::uint64_t limits_end = RLIM_NLIMITS;
+    for (std::uint64_t limit = 0; limit != limits_end; ++limit) {
+        if (limit == RLIMIT_CORE) continue;
+        to.push_back({"setrlimit", -1, 0, {{0, low32, limit}}});
+        to.push_back({"prlimit64", -1, 0, {{1, low32, limit}}});
+    }
+    to.push_back({"prlimit64", -1, 0, {{1, low32, RLIMIT_CORE}, {2, ~0ull, 0}}});  // only asks
+}
+
+void add_internet_sockets(rules& to)
+{
+    constexpr std::uint64_t type_mask = 0xf;  // the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
+    constexpr std::uint64_t tcp = 6, udp = 17;
+    for (std::uint64_t family : {AF_INET, AF_INET6}) {
+        for (std::uint64_t protocol : {std::uint64_t{0}, tcp})
+            to.push_back({"socket", -1, 0, {{0, low32, family}, {1, type_mask, SOCK_STREAM}, {2, low32, protocol}}});
+        for (std::uint64_t protocol : {std::uint64_t{0}, udp})
+            to.push_back({"socket", -1, 0, {{0, low32, family}, {1, type_mask, SOCK_DGRAM}, {2, low32, protocol}}});
+    }
+}
+
+// Between the run's own processes only. A socket that is made by name could be connected to a program outside that
+// listens in the workspace, which the namespaces do not prevent and Landlock only from its version 9 on.
+void add_local_sockets(rules& to) { to.push_back({"socketpair", -1, 0, {{0, low32, AF_UNIX}}}); }
+
+// EAFNOSUPPORT is what programs expect of a kernel without that family: they then try another way.
+void add_sockets(rules& to)
+{
+    add_internet_sockets(to);
+    add_local_sockets(to);
+    constexpr std::uint64_t families_end = 64;  // beyond the last family there is (46)
+    for (std::uint64_t family = 0; family != families_end; ++family)
+        if (family != AF_INET && family != AF_INET6) to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, family}}});
+}
+
+}  // namespace
+
+std::span<const std::string_view> allowed_syscalls() { return allowed; }
+
+std::span<const std::uint32_t> refused_ioctls() { return terminal_requests; }
+
+std::vector<syscall_rule> conditional_syscalls()
+{
+    rules all;
+    add_processes(all);
+    add_file_modes(all);
+    add_sockets(all);
+    add_limits(all);
+    return all;
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// Calls that are allowed whatever their arguments are.
+std::span<const std::string_view> allowed_syscalls();
+
+/// (argument[index] & mask) == value.
+struct argument_is {
+    unsigned index;
+    std::uint64_t mask;
+    std::uint64_t value;
+};
+
+/// A call whose fate depends on its arguments: it ends with `error` (0: allowed) when all conditions hold. Without a
+/// rule that holds it fails with EPERM.
+struct syscall_rule {
+    std::string_view name;
+    int number;  ///< for a libseccomp that does not know the name yet; -1: the name is old enough
+    int error;
+    std::vector<argument_is> when;
+};
+
+std::vector<syscall_rule> conditional_syscalls();
+
+/// ioctl requests that inject input into a terminal or take over its output; only the low 32 bits of the request count.
+std::span<const std::uint32_t> refused_ioctls();
+
+/// Numbers from here on are newer than these lists. Since Linux 5.1 a new call has the same number on every
+/// architecture.
+inline constexpr std::uint32_t first_unknown_syscall = 463;
+
+}  // namespace cmcp::sandbox

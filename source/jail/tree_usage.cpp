@@ -1,0 +1,95 @@
+#include "jail/tree_usage.hpp"
+
+#include "posix/unique_fd.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::uint64_t block = 512;  // of st_blocks, whatever the file system's own is
+
+struct close_folder {
+    void operator()(DIR* opened) const { ::closedir(opened); }
+};
+using open_folder = std::unique_ptr<DIR, close_folder>;
+
+bool is_dots(std::string_view name) { return name == "." || name == ".."; }
+
+/// A walk that keeps its way down as open folders: no path grows too long, and nothing renamed meanwhile leads astray.
+class walk {
+public:
+    explicit walk(tree_bounds most) : most_(most) {}
+
+    tree_usage run(int folder)
+    {
+        struct stat status {};
+        if (::fstat(folder, &status) != 0) return {0, 0, false};
+        device_ = status.st_dev;
+        enter(folder, ".");
+        while (!way_.empty() && !exceeded()) step();
+        return found_;
+    }
+
+private:
+    bool exceeded() const { return found_.bytes > most_.bytes || found_.files > most_.files || !found_.complete; }
+
+    void enter(int parent, const char* name)
+    {
+        unique_fd opened(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME));
+        if (!opened && errno == EPERM)
+            opened.reset(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!opened) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) found_.complete = false;
+            return;  // gone meanwhile, or not of the runs' making
+        }
+        open_folder folder(::fdopendir(opened.get()));
+        if (!folder) {
+            found_.complete = false;
+            return;
+        }
+        opened.release();
+        way_.push_back(std::move(folder));
+    }
+
+    void step()
+    {
+        DIR* folder = way_.back().get();
+        const dirent* entry = ::readdir(folder);
+        if (entry == nullptr) return way_.pop_back();
+        if (is_dots(entry->d_name)) return;
+        struct stat status {};
+        if (::fstatat(::dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return;
+        if (status.st_dev != device_) return;
+        add(status);
+        if (S_ISDIR(status.st_mode)) enter(::dirfd(folder), entry->d_name);
+    }
+
+    void add(const struct stat& status)
+    {
+        const bool has_names = !S_ISDIR(status.st_mode) && status.st_nlink > 1;
+        if (has_names && !named_.insert(status.st_ino).second) return;
+        ++found_.files;
+        found_.bytes += static_cast<std::uint64_t>(status.st_blocks) * block;
+    }
+
+    tree_bounds most_;
+    tree_usage found_;
+    dev_t device_ = 0;
+    std::vector<open_folder> way_;
+    std::set<ino_t> named_;
+};
+
+}  // namespace
+
+tree_usage count_tree(int folder, tree_bounds most) { return walk(most).run(folder); }
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// What a run uses at one moment, all its processes together.
+struct usage {
+    std::uint64_t memory = 0;     ///< bytes, with its files in memory and what waits in its sockets
+    std::uint64_t processes = 0;  ///< processes and threads, without the reaper
+};
+
+/// Looks at the processes of one PID namespace from outside. Needs no cgroup and no privilege.
+class usage_meter {
+public:
+    usage_meter() = default;
+
+    /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm
+    /// (O_PATH); `sockets`: from open_socket_statistics() in its network namespace, or none. `helper`: number of a
+    /// process there that belongs to the sandbox as the first one does; 0: none.
+    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets, int helper = 0);
+
+    /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
+    /// the exact proportional figures are read.
+    usage measure(std::uint64_t limit);
+
+    /// Bytes that all processes so far have written to files on disk, less what was thrown away before it got there; 0
+    /// where the kernel does not count it.
+    std::uint64_t written() const;
+
+    /// Processor time of all processes so far, with those that have ended.
+    std::chrono::microseconds processor_time() const;
+
+    /// Bytes of files on `device` that have no name any more but are in use. Slow.
+    std::uint64_t deleted(dev_t device) const;
+
+    explicit operator bool() const { return static_cast<bool>(processes_); }
+
+private:
+    std::uint64_t files_in_memory() const;
+    std::uint64_t in_sockets();
+
+    unique_fd processes_;
+    unique_fd temporary_;
+    unique_fd shared_;
+    unique_fd sockets_;
+    std::string helper_;
+    std::uint64_t in_sockets_ = 0;  ///< as last counted
+    std::chrono::steady_clock::time_point count_again_{};
+};
+
+/// When to look again: soon where little is left (memory can be filled by some 4 GB a second), at most every 50 ms.
+std::chrono::milliseconds next_look(std::uint64_t used, std::uint64_t limit);
+
+}  // namespace cmcp::sandbox

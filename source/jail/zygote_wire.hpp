@@ -1,0 +1,52 @@
+#pragma once
+
+#include "jail/jail.hpp"
+#include "wire/launcher_protocol.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What launcher, zygote and the zygote's children say to each other, one message a packet. The launcher to the zygote:
+/// one setup, then clone orders. To a child, over its control socket: its plan, "g" (go) and its start.
+namespace cmcp::sandbox {
+
+/// The first packet to a zygote.
+struct zygote_setup {
+    std::string profile;
+    bool memory_is_counted = false;  ///< by cgroups: decides which filters are installed
+    bool with_time_namespace = false;
+};
+std::string encode_setup(const zygote_setup& setup);
+zygote_setup decode_setup(std::string_view bytes);
+
+/// First byte of what a zygote says.
+enum class zygote_says : char {
+    ready = 'r',    ///< JSON about the interpreter follows
+    failed = 'x',   ///< a sentence follows; the zygote ends
+    cloned = 'c',   ///< process id; with its pidfd
+    refused = 'n',  ///< errno: the kernel made no clone
+};
+
+/// To the zygote: clone. Descriptors: the child's control socket, [the cgroup folder].
+inline constexpr std::string_view clone_order = "c";
+
+/// The plan without its filters and descriptors.
+void write_plan(class wire_writer& out, const jail_plan& plan);
+void read_plan(class wire_reader& in, jail_plan& plan);
+
+/// The plan without its filters and its run's own descriptors. Descriptors: root, [workspace].
+std::string encode_plan(const jail_plan& plan);
+std::vector<int> plan_descriptors(const jail_plan& plan);
+void decode_plan(packet message, jail_plan& plan);
+
+/// Working folder, times and kind of a start; `with_program`: arguments and environment too. Descriptors as in
+/// launcher_protocol.hpp.
+std::string encode_begin(const start_message& start, bool with_program);
+start_message decode_begin(std::string_view bytes);
+
+/// Moves a start's descriptors to their places in the plan. Throws step_failed when some are missing.
+void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,270 @@
+#include "launcher/firejail.hpp"
+
+#include "jail/mounts.hpp"
+#include "jail/payload.hpp"
+#include "jail/probe_facts.hpp"
+#include "jail/setup_step.hpp"
+#include "launcher/inside.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
+
+namespace cmcp::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string folder_prefix = "/tmp/container-mcp-firejail-";
+constexpr const char* firejail_devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+std::string content(int memory)
+{
+    std::string text(16 << 10, '\0');
+    const ssize_t length = ::pread(memory, text.data(), text.size(), 0);
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+}
+
+unique_fd message_file() { return unique_fd(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail")); }
+
+// The launcher has no environment of its own; Firejail finds its helpers without one.
+[[noreturn]] void execute(const std::string& path, std::vector<std::string> arguments)
+{
+    std::vector<std::string> variables{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG=C"};
+    ::execve(path.c_str(), pointers(arguments).data(), pointers(variables).data());
+    throw step_failed("Firejail: start " + path);
+}
+
+void put(int from, int to) { check(::dup2(from, to), "place descriptors"); }
+
+constexpr const char* version_begins = "firejail version";
+
+std::string version_of(const std::string& path)
+{
+    const unique_fd messages = message_file();
+    const cloned asked = clone_into_namespaces(0, -1);
+    if (asked.pid == 0) {
+        if (::dup2(messages.get(), 1) >= 0 && ::dup2(messages.get(), 2) >= 0) {
+            std::vector<std::string> words{path, "--version"};
+            char* none[] = {nullptr};
+            ::execve(path.c_str(), pointers(words).data(), none);
+        }
+        ::_exit(127);
+    }
+    while (::waitpid(asked.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    std::string said = content(messages.get());
+    const auto version =
+        said.find(version_begins);  // warnings may come before it; where it is missing, a complaint is there
+    if (version != std::string::npos) said.erase(0, version);
+    return said.substr(0, said.find('\n'));
+}
+
+void check_program(const std::string& path, bool as_root)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw step_failed("Firejail: find " + path);
+    if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw step_failed("Firejail: trust " + path, EPERM);
+    if (!as_root && (status.st_mode & S_ISUID) == 0)
+        throw step_failed("Firejail: gain the rights that set-uid root gives " + path, EPERM);
+    if (!as_root && ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+        throw step_failed("Firejail: gain rights under no_new_privs", EPERM);
+}
+
+std::string own_program()
+{
+    std::error_code unknown;
+    const fs::path path = fs::read_symlink("/proc/self/exe", unknown);
+    if (unknown) throw step_failed("Firejail: find the launcher", unknown.value());
+    return path.string();
+}
+
+std::string view_key(const run_request& request)
+{
+    std::string key = request.argv.at(0);
+    for (const auto& name : request.programs.names) key += '\n' + name;
+    return key;
+}
+
+void follow(std::string& path, const std::string& from, const std::string& to)
+{
+    if (path == from || path.starts_with(from + "/")) path.replace(0, from.size(), to);
+}
+
+bool starts_elf_programs(const std::string& path)
+{
+    const auto name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
+}
+
+landlock_rules rules_of(const run_request& request, const view_files* files)
+{
+    landlock_rules rules;
+    rules.read_only = {"/"};
+    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
+    for (const char* name : firejail_devices) rules.read_write.push_back(std::string("/dev/") + name);
+    if (files == nullptr) {
+        rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
+        for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"})
+            if (fs::is_directory(path) && !fs::is_symlink(path)) rules.read_execute.emplace_back(path);
+        return rules;
+    }
+    rules.read_execute = files->programs;
+    std::copy_if(files->libraries.begin(), files->libraries.end(), std::back_inserter(rules.read_execute),
+                 starts_elf_programs);
+    return rules;
+}
+
+// Its workspace is shown to the run with the run's own ids: in mounts that nobody else sees.
+void mount_firejail_workspace(const jail_plan& plan)
+{
+    constexpr unsigned long recursive_private = 0x4000 | 0x40000;  // MS_REC | MS_PRIVATE
+    check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
+    if (plan.workspace)
+        attach_mount(plan.workspace.get(), AT_FDCWD, plan.request.workspace_inside, "mount the workspace");
+}
+
+// The lock goes with the launcher, however that ends.
+unique_fd lock_folder(const std::string& folder, int how)
+{
+    unique_fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    const bool own = opened && ::fstat(opened.get(), &status) == 0 && status.st_uid == ::geteuid();
+    return own && ::flock(opened.get(), how) == 0 ? std::move(opened) : unique_fd();
+}
+
+// Of launchers that were killed.
+void remove_abandoned_folders()
+{
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/tmp", ignored)) {
+        const std::string path = entry.path().string();
+        if (!path.starts_with(folder_prefix)) continue;
+        if (const unique_fd nobodys = lock_folder(path, LOCK_EX | LOCK_NB)) fs::remove_all(path, ignored);
+    }
+}
+
+}  // namespace
+
+firejail::firejail(std::string path, bool as_root) : path_(std::move(path)), as_root_(as_root)
+{
+    check_program(path_, as_root);
+    version_ = version_of(path_);
+    if (!version_.starts_with(version_begins))
+        throw step_failed("Firejail: start " + path_ + (version_.empty() ? "" : ", which says: " + version_), EACCES);
+    const std::string self = own_program();
+    program_.reset(check(::open(self.c_str(), O_RDONLY | O_CLOEXEC), "Firejail: open the launcher"));
+    loaded_ = resolve_view({false, {}}, {self});
+    namespaces_outside_ = json::serialize(namespace_facts());
+    remove_abandoned_folders();
+    make_folder();
+    std::ofstream(folder_ + "/hosts") << "127.0.0.1 localhost sandbox\n::1 localhost\n";
+}
+
+void firejail::make_folder()
+{
+    do {
+        folder_ = folder_prefix + std::to_string(::getpid()) + "-XXXXXX";
+        if (::mkdtemp(folder_.data()) == nullptr) throw step_failed("Firejail: keep profiles in /tmp");
+        in_use_ = lock_folder(folder_, LOCK_EX);
+    } while (!fs::exists(folder_));  // another launcher took it for abandoned before it was locked
+}
+
+firejail::~firejail()
+{
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+}
+
+void firejail::move_workspace(run_request& request) const
+{
+    const std::string named = request.workspace_inside;
+    std::error_code error;
+    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
+    if (error) throw step_failed("open workspace " + request.workspace, error.value());
+    request.workspace_inside = place;
+    follow(request.working_dir, named, place);
+    for (auto& argument : request.argv) follow(argument, named, place);
+    for (auto& [name, value] : request.environment) follow(value, named, place);
+}
+
+const view_files& firejail::programs_of(const run_request& request)
+{
+    const auto [found, added] = resolved_.try_emplace(view_key(request));
+    if (added || !found->second.marks.still_true())
+        found->second = resolve_view(request.programs, {request.argv.at(0)});
+    return found->second;
+}
+
+std::string firejail::write_profile(const std::string& text)
+{
+    const auto [found, added] =
+        profiles_.try_emplace(text, folder_ + "/" + std::to_string(profiles_.size()) + ".profile");
+    if (!added) return found->second;
+    std::ofstream file(found->second);
+    if (file << text && file.flush()) return found->second;
+    profiles_.erase(found);
+    throw step_failed("Firejail: keep profiles in /tmp", ENOSPC);
+}
+
+firejail_view firejail::view(const run_request& request)
+{
+    firejail_shape shape{.as_root = as_root_, .all_programs = request.programs.all, .hosts = folder_ + "/hosts"};
+    if (!shape.all_programs) {
+        shape.files = programs_of(request);
+        shape.launcher = loaded_;
+    }
+    return {write_profile(firejail_profile(shape)), rules_of(request, shape.all_programs ? nullptr : &shape.files)};
+}
+
+void firejail::become(const jail_plan& plan, const std::string& profile, int messages) const
+{
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (as_root_) mount_firejail_workspace(plan);
+    std::vector<std::string> arguments{path_, "--quiet", "--profile=" + profile};
+    if (!plan.request.workspace.empty())
+        for (auto& option : workspace_options(plan.request.workspace_inside, plan.writable_may_execute))
+            arguments.push_back(std::move(option));
+    for (std::string option : {std::string("--keep-fd=3,4"), std::string("--deterministic-shutdown"),
+                               "/proc/self/fd/" + std::to_string(inside_program), std::string(inside_argument)})
+        arguments.push_back(std::move(option));
+    put(plan.control.get(), inside_control);
+    put(program_.get(), inside_program);
+    put(messages, 1);
+    put(messages, 2);
+    check(::syscall(SYS_close_range, 5u, ~0u, 0), "close descriptors");
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    check(::setsid(), "new session");
+    check(::chdir("/"), "enter the root folder");
+    execute(path_, std::move(arguments));
+}
+
+std::string firejail_complaint(int messages)
+{
+    const std::string said = content(messages);
+    for (const char* mark : {"existing sandbox was detected", "Error"}) {
+        const auto at = said.find(mark);
+        if (at == std::string::npos) continue;
+        const auto begin = said.rfind('\n', at) + 1;  // npos + 1 is 0
+        return "Firejail: " + said.substr(begin, said.find('\n', at) - begin);
+    }
+    return "Firejail: start the run";
+}
+
+}  // namespace cmcp::sandbox

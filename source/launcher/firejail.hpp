@@ -1,0 +1,64 @@
+#pragma once
+
+#include "jail/jail.hpp"
+#include "jail/landlock.hpp"
+#include "launcher/firejail_profile.hpp"
+
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// What runs of one kind see under Firejail.
+struct firejail_view {
+    std::string profile;   ///< path of the file
+    landlock_rules rules;  ///< with the workspace
+};
+
+/// The Firejail of this machine, which makes the namespaces and mounts of runs in the launcher's stead (inside.hpp does
+/// the rest). Keeps its profiles in a folder of its own below /tmp as long as it lives.
+class firejail {
+public:
+    /// `path`: the program. `as_root`: whether the launcher is root. Throws step_failed where runs cannot be confined
+    /// by it.
+    firejail(std::string path, bool as_root);
+    firejail(const firejail&) = delete;
+    firejail& operator=(const firejail&) = delete;
+    ~firejail();
+
+    const std::string& version() const { return version_; }  ///< "firejail version 0.9.72"
+
+    /// Places the workspace: Firejail shows a folder only where it is outside too. Paths of the request follow.
+    void move_workspace(run_request& request) const;
+
+    /// For a request whose workspace was moved. Throws step_failed.
+    firejail_view view(const run_request& request);
+
+    /// Ends as a run's first process. `messages`: what Firejail prints. Throws step_failed.
+    [[noreturn]] void become(const jail_plan& plan, const std::string& profile, int messages) const;
+
+    const std::string& namespaces_outside() const { return namespaces_outside_; }
+
+private:
+    void make_folder();
+    const view_files& programs_of(const run_request& request);
+    std::string write_profile(const std::string& text);
+
+    std::string path_;
+    bool as_root_;
+    std::string version_;
+    std::string folder_;
+    unique_fd in_use_;  ///< the folder, locked
+    std::string namespaces_outside_;
+    unique_fd program_;                            ///< the launcher's own, to be executed inside
+    view_files loaded_;                            ///< what it loads
+    std::map<std::string, view_files> resolved_;   ///< by names
+    std::map<std::string, std::string> profiles_;  ///< text to path
+};
+
+/// What Firejail said when it did not start a run, as one sentence for explain_setup_failure().
+std::string firejail_complaint(int messages);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,198 @@
+#include "launcher/inside.hpp"
+
+#include "jail/closing.hpp"
+#include "jail/found_facts.hpp"
+#include "jail/limits.hpp"
+#include "jail/outside_socket.hpp"
+#include "jail/payload.hpp"
+#include "jail/probe_facts.hpp"
+#include "jail/sealed_memory.hpp"
+#include "jail/setup_step.hpp"
+#include "jail/socket_memory.hpp"
+#include "launcher/inside_plan.hpp"
+#include "wire/packet_socket.hpp"
+#include "wire/wire.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cmcp::sandbox {
+namespace {
+
+// Where this program finds its socket, the payload expects descriptors of its own.
+int settle(unique_fd found)
+{
+    constexpr int out_of_the_way = 10;
+    const int control = ::fcntl(found.get(), F_DUPFD_CLOEXEC, out_of_the_way);
+    if (control < 0) ::_exit(1);
+    const unique_fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int place : {inside_control, inside_program}) ::dup3(empty.get(), place, O_CLOEXEC);
+    static_cast<void>(found.release());  // /dev/null is there now
+    return control;
+}
+
+packet wait_for_plan(int control)
+{
+    for (;;) {
+        pollfd wait{control, POLLIN, 0};
+        if (::poll(&wait, 1, -1) < 0) continue;
+        auto message = receive_packet(control);
+        if (!message) continue;
+        if (message->bytes.empty()) ::_exit(1);  // the launcher is gone
+        return std::move(*message);
+    }
+}
+
+// By effect, for every run: where Firejail cannot confine, it may run programs all the same and call that success.
+void check_confined(const std::string& namespaces_outside)
+{
+    const json::value outside = json::parse(namespaces_outside);
+    const json::object here = namespace_facts();
+    for (std::string_view kind : {"pid", "mnt", "net", "ipc", "uts"}) {
+        const auto own = number(here, kind);
+        if (!own || own == number(outside.as_object(), kind))
+            throw step_failed("Firejail: no namespace of its own (" + std::string(kind) + ")", EPERM);
+    }
+    if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+        throw step_failed("Firejail: new privileges are possible", EPERM);
+    if (::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2) throw step_failed("Firejail: no system call filter", EPERM);
+}
+
+// Started by root, Firejail leaves uid 0 and the capabilities that this takes.
+void become_run_user(const jail_plan& plan)
+{
+    if (plan.maps_itself) return;
+    for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
+        check(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop capabilities");
+    check(::setgroups(0, nullptr), "leave groups");
+    check(::setresgid(plan.outside.group, plan.outside.group, plan.outside.group), "change group");
+    check(::setresuid(plan.outside.user, plan.outside.user, plan.outside.user), "change user");
+}
+
+unique_fd open_folder(const char* path, int flags)
+{
+    return unique_fd(check(::open(path, flags | O_DIRECTORY | O_CLOEXEC), std::string("open ") + path));
+}
+
+void tell_inside(int control)
+{
+    const unique_fd first(check(static_cast<int>(::syscall(SYS_pidfd_open, 1, 0)), "find the first process"));
+    wire_writer message;
+    message.number(static_cast<char>(child_says::inside));
+    message.number<std::int32_t>(::getpid());
+    const int fd = first.get();
+    send_packet(control, message.take(), {&fd, 1});
+}
+
+void tell_ready(int control)
+{
+    const unique_fd processes = open_folder("/proc", O_RDONLY);
+    const unique_fd temporary = open_folder("/tmp", O_PATH);
+    const unique_fd shared = open_folder("/dev/shm", O_PATH);
+    const unique_fd sockets = open_socket_statistics();
+    std::vector<int> all{processes.get(), temporary.get(), shared.get()};
+    if (sockets) all.push_back(sockets.get());
+    send_packet(control, std::string(1, static_cast<char>(child_says::ready)), all);
+}
+
+void prepare(inside_plan& given)
+{
+    jail_plan& plan = given.plan;
+    check_confined(given.namespaces_outside);
+    become_run_user(plan);
+    ::prctl(PR_SET_DUMPABLE, 0);
+    die_with_launcher();  // with Firejail's first process
+    check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "collect orphans");
+    tell_inside(plan.control.get());
+    tell_ready(plan.control.get());
+    apply_limits(plan.request.limits);
+    if (plan.probe) plan.outside_socket = make_outside_socket();
+    enter_working_folder(plan.request);
+}
+
+// The run's own rules bind the payload, not this process: so its signals do not reach here.
+[[noreturn]] void become_payload(jail_plan& plan, payload& prepared)
+{
+    const int control = plan.control.get();
+    try {
+        give_up_privileges(plan);
+        prepared.become();
+    } catch (const step_failed& failure) {
+        report_failure(control, failure.what(), failure.error);
+    } catch (const std::exception& failure) {
+        report_failure(control, failure.what(), 0);
+    }
+}
+
+unique_fd watch_children()
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch children"));
+}
+
+// The launcher says nothing more: what can be read is its end, and that is the end of the run.
+[[noreturn]] void watch_until_end(int control, int children, pid_t payload)
+{
+    for (;;) {
+        pollfd wait[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
+        if (::poll(wait, 2, -1) < 0) continue;
+        signalfd_siginfo ignored;
+        while (::read(children, &ignored, sizeof ignored) > 0) {
+        }
+        collect_ended(control, payload, true);
+        if (wait[0].revents == 0) continue;
+        end_all_others();
+        ::_exit(1);
+    }
+}
+
+[[noreturn]] void run_inside(inside_plan& given)
+{
+    jail_plan& plan = given.plan;
+    const int control = plan.control.get();
+    prepare(given);
+    payload prepared(plan);
+    const unique_fd children = watch_children();
+    const pid_t child = check(::fork(), "start a process");
+    if (child == 0) become_payload(plan, prepared);
+    for (unique_fd* each : {&plan.output, &plan.error, &plan.input, &plan.script, &plan.result}) each->reset();
+    watch_until_end(control, children.get(), child);
+}
+
+}  // namespace
+
+void send_inside_plan(int control, const jail_plan& plan, const std::string& namespaces_outside)
+{
+    const unique_fd memory = sealed_memory("plan", encode_inside_plan(plan, namespaces_outside));
+    std::vector<int> descriptors = inside_descriptors(plan);
+    descriptors.insert(descriptors.begin(), memory.get());
+    if (!send_packet(control, "p", descriptors)) throw step_failed("hand over the plan", EAGAIN);
+}
+
+void live_inside(unique_fd found)
+{
+    const int control = settle(std::move(found));
+    inside_plan given;
+    given.plan.control.reset(control);
+    try {
+        decode_inside_plan(wait_for_plan(control), given);
+        run_inside(given);
+    } catch (const step_failed& failure) {
+        report_failure(control, failure.what(), failure.error);
+    } catch (const std::exception& failure) {
+        report_failure(control, failure.what(), 0);
+    }
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "jail/jail.hpp"
+
+#include <string>
+
+/// A run under Firejail. Firejail makes namespaces and mounts and then starts this program once more, inside; it takes
+/// the last steps of a run (closing.hpp), starts the payload and tells how it ended.
+namespace cmcp::sandbox {
+
+inline constexpr const char* inside_argument = "--inside";
+
+/// Where the program finds what Firejail leaves open: the control socket and itself.
+inline constexpr int inside_control = 3;
+inline constexpr int inside_program = 4;
+
+/// Hands a plan over. `namespaces_outside`: namespace_facts() of where Firejail was started. Throws step_failed.
+void send_inside_plan(int control, const jail_plan& plan, const std::string& namespaces_outside);
+
+/// The program's whole life inside. Runs nothing where Firejail did not confine it. When the launcher goes, everything
+/// ends.
+[[noreturn]] void live_inside(unique_fd found);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,226 @@
+#include "launcher/view_store.hpp"
+
+#include "jail/etc_files.hpp"
+#include "jail/machine_figures.hpp"
+#include "jail/mounts.hpp"
+#include "jail/program_view.hpp"
+#include "jail/setup_step.hpp"
+#include "jail/tree_builder.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+extern "C" int umount2(const char* target, int flags) noexcept;
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr std::uint64_t device = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+constexpr off_t copy_limit = 16 << 20;
+constexpr std::size_t most_views = 16;
+constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
+constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+constexpr const char* system_folders[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+// A folder that the launcher itself never needs and that hides nobody's workspace.
+std::string stage_folder()
+{
+    for (const char* candidate : {"/dev/pts", "/dev/mqueue", "/media", "/mnt", "/srv"})
+        if (std::filesystem::is_directory(candidate)) return candidate;
+    throw step_failed("find a place for the prepared roots", ENOENT);
+}
+
+std::string key_of(const run_request& request)
+{
+    std::string key = request.workspace_inside + '\n' + std::to_string(request.limits.memory);
+    if (request.programs.all) return key;
+    for (const auto& name : request.programs.names) key += '\n' + name;
+    return key + "\n\n" + request.argv.at(0);
+}
+
+void check_workspace_place(const std::string& path)
+{
+    const auto clean = std::filesystem::path(path).lexically_normal().string();
+    const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
+    constexpr std::string_view taken[] = {"/usr", "/etc", "/dev", "/proc", "/tmp", "/bin", "/sbin", "/lib", "/lib64"};
+    const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
+    if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
+        throw step_failed("place the workspace at " + path, EINVAL);
+}
+
+void add_devices(tree_builder& tree)
+{
+    tree.folder("/dev/shm");
+    for (const char* name : devices) tree.bind(std::string("/dev/") + name, std::string("/dev/") + name, device);
+    tree.link("/dev/fd", "/proc/self/fd");
+    tree.link("/dev/stdin", "/proc/self/fd/0");
+    tree.link("/dev/stdout", "/proc/self/fd/1");
+    tree.link("/dev/stderr", "/proc/self/fd/2");
+}
+
+// /bin, /lib and so on, where they are links into /usr; returns those that are folders of their own.
+std::vector<std::string> add_system_links(tree_builder& tree)
+{
+    std::vector<std::string> folders;
+    for (const char* name : system_folders) {
+        const std::string path = std::string("/") + name;
+        std::error_code ignored;
+        if (std::filesystem::is_symlink(path, ignored))
+            tree.link(path, std::filesystem::read_symlink(path, ignored).string());
+        else if (std::filesystem::is_directory(path, ignored))
+            folders.push_back(path);
+    }
+    return folders;
+}
+
+void add_all_programs(tree_builder& tree, landlock_rules& rules)
+{
+    tree.bind("/usr", "/usr", read_only);
+    rules.read_execute.push_back("/usr");
+    for (const auto& path : add_system_links(tree)) {
+        tree.bind(path, path, read_only);
+        rules.read_execute.push_back(path);
+    }
+}
+
+void add_file(tree_builder& tree, const std::string& path)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw step_failed("find " + path);
+    if (status.st_size > copy_limit)
+        tree.bind(path, path, read_only);
+    else
+        tree.copy(path, path);
+}
+
+bool is_elf_interpreter(const std::string& path)
+{
+    const auto name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
+}
+
+void add_listed_programs(tree_builder& tree, landlock_rules& rules, const view_files& files)
+{
+    add_system_links(tree);
+    for (const auto& [path, target] : files.links) tree.link(path, target);
+    for (const auto& path : files.directories) tree.bind(path, path, read_only);
+    for (const auto& path : files.programs) add_file(tree, path);
+    for (const auto& path : files.libraries) add_file(tree, path);
+    rules.read_execute = files.programs;
+    std::copy_if(files.libraries.begin(), files.libraries.end(), std::back_inserter(rules.read_execute),
+                 is_elf_interpreter);
+}
+
+void add_common_rules(view& v, const run_request& request)
+{
+    // Everything that is visible may be read: what must not be read is not there.
+    v.rules.read_only = {"/"};
+    v.rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
+    for (const char* name : devices) v.rules.read_write.push_back(std::string("/dev/") + name);
+    if (!v.writable_may_execute) return;
+    for (const auto& path : {request.workspace_inside, std::string("/tmp")}) v.rules.read_execute.push_back(path);
+}
+
+void fill(tree_builder& tree, view& made, const run_request& request)
+{
+    if (request.programs.all) {
+        add_all_programs(tree, made.rules);
+    } else {
+        const auto files = resolve_view(request.programs, {request.argv.at(0)});
+        made.marks = files.marks;
+        add_listed_programs(tree, made.rules, files);
+    }
+    mark_etc_files(made.marks, request.programs.all);
+    add_etc_files(tree, request.workspace_inside, request.programs.all);
+    add_devices(tree);
+    // Below the run's own /proc, which shows them in its place (jail.cpp).
+    for (const auto& [name, content] : machine_figures(request.limits.memory))
+        tree.file("/proc/" + name, content, 0444);
+    for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
+    add_common_rules(made, request);
+}
+
+}  // namespace
+
+view_store::view_store() : stage_(stage_folder())
+{
+    const auto stage = new_tmpfs({1 << 20, 1024, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "mount the stage");
+    attach_mount(stage.get(), AT_FDCWD, stage_, "mount the stage");
+}
+
+const view& view_store::find(const run_request& request)
+{
+    const std::string key = key_of(request);
+    const auto found = std::find_if(views_.begin(), views_.end(), [&](const view& v) { return v.key == key; });
+    if (found != views_.end()) {
+        views_.splice(views_.begin(), views_, found);
+        const bool may_look = std::chrono::steady_clock::now() >= views_.front().next_look;
+        if (may_look && !views_.front().marks.still_true()) build_anew(views_.front(), request);
+        return views_.front();
+    }
+    views_.push_front(build(key, request));
+    if (views_.size() > most_views) {
+        forget(views_.back());
+        views_.pop_back();
+    }
+    return views_.front();
+}
+
+// In the middle of an installation there may be no view to build; the next look finds the end of it.
+void view_store::build_anew(view& old, const run_request& request)
+try {
+    view fresh = build(old.key, request);
+    forget(old);
+    old = std::move(fresh);
+} catch (const std::exception&) {
+    constexpr std::chrono::seconds pause{1};
+    old.next_look = std::chrono::steady_clock::now() + pause;
+}
+
+view view_store::build(const std::string& key, const run_request& request)
+{
+    check_workspace_place(request.workspace_inside);
+    const auto began = std::chrono::steady_clock::now();
+    view made{key, stage_ + "/" + std::to_string(made_++), {}, {}, request.programs.all, {}, {}};
+    check(::mkdir(made.place.c_str(), 0755), "prepare a root");
+    const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
+    attach_mount(root.get(), AT_FDCWD, made.place, "prepare a root");
+    try {
+        made.root.reset(check(::open(made.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
+        tree_builder tree(unique_fd(::open(made.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+        fill(tree, made, request);
+        set_mount_attributes(made.root.get(), read_only, false, "protect the prepared root");
+    } catch (...) {
+        forget(made);
+        throw;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    made.next_look = now + pause_factor * (now - began);
+    return made;
+}
+
+std::string view_store::protected_program(const std::string& path)
+{
+    const std::string place = stage_ + path.substr(path.rfind('/'));
+    if (std::filesystem::exists(place)) return place;
+    const auto tree = copy_mount_tree(AT_FDCWD, path, "open " + path);
+    set_mount_attributes(tree.get(), read_only, true, "protect " + path);
+    const unique_fd file(check(::open(place.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0755), "protect " + path));
+    attach_mount(tree.get(), AT_FDCWD, place, "protect " + path);
+    return place;
+}
+
+void view_store::forget(const view& old)
+{
+    ::umount2(old.place.c_str(), 2 /* MNT_DETACH */);
+    ::rmdir(old.place.c_str());
+}
+
+}  // namespace cmcp::sandbox

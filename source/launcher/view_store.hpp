@@ -1,0 +1,46 @@
+#pragma once
+
+#include "jail/file_marks.hpp"
+#include "jail/landlock.hpp"
+#include "posix/unique_fd.hpp"
+#include "wire/run_request.hpp"
+
+#include <chrono>
+#include <list>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// What a run sees besides its own folders: a prepared root, built once and cloned for every run.
+struct view {
+    std::string key;
+    std::string place;     ///< where it is mounted in the launcher's own mount namespace
+    unique_fd root;        ///< O_PATH
+    landlock_rules rules;  ///< as seen inside
+    bool writable_may_execute = true;
+    file_marks marks;                                   ///< of the machine's files that it was made from
+    std::chrono::steady_clock::time_point next_look{};  ///< when it may be built anew at the earliest
+};
+
+class view_store {
+public:
+    view_store();  ///< mounts the stage in the launcher's mount namespace; throws step_failed
+
+    /// The view for `request`; built at the first call, and anew when programs or libraries were installed. Valid until
+    /// the next call.
+    const view& find(const run_request& request);
+
+    /// The program at `path` on a read-only mount: what maps or is it cannot be used to change it. Throws step_failed.
+    std::string protected_program(const std::string& path);
+
+private:
+    view build(const std::string& key, const run_request& request);
+    void build_anew(view& old, const run_request& request);
+    void forget(const view& old);
+
+    std::string stage_;
+    unsigned made_ = 0;
+    std::list<view> views_;  ///< the latest used first
+};
+
+}  // namespace cmcp::sandbox

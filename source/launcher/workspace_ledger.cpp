@@ -1,0 +1,186 @@
+#include "launcher/workspace_ledger.hpp"
+
+#include "jail/setup_step.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace cmcp::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_entries = 1024;
+constexpr std::uint64_t most_slack = 16ull << 20;
+constexpr std::uint64_t least_slack = 1ull << 20;
+constexpr std::uint64_t most_slack_in_files = 2000;
+constexpr auto still_fresh = 200ms;
+constexpr auto shortest_pause = 20ms;
+constexpr auto good_for = 250ms;
+
+workspace_ledger::finding judge_count(const tree_usage& found, tree_bounds most)
+{
+    if (found.bytes > most.bytes) return workspace_ledger::finding::too_large;
+    if (found.files > most.files) return workspace_ledger::finding::too_many;
+    return found.complete ? workspace_ledger::finding::fits : workspace_ledger::finding::too_deep;
+}
+
+}  // namespace
+
+workspace_ledger::workspace_ledger() : poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")) {}
+
+workspace_ledger::key workspace_ledger::key_of(int folder)
+{
+    struct stat status {};
+    check(::fstat(folder, &status), "open workspace");
+    return {status.st_dev, status.st_ino};
+}
+
+workspace_ledger::entry& workspace_ledger::at(key which)
+{
+    if (entries_.size() >= most_entries && !entries_.contains(which)) forget_oldest();
+    entry& found = entries_[which];
+    found.order = ++uses_;
+    return found;
+}
+
+void workspace_ledger::forget_oldest()
+{
+    const auto older = [](const auto& a, const auto& b) { return a.second.order < b.second.order; };
+    entries_.erase(std::min_element(entries_.begin(), entries_.end(), older));
+}
+
+workspace_ledger::room workspace_ledger::free_room(int folder)
+{
+    struct statfs status {};
+    if (::fstatfs(folder, &status) != 0) return {};
+    return {static_cast<std::uint64_t>(status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize), status.f_ffree};
+}
+
+// Half of what is left, so that the last step before the limit is a small one.
+std::uint64_t workspace_ledger::slack(const entry& of, tree_bounds most)
+{
+    const std::uint64_t used = of.last ? of.last->bytes : 0;
+    const std::uint64_t left = most.bytes > used ? most.bytes - used : 0;
+    return std::clamp(left / 2, least_slack, most_slack);
+}
+
+bool workspace_ledger::is_due(const entry& of, int folder, tree_bounds most) const
+{
+    if (of.counting) return false;
+    if (!of.last) return true;
+    // A tree that takes long to count is counted less often: a tenth of one processor at most.
+    if (clock::now() - of.ended < std::max<clock::duration>(shortest_pause, 10 * (of.ended - of.begun))) return false;
+    const room now = free_room(folder);
+    const bool lost_bytes = now.bytes + slack(of, most) < of.then.bytes;
+    return lost_bytes || now.files + std::min(most.files / 8, most_slack_in_files) < of.then.files ||
+           of.found != finding::fits || of.asked;
+}
+
+void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
+{
+    of.then = free_room(folder);
+    of.begun = clock::now();
+    of.asked = false;
+    of.most = most;
+    of.counting = std::make_unique<tree_count>(folder, most);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, of.counting->answer(), &event);
+}
+
+void workspace_ledger::finish(entry& of)
+{
+    of.last = of.counting->take();
+    of.found = judge_count(*of.last, of.most);
+    of.ended = clock::now();
+    of.counting.reset();
+}
+
+void workspace_ledger::collect()
+{
+    for (auto& [which, each] : entries_) {
+        if (!each.counting) continue;
+        pollfd answer{each.counting->answer(), POLLIN, 0};
+        if (::poll(&answer, 1, 0) == 1) finish(each);
+    }
+}
+
+bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
+{
+    entry& of = at(which);
+    if (of.found == finding::fits) return false;
+    if (of.counting) return true;
+    if (clock::now() - of.ended < still_fresh) return false;
+    begin(of, folder, most);
+    return true;
+}
+
+workspace_ledger::finding workspace_ledger::last_finding(key which) const
+{
+    const auto found = entries_.find(which);
+    return found == entries_.end() ? finding::fits : found->second.found;
+}
+
+std::uint64_t workspace_ledger::counted(key which) const
+{
+    const auto found = entries_.find(which);
+    return found == entries_.end() || !found->second.last ? 0 : found->second.last->bytes;
+}
+
+workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since,
+                                                 bool asked)
+{
+    entry& of = at(which);
+    of.asked |= asked;
+    if (is_due(of, folder, most)) begin(of, folder, most);
+    const bool about_this_run = of.last && of.begun >= since && !of.counting;
+    return about_this_run ? of.found : finding::fits;
+}
+
+// Others may make room on the disk while runs fill the workspace: what free room tells is good for a while only.
+bool workspace_ledger::is_old(const entry& of)
+{
+    return !of.counting && clock::now() - of.ended > std::max<clock::duration>(good_for, 20 * (of.ended - of.begun));
+}
+
+void workspace_ledger::note_end(key which, int folder, tree_bounds most)
+{
+    entry& of = at(which);
+    if (is_due(of, folder, most) || is_old(of)) begin(of, folder, most);
+}
+
+tree_bounds workspace_bounds(const run_limits& limits)
+{
+    const auto bound = [](std::uint64_t limit) {
+        return limit != 0 ? limit : std::numeric_limits<std::uint64_t>::max();
+    };
+    return {bound(limits.workspace_size), bound(limits.workspace_files)};
+}
+
+unique_fd open_bounded_workspace(const run_request& request)
+{
+    const bool bounded = request.limits.workspace_size != 0 || request.limits.workspace_files != 0;
+    if (request.workspace.empty() || !bounded) return {};
+    constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    return unique_fd(check(::open(request.workspace.c_str(), flags), "open workspace " + request.workspace));
+}
+
+std::string explain_full(workspace_ledger::finding found, const run_limits& limits)
+{
+    using finding = workspace_ledger::finding;
+    const std::string rest = " Delete what is not needed any more; until then runs may only delete there.";
+    if (found == finding::too_deep) return "the folders of the workspace are nested too deeply to be counted." + rest;
+    if (found == finding::too_many)
+        return "the workspace holds more files than the limit of " + std::to_string(limits.workspace_files) +
+               " (SANDBOX_WORKSPACE_MAX_FILES)." + rest;
+    return "the workspace holds more than the limit of " + std::to_string(limits.workspace_size >> 20) +
+           " MiB (SANDBOX_WORKSPACE_MAX_MB)." + rest;
+}
+
+}  // namespace cmcp::sandbox

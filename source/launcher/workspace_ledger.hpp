@@ -1,0 +1,88 @@
+#pragma once
+
+#include "launcher/tree_count.hpp"
+#include "wire/run_request.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cmcp::sandbox {
+
+/// How full the workspaces are. A count costs as much as there are files, so one begins only when the file system has
+/// lost more room since the last than a workspace may have gained; between counts a look is one system call.
+class workspace_ledger {
+public:
+    using clock = std::chrono::steady_clock;
+    using key = std::pair<dev_t, ino_t>;
+    enum class finding { fits, too_large, too_many, too_deep };
+
+    workspace_ledger();
+
+    int readable() const { return poll_.get(); }  ///< readable when a count has ended; then collect()
+    void collect();
+
+    static key key_of(int folder);  ///< throws step_failed
+
+    /// True while a run in this workspace has to wait: it was found full, and is being counted again.
+    bool must_wait(key which, int folder, tree_bounds most);
+
+    /// What the last count found; nothing: there is none.
+    finding last_finding(key which) const;
+    std::uint64_t counted(key which) const;  ///< bytes; 0 without a count
+
+    /// Begins a count when one is due, or `asked` for; returns what the latest count that began after `since` found.
+    finding look(key which, int folder, tree_bounds most, clock::time_point since, bool asked);
+
+    /// The run is over: the next one starts from what is known now.
+    void note_end(key which, int folder, tree_bounds most);
+
+    /// What the file system has left.
+    struct room {
+        std::uint64_t bytes = 0;
+        std::uint64_t files = 0;
+    };
+    static room free_room(int folder);
+
+private:
+    struct entry {
+        std::unique_ptr<tree_count> counting;
+        tree_bounds most{};  ///< of that count
+        room then;           ///< free when the count began
+        clock::time_point begun{};
+        clock::time_point ended{};
+        std::optional<tree_usage> last;
+        finding found = finding::fits;
+        std::uint64_t order = 0;  ///< of use
+        bool asked = false;       ///< for another count
+    };
+
+    static std::uint64_t slack(const entry& of, tree_bounds most);
+    bool is_due(const entry& of, int folder, tree_bounds most) const;
+    static bool is_old(const entry& of);
+    void begin(entry& of, int folder, tree_bounds most);
+    void finish(entry& of);
+    entry& at(key which);
+    void forget_oldest();
+
+    unique_fd poll_;
+    std::map<key, entry> entries_;
+    std::uint64_t uses_ = 0;
+};
+
+/// The bounds that `limits` set; 0 there is no bound.
+tree_bounds workspace_bounds(const run_limits& limits);
+
+/// The workspace as the host sees it, open for counting; none where it has no bounds. Throws step_failed.
+unique_fd open_bounded_workspace(const run_request& request);
+
+/// The sentence for the caller of a run that was ended for `found`.
+std::string explain_full(workspace_ledger::finding found, const run_limits& limits);
+
+}  // namespace cmcp::sandbox

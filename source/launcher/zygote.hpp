@@ -1,0 +1,47 @@
+#pragma once
+
+#include "jail/namespaces.hpp"
+#include "jail/zygote_wire.hpp"
+#include "posix/unique_fd.hpp"
+#include "wire/zygote_options.hpp"
+
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// A zygote process, seen from the launcher, whose child it is. Ends with the object.
+class zygote {
+public:
+    /// Starts the program. Throws std::system_error.
+    zygote(const zygote_options& options, const zygote_setup& setup);
+    zygote(const zygote&) = delete;
+    zygote& operator=(const zygote&) = delete;
+    ~zygote();
+
+    int socket() const { return socket_.get(); }
+
+    struct news {
+        zygote_says what;
+        std::string text;  ///< ready: JSON; failed: a sentence
+        cloned child;      ///< cloned
+        int error = 0;     ///< refused
+    };
+    /// What it said next; nothing: no more for now. A zygote that is gone has `failed`.
+    std::optional<news> hear();
+
+    /// Orders a clone; false: it cannot be asked.
+    bool order(std::span<const int> descriptors);
+
+private:
+    std::string describe_end();
+
+    pid_t pid_ = -1;
+    unique_fd pidfd_;
+    unique_fd socket_;
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "async/asio.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// One JSON-RPC message on its way to a peer.
+struct outgoing {
+    enum class kind { response, notification, request };
+
+    std::string text;  ///< serialized JSON-RPC message
+    kind what = kind::notification;
+    int error_code = 0;  ///< of an error response, so that a transport can choose its HTTP status
+};
+
+/// Sends JSON-RPC messages to one peer, in order. Streamable HTTP, HTTP+SSE and stdio implement it.
+/// Bounded: send() suspends while the peer's buffer is full and so slows the producer.
+class message_sink {
+public:
+    virtual ~message_sink() = default;
+
+    /// Returns false when the peer is gone for good and the message was dropped (no later send can succeed either).
+    virtual awaitable<bool> send(outgoing message) = 0;
+
+    /// For a sink that answers one request: the transport may end the stream and let the client resume it
+    /// (SSE polling of revision 2025-11-25). Does nothing elsewhere.
+    virtual void close_stream_for_polling() {}
+};
+
+}  // namespace cmcp

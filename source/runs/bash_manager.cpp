@@ -1,0 +1,146 @@
+#include "runs/bash_manager.hpp"
+
+#include "jail/program_view.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t longest_command = 1024 * 1024;
+constexpr std::size_t longest_argument = 64 * 1024;  // the kernel takes 128 KiB
+constexpr std::size_t longest_hint = 240;
+constexpr int not_found = 127;
+constexpr std::string_view absent_text = "allowed, but not installed on the server";
+
+// Reads the command from descriptor 3 without opening anything again, and leaves the command no descriptor behind.
+constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \"$REPLY\"";
+
+bool is_plain(const std::string& name)
+{
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '+' || c == '-' || c == '[';
+    });
+}
+
+std::string allowed_hint(const sandbox::program_view& programs)
+{
+    if (programs.all) return {};
+    std::string names;
+    for (const std::string& name : programs.names) {
+        if (!is_plain(name)) continue;
+        if (names.size() + name.size() > longest_hint) {
+            names += " ...";
+            break;
+        }
+        names += (names.empty() ? "" : " ") + name;
+    }
+    return "BASH_ALLOWED_COMMANDS lists what may run: " + names;
+}
+
+// The names that may run but do not exist on this machine, between spaces.
+std::string not_installed(const sandbox::program_view& programs)
+{
+    std::string names = " ";
+    for (const std::string& name : programs.names)
+        if (is_plain(name) && !sandbox::find_program(name)) names += name + " ";
+    return names;
+}
+
+// Bash calls it for a name that it does not find; sub-shells and scripts inherit it. The texts have no quotes in them.
+std::string not_found_handler(const std::string& hint, const std::string& absent)
+{
+    return "() { case '" + absent + "' in *\" $1 \"*) builtin printf 'bash: %s: " + std::string(absent_text) +
+           "; install the package that has it "
+           "there (as a rule: apt-get install %s) and restart the server\\n' \"$1\" \"$1\" ;; *) builtin printf 'bash: "
+           "%s: not an allowed command "
+           "(%s)\\n' \"$1\" '" +
+           hint + "' ;; esac >&2; return 127; }";
+}
+
+std::string check(const std::string& command)
+{
+    if (command.find('\0') != std::string::npos) return "command: must not contain a NUL character";
+    if (command.size() <= longest_command) return {};
+    return "command: " + std::to_string(command.size()) + " bytes are too long, at most " +
+           std::to_string(longest_command) +
+           " are taken; put the data in a file with file_write and read it from there";
+}
+
+// A program named by its path, or started by another program, does not come to the handler above.
+void explain_not_found(run_outcome& outcome, const std::string& hint)
+{
+    if (hint.empty() || outcome.end.exit_code != not_found || outcome.end.why != sandbox::cause::exited) return;
+    if (outcome.err.find("BASH_ALLOWED_COMMANDS") != std::string::npos ||
+        outcome.err.find(absent_text) != std::string::npos)
+        return;
+    if (!outcome.err.empty() && outcome.err.back() != '\n') outcome.err += '\n';
+    outcome.err += "(" + hint + ")\n";
+}
+
+}  // namespace
+
+sandbox::program_view allowed_programs(const settings& chosen)
+{
+    const auto& names = chosen.bash_allowed_commands;
+    sandbox::program_view view;
+    view.all = std::find(names.begin(), names.end(), "*") != names.end();
+    if (!view.all) view.names = names;
+    return view;
+}
+
+sandbox::run_limits common_limits(const settings& chosen)
+{
+    sandbox::run_limits limits;
+    limits.memory = chosen.memory_limit;
+    limits.processes = chosen.process_limit;
+    limits.file_size = chosen.file_size_limit;
+    limits.tmp_size = chosen.tmp_size;
+    limits.workspace_size = chosen.workspace_max_size;
+    limits.workspace_files = chosen.workspace_max_files;
+    limits.output = chosen.output_hard_limit;
+    return limits;
+}
+
+bash_manager::bash_manager(const settings& chosen, runner runs)
+    : programs_(allowed_programs(chosen)),
+      limits_(common_limits(chosen)),
+      timeout_default_(chosen.bash_timeout_default),
+      timeout_max_(chosen.bash_timeout_max),
+      job_timeout_(chosen.job_timeout_max),
+      hint_(allowed_hint(programs_)),
+      absent_(not_installed(programs_)),
+      runs_(std::move(runs))
+{
+}
+
+sandbox::run_request bash_manager::request(std::string command, const run_options& options) const
+{
+    sandbox::run_request made;
+    const bool as_script = command.size() > longest_argument;
+    if (as_script) made.script = std::move(command);
+    made.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(command),
+                 "bash"};
+    if (!hint_.empty())
+        made.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
+    made.programs = programs_;
+    made.limits = limits_;
+    made.limits.wall = options.background ? chosen_timeout(options.timeout, job_timeout_, job_timeout_)
+                                          : chosen_timeout(options.timeout, timeout_default_, timeout_max_);
+    return made;
+}
+
+awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string command, run_options options)
+{
+    run_outcome outcome;
+    outcome.refused = check(command);
+    if (!outcome.refused.empty()) co_return outcome;
+    auto made = request(std::move(command), options);
+    outcome = co_await runs_.run(std::move(who), io, std::move(made), std::move(options));
+    explain_not_found(outcome, hint_);
+    co_return outcome;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,74 @@
+#include "runs/denied_paths.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t most_paths = 8;
+constexpr std::size_t longest_path = 256;
+constexpr std::string_view read_only = "Read-only file system";
+constexpr std::array<std::string_view, 2> not_permitted{"Permission denied", "Operation not permitted"};
+constexpr std::array<std::string_view, 2> quotes{"'", "\xe2\x80\x99"};  // the C locale's and that of UTF-8
+
+bool below(std::string_view path, std::string_view folder)
+{
+    return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+bool may_be_written(std::string_view path, std::string_view workspace)
+{
+    return below(path, workspace) || below(path, "/tmp") || below(path, "/dev/shm");
+}
+
+// Where a path that begins at `at` ends: at its quote, or where the message goes on.
+std::size_t end_of_path(std::string_view line, std::size_t at)
+{
+    std::size_t end = std::min(line.find(": ", at), line.size());
+    for (const auto quote : quotes) end = std::min(end, line.find(quote, at));
+    return end;
+}
+
+// The last path that begins where a word or a quotation does: the programs' own names come first.
+std::string_view path_in(std::string_view line)
+{
+    std::string_view found;
+    for (std::size_t at = line.find('/'); at != std::string_view::npos; at = line.find('/', at)) {
+        const std::string_view before = line.substr(0, at);
+        const bool quoted = before.ends_with('\'') || before.ends_with("\xe2\x80\x98");
+        const std::size_t end = end_of_path(line, at);
+        if (before.empty() || before.ends_with(' ') || quoted) found = line.substr(at, end - at);
+        at = end;
+    }
+    return found;
+}
+
+std::string sentence(std::string_view line, std::string_view workspace)
+{
+    const bool writing = line.find(read_only) != std::string_view::npos;
+    const auto says = [&](std::string_view what) { return line.find(what) != std::string_view::npos; };
+    if (!writing && std::none_of(not_permitted.begin(), not_permitted.end(), says)) return {};
+    const std::string_view path = path_in(line);
+    if (path.empty() || path.size() > longest_path || may_be_written(path, workspace)) return {};
+    if (!writing) return "access to " + std::string(path) + ": not permitted in the sandbox";
+    return "writing " + std::string(path) + ": read-only in the sandbox, where " + std::string(workspace) +
+           ", /tmp and /dev/shm can be written";
+}
+
+}  // namespace
+
+std::vector<std::string> denied_paths(std::string_view error_output, std::string_view workspace)
+{
+    std::vector<std::string> found;
+    while (!error_output.empty() && found.size() < most_paths) {
+        const std::size_t end = std::min(error_output.find('\n'), error_output.size());
+        std::string said = sentence(error_output.substr(0, end), workspace);
+        if (!said.empty() && std::find(found.begin(), found.end(), said) == found.end())
+            found.push_back(std::move(said));
+        error_output.remove_prefix(std::min(end + 1, error_output.size()));
+    }
+    return found;
+}
+
+}  // namespace cmcp

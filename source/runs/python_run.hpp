@@ -1,0 +1,34 @@
+#pragma once
+
+#include "wire/run_request.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+/// What the code of a Python run has around it.
+enum class python_home {
+    none,     ///< the machine's packages alone
+    sandbox,  ///< also the packages installed in the sandbox; figures that are shown become files
+};
+
+using run_variables = std::vector<std::pair<std::string, std::string>>;
+
+/// What Python finds in its environment beside what every run finds.
+run_variables python_variables(python_home home);
+
+/// The arguments that start `interpreter` with a program of ours, given by -c.
+std::vector<std::string> python_arguments(python_home home, std::string interpreter, std::string program,
+                                          std::vector<std::string> arguments = {});
+
+/// Makes `request` run code, its script, by our bootstrap. The one description of such a run, whichever tool asks for
+/// it: a cold run executes it, and a clone of the loaded interpreter becomes what it says. To be called once the place
+/// of the workspace inside is settled.
+void start_python(sandbox::run_request& request, python_home home, const std::string& interpreter);
+
+/// The same, with the code of a caller.
+void run_python(sandbox::run_request& request, python_home home, const std::string& interpreter, std::string code);
+
+}  // namespace cmcp

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// Whose turn a run takes: its session's, where there is one.
+std::string admission_key(const caller& who);
+
+struct admission_limits {
+    std::size_t at_once = 8;     ///< runs of all callers together
+    std::size_t per_caller = 7;  ///< fewer than at_once, so that no caller can take every place
+    std::size_t waiting = 256;   ///< of all callers together; one caller may fill half
+    std::string what = "run";    ///< of what there are so many, in a word
+};
+
+/// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.
+class run_admission {
+    struct state;
+
+public:
+    /// The right to run; its end lets the next one start.
+    class place {
+    public:
+        place(place&&) noexcept = default;
+        place& operator=(place&&) = delete;
+        ~place();
+
+    private:
+        friend class run_admission;
+        place(std::shared_ptr<state> from, std::string caller);
+        std::shared_ptr<state> from_;
+        std::string caller_;
+    };
+
+    run_admission(asio::any_io_executor executor, admission_limits limits);
+    ~run_admission();
+
+    /// Waits for a place; nothing when too many wait already. Cancellation gives the turn to the next. A caller that
+    /// has to wait is told by a log message, where `io` is not null.
+    awaitable<std::optional<place>> enter(std::string caller, request_io* io = nullptr);
+
+    std::size_t running() const;
+    std::size_t waiting() const;
+
+private:
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace cmcp

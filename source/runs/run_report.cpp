@@ -1,0 +1,95 @@
+#include "runs/run_report.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace cmcp {
+namespace {
+
+using sandbox::cause;
+
+double milliseconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) / 1000; }
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::string seconds_text(std::chrono::milliseconds time)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) / 1000);
+    return text;
+}
+
+std::string joined(const std::vector<std::string>& names)
+{
+    std::string text;
+    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::string denied_sentence(const std::vector<std::string>& denied)
+{
+    return "Ended: the sandbox does not allow " +
+           (denied.empty() ? std::string("a system call it made") : joined(denied)) + ". Do it another way.";
+}
+
+}  // namespace
+
+void add_run_fields(json::object& to, const run_outcome& outcome)
+{
+    const sandbox::run_result& end = outcome.end;
+    to["exit_code"] = end.exit_code;
+    to["success"] = end.why == cause::exited && end.exit_code == 0;
+    to["duration_ms"] = milliseconds(end.wall);
+    to["cause"] = sandbox::to_string(end.why);
+    to["stdout_truncated"] = outcome.out_truncated;
+    to["stderr_truncated"] = outcome.err_truncated;
+    if (!outcome.output_uri.empty()) {
+        to["output_uri"] = outcome.output_uri;
+        to["output_path"] = outcome.output_path;
+    }
+    if (end.signal != 0) to["signal"] = end.signal;
+    if (!end.denied.empty()) to["denied"] = json::array(end.denied.begin(), end.denied.end());
+    if (end.peak_memory != 0) to["peak_memory_bytes"] = end.peak_memory;
+    if (end.prepared) to["prepared"] = true;
+    to["cpu_ms"] = milliseconds(end.cpu);
+}
+
+std::string ending_sentence(const run_outcome& outcome, std::string_view timeout_setting)
+{
+    const sandbox::run_limits& limits = outcome.limits;
+    switch (outcome.end.why) {
+        case cause::exited:
+        case cause::signalled:
+            return {};
+        case cause::timeout:
+            return "Timed out after " + seconds_text(limits.wall) +
+                   " and was ended; what it printed until then is here. Give a "
+                   "larger timeout (at most " +
+                   std::string(timeout_setting) + ") or do less in one run.";
+        case cause::cpu_limit:
+            return "Ended: it used more processor time than a run may. Do less in one run.";
+        case cause::memory_limit:
+            return "Ended: it needed more memory than the limit of " + mebibytes(limits.memory) +
+                   ". Work on less data at a time.";
+        case cause::process_limit:
+            return "Ended: it started more processes and threads than the limit of " +
+                   std::to_string(limits.processes) + ".";
+        case cause::file_size_limit:
+            if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
+            return "Ended: it wrote a file larger than the limit of " + mebibytes(limits.file_size) +
+                   ". Write smaller files.";
+        case cause::output_limit:
+            return "Ended: it printed more than the limit of " + mebibytes(limits.output) +
+                   ". Write the output to a file of the workspace, or print less.";
+        case cause::denied_syscall:
+            return denied_sentence(outcome.end.denied);
+        case cause::cancelled:
+            return "Cancelled.";
+        case cause::setup_failed:
+            return "The run could not be started: " +
+                   (outcome.end.error.empty() ? std::string("the sandbox could not be set up") : outcome.end.error);
+    }
+    return {};
+}
+
+}  // namespace cmcp

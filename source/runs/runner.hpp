@@ -1,0 +1,69 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
+#include "files/workspaces.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+#include "runs/output_collector.hpp"
+#include "runs/output_store.hpp"
+#include "runs/run_admission.hpp"
+#include "runs/run_outcome.hpp"
+#include "sandbox/backend.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// What a caller asks of a run beside its code.
+struct run_options {
+    std::string working_dir;                ///< inside: relative to the workspace, or absolute; empty: the workspace
+    std::optional<double> timeout;          ///< seconds
+    std::optional<std::size_t> max_output;  ///< bytes of each stream
+    std::string label;                      ///< for the log
+    bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
+};
+
+inline constexpr std::size_t default_max_output = 64 * 1024;
+inline constexpr std::size_t highest_max_output = 1024 * 1024;
+
+/// What runs and prints into a collector.
+using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
+
+/// Runs `work`; keeps what it prints, at most `max_output` bytes of each stream in memory, the rest in a file of the
+/// workspace, and hands it to the caller's progress. All must outlive the call.
+awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std::string workspace,
+                                      std::size_t max_output, collected_work work);
+
+/// Does what is the same for bash and Python: waits for a turn, finds the workspace, runs, collects and streams.
+/// Everything given to the constructor must outlive it.
+class runner {
+public:
+    runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
+           blocking_pool& pool);
+
+    /// `request` has argv, environment, programs, limits and script; working_dir is filled in here, and the caller's
+    /// workspace where `request` has none.
+    /// A run that could not begin has a sentence in run_outcome::refused.
+    awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
+
+private:
+    struct ready;
+    awaitable<ready> prepare(caller who, std::string working_dir, std::string inside, std::string workspace);
+    awaitable<run_outcome> collect(request_io& io, sandbox::run_request request, std::size_t max_output);
+
+    sandbox::backend& backend_;
+    const workspaces& places_;
+    output_store& outputs_;
+    run_admission& admission_;
+    blocking_pool& pool_;
+};
+
+/// The wall time of a run: `asked` seconds or `otherwise`, at most `most`, at least a millisecond.
+std::chrono::milliseconds chosen_timeout(std::optional<double> asked, std::chrono::milliseconds otherwise,
+                                         std::chrono::milliseconds most);
+
+}  // namespace cmcp

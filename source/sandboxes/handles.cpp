@@ -1,0 +1,46 @@
+#include "sandboxes/handles.hpp"
+
+#include "text/random_id.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t random_digits = 32;
+constexpr std::size_t longest_node = 32;
+
+bool plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
+
+}  // namespace
+
+std::string handle_maker::cleaned(std::string_view name)
+{
+    std::string made;
+    for (char c : name.substr(0, longest_node)) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        made += plain(c) ? c : '-';
+    }
+    return made.empty() ? "node" : made;
+}
+
+handle_maker::handle_maker(std::string_view node) : node_(cleaned(node)) {}
+
+std::string handle_maker::make(std::string_view kind) const
+{
+    return std::string(kind) + "_" + node_ + "_" + random_id().substr(0, random_digits);
+}
+
+bool handle_maker::fits(std::string_view kind, std::string_view text)
+{
+    if (!text.starts_with(kind) || text.size() < kind.size() + 2 + random_digits) return false;
+    text.remove_prefix(kind.size());
+    const auto random = text.substr(text.size() - random_digits);
+    const auto node = text.substr(0, text.size() - random_digits);
+    const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    if (node.size() < 3 || node.size() > longest_node + 2 || node.front() != '_' || node.back() != '_') return false;
+    return std::all_of(random.begin(), random.end(), hex) && std::all_of(node.begin() + 1, node.end() - 1, plain);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,291 @@
+#include "sandboxes/kernel_manager.hpp"
+
+#include "files/tree_scan.hpp"
+#include "log/log.hpp"
+#include "runs/output_collector.hpp"
+#include "runs/python_figures.hpp"
+#include "runs/python_run.hpp"
+#include "sandboxes/kernel_driver.hpp"
+
+#include <deque>
+#include <limits>
+
+namespace cmcp {
+
+using clock = news::clock;
+
+namespace {
+
+constexpr std::size_t most_files = 100;
+constexpr auto forever = std::chrono::hours(24 * 3650);
+
+std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
+{
+    const std::string again = " It starts anew with the next call; its variables are lost.";
+    if (end.why == sandbox::cause::memory_limit)
+        return "The kernel was ended because it needed more than the " + std::to_string(memory >> 20) +
+               " MiB of SANDBOX_KERNEL_MEMORY." + again;
+    if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
+    if (end.why == sandbox::cause::cancelled) return "The kernel was ended." + again;
+    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
+           std::to_string(end.exit_code) + ")." + again;
+}
+
+// What ended it, as a run of its own would say it.
+sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
+{
+    if (answer.timed_out) return sandbox::cause::timeout;
+    if (answer.lost && process.end())
+        return process.end()->why == sandbox::cause::exited ? sandbox::cause::signalled : process.end()->why;
+    return sandbox::cause::exited;
+}
+
+awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence)
+{
+    json::value data = json::string(std::move(sentence));
+    co_await io.log(level, "kernel", std::move(data));
+}
+
+awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
+                                        std::chrono::milliseconds limit, kernel_answer& answer,
+                                        output_collector& output)
+{
+    answer = co_await process->execute(std::move(code), output, limit);
+    sandbox::run_result end;
+    if (answer.lost && process->end()) end = *process->end();
+    end.why = cause_of(*process, answer);
+    if (!answer.lost) end.exit_code = answer.exit;
+    co_return end;
+}
+
+}  // namespace
+
+struct kernel_manager::kernel {
+    explicit kernel(const asio::any_io_executor& executor) : changed(executor) {}
+
+    std::shared_ptr<kernel_process> process;
+    std::deque<int> line;  // tickets of those who wait or run; the first runs
+    int next_ticket = 0;
+    news changed;
+};
+
+/// A place in the line of those who use a kernel.
+struct kernel_manager::turn {
+    explicit turn(std::shared_ptr<kernel> wanted) : of(std::move(wanted)), ticket(of->next_ticket++)
+    {
+        of->line.push_back(ticket);
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn()
+    {
+        std::erase(of->line, ticket);
+        of->changed.tell();
+    }
+    bool has_come() const { return of->line.front() == ticket; }
+
+    std::shared_ptr<kernel> of;
+    int ticket;
+};
+
+kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+                               sandbox_runner& runs, output_store& outputs, run_admission& admission,
+                               blocking_pool& pool)
+    : chosen_(chosen),
+      executor_(executor),
+      backend_(backend),
+      runs_(runs),
+      outputs_(outputs),
+      admission_(admission),
+      pool_(pool)
+{
+}
+
+kernel_manager::~kernel_manager() = default;
+
+std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where)
+{
+    auto& found = kernels_[where.id];
+    if (!found) found = std::make_shared<kernel>(executor_);
+    return found;
+}
+
+std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end() || !found->second->process || !found->second->process->alive()) return nullptr;
+    return found->second;
+}
+
+awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
+{
+    if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
+    while (!mine->has_come()) co_await mine->of->changed.wait(clock::time_point::max());
+}
+
+awaitable<std::optional<run_admission::place>> kernel_manager::admit(caller who, request_io& io)
+{
+    auto place = co_await admission_.enter("principal " + who.principal, &io);
+    if (!place)
+        throw sandbox_error("Busy",
+                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    co_return place;
+}
+
+void kernel_manager::start(kernel& one, const sandbox_record& where)
+{
+    auto request = runs_.base(where);
+    std::string program =
+        std::string(python_figures) + "_install_figures()\ndel _install_figures\n" + std::string(kernel_driver);
+    request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
+                                    {chosen_.sandbox_work_dir});
+    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
+    request.limits.memory = chosen_.kernel_memory_limit;
+    request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
+    request.limits.cpu = std::chrono::duration_cast<std::chrono::seconds>(forever);
+    request.limits.output = std::numeric_limits<std::uint64_t>::max();
+    request.label = "kernel";
+    one.process = std::make_shared<kernel_process>(executor_, backend_);
+    one.process->start(std::move(request));
+}
+
+// The first start is no news; the end of a kernel that was there is, because it took the variables with it.
+awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
+{
+    const bool anew = one->process != nullptr;
+    start(*one, where);
+    if (anew)
+        co_await tell_caller(io, log_severity::notice,
+                             "The kernel had ended and was started anew: its variables are lost.");
+}
+
+awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
+                                                  run_options options)
+{
+    auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
+    const std::string id = where.id;
+    auto made = co_await runs_.guarded(std::move(where), std::move(work));
+    runs_.sandboxes().measure_soon(id);
+    co_return made;
+}
+
+awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code,
+                                                    run_options options)
+{
+    const auto one = kernel_of(where);
+    const auto mine = std::make_shared<turn>(one);
+    auto waiting = wait_for_turn(mine, io);
+    co_await std::move(waiting);
+    auto entering = admit(std::move(who), io);
+    const auto place = co_await std::move(entering);
+    if (!one->process || !one->process->alive()) co_await revive(one, io, where);
+    auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
+    co_return made;
+}
+
+awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where,
+                                              std::string code, run_options options)
+{
+    const auto workspace = runs_.sandboxes().places().workspace(where.id);
+    const auto limit = runs_.python_time(options);
+    auto look = [workspace] { return scan_tree(workspace); };
+    const auto before = co_await pool_.run(look);
+    kernel_outcome made;
+    const auto began = clock::now();
+    const auto process = one->process;
+    kernel_answer answer;
+    collected_work work = [process, code = std::move(code), limit, &answer](output_collector& output) {
+        return run_code(process, code, limit, answer, output);
+    };
+    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
+    made.done.run = co_await collect_output(outputs_, io, workspace.string(), most, std::move(work));
+    made.result = std::move(answer.result);
+    auto& end = made.done.run.end;
+    end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
+    made.done.run.limits = runs_.base(where).limits;
+    made.done.run.limits.memory = chosen_.kernel_memory_limit;
+    made.done.run.limits.wall = limit;
+    if (answer.lost && process->end()) made.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
+    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
+    made.done.files = co_await pool_.run(std::move(compare));
+    if (!made.done.run.output_path.empty())
+        made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
+    made.done.where = std::move(where);
+    co_return made;
+}
+
+awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
+{
+    auto work = copy(std::move(who), io, from, std::move(name), living(from.id));
+    auto made = co_await runs_.guarded(std::move(from), std::move(work));
+    co_return made;
+}
+
+// The kernel's turn first: files and variables are of one moment.
+awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_record from, std::string name,
+                                            std::shared_ptr<kernel> one)
+{
+    kernel_fork made;
+    std::shared_ptr<turn> mine;
+    std::optional<run_admission::place> place;
+    if (one) {
+        mine = std::make_shared<turn>(one);
+        auto waiting = wait_for_turn(mine, io);
+        co_await std::move(waiting);
+        auto entering = admit(who, io);
+        auto entered = co_await std::move(entering);
+        place.emplace(std::move(*entered));
+    }
+    auto copying = runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
+    made.where = co_await std::move(copying);
+    if (!one || !one->process->alive()) co_return made;
+    auto carrying = carry(one, made.where);
+    made.state = co_await runs_.guarded(made.where, std::move(carrying));
+    co_return made;
+}
+
+awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, sandbox_record to)
+{
+    const auto began = clock::now();
+    const auto fresh = kernel_of(to);
+    const auto mine = std::make_shared<turn>(fresh);
+    if (!mine->has_come() || fresh->process) {
+        kernel_transfer nothing;
+        nothing.problem = "The new sandbox's kernel was used by another call already.";
+        co_return nothing;
+    }
+    start(*fresh, to);
+    auto moving = transfer_state(from->process, fresh->process, chosen_.python_timeout_max);
+    auto made = co_await std::move(moving);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
+    log::info("kernel_copied", {{"sandbox", to.id}, {"done", made.done}, {"bytes", made.bytes}, {"ms", took.count()}});
+    co_return made;
+}
+
+bool kernel_manager::interrupt(const std::string& id)
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end() || found->second->line.empty() || !found->second->process) return false;
+    found->second->process->interrupt();
+    return true;
+}
+
+awaitable<bool> kernel_manager::end(std::string id)
+{
+    const auto found = kernels_.find(id);
+    if (found == kernels_.end()) co_return false;
+    const auto one = found->second;
+    if (one->line.empty()) kernels_.erase(found);
+    if (!one->process || !one->process->alive()) co_return false;
+    co_await one->process->finish();
+    co_return true;
+}
+
+awaitable<> kernel_manager::stop()
+{
+    const auto all = std::exchange(kernels_, {});
+    for (const auto& [id, one] : all)
+        if (one->process && one->process->alive()) co_await one->process->finish();
+}
+
+}  // namespace cmcp

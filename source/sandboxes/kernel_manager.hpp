@@ -1,0 +1,75 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "sandboxes/kernel_process.hpp"
+#include "sandboxes/kernel_transfer.hpp"
+#include "sandboxes/sandbox_runner.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// How a piece of code ended in a kernel.
+struct kernel_outcome {
+    sandbox_outcome done;
+    std::optional<json::value> result;  ///< value of the last expression
+    std::string note;                   ///< what became of the kernel, when something did
+};
+
+/// A new sandbox and what its kernel took over; nothing where the old one had no living kernel.
+struct kernel_fork {
+    sandbox_record where;
+    std::optional<kernel_transfer> state;
+};
+
+/// A Python kernel for each sandbox that asks for one: it keeps variables, imports and open figures from call to call,
+/// and ends with the sandbox, when that is stopped, or by its limits. Throws sandbox_error. Io thread only.
+class kernel_manager {
+public:
+    kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+                   sandbox_runner& runs, output_store& outputs, run_admission& admission, blocking_pool& pool);
+    ~kernel_manager();
+
+    /// Calls on one kernel take turns.
+    awaitable<kernel_outcome> execute(caller who, request_io& io, sandbox_record where, std::string code,
+                                      run_options options);
+
+    /// A copy of the sandbox (sandbox_manager::fork) with a kernel in the state of the old one's, which runs nothing
+    /// meanwhile. Where only the state could not be copied, the new sandbox stays and the result says why.
+    awaitable<kernel_fork> fork(caller who, request_io& io, sandbox_record from, std::string name);
+
+    bool interrupt(const std::string& id);  ///< false: nothing runs
+    awaitable<bool> end(std::string id);    ///< false: there was no kernel
+    awaitable<> stop();
+
+private:
+    struct kernel;
+    struct turn;
+
+    std::shared_ptr<kernel> kernel_of(const sandbox_record& where);
+    std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
+    awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
+    awaitable<std::optional<run_admission::place>> admit(caller who, request_io& io);
+    awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
+    void start(kernel& one, const sandbox_record& where);
+    awaitable<kernel_fork> copy(caller who, request_io& io, sandbox_record from, std::string name,
+                                std::shared_ptr<kernel> one);
+    awaitable<kernel_transfer> carry(std::shared_ptr<kernel> from, sandbox_record to);
+    awaitable<kernel_outcome> take_turn(caller who, request_io& io, sandbox_record where, std::string code,
+                                        run_options options);
+    awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,
+                                  run_options options);
+
+    const settings& chosen_;
+    asio::any_io_executor executor_;
+    sandbox::backend& backend_;
+    sandbox_runner& runs_;
+    output_store& outputs_;
+    run_admission& admission_;
+    blocking_pool& pool_;
+    std::map<std::string, std::shared_ptr<kernel>> kernels_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,257 @@
+#include "sandboxes/kernel_process.hpp"
+
+#include "async/uncancelled.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "posix/unique_fd.hpp"
+#include "sandboxes/marked_stream.hpp"
+#include "text/random_id.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace cmcp {
+
+using boost::system::system_error;
+using clock = news::clock;
+
+namespace {
+
+constexpr std::size_t longest_message = 8 << 20;  // what the code in the kernel can make the server hold
+constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
+constexpr auto kernel_ending_limit = std::chrono::seconds(5);
+constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
+constexpr unsigned char piece_of_state = 0x80;  // in a length: what follows is no message
+
+json::object parse(const std::string& text)
+{
+    json::parse_options limits;
+    limits.max_depth = 256;
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure, {}, limits);
+    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+}
+
+void read_answer(const json::object& message, kernel_answer& made)
+{
+    if (const auto* ok = message.if_contains("ok"); ok != nullptr && ok->is_bool()) made.ok = ok->get_bool();
+    if (const auto* exit = message.if_contains("exit"); exit != nullptr && exit->is_int64())
+        made.exit = static_cast<int>(exit->get_int64());
+    if (const auto* value = message.if_contains("result")) made.result = *value;
+    if (const auto* state = message.if_contains("state"); state != nullptr && state->is_object())
+        made.state = state->get_object();
+    if (const auto* reason = message.if_contains("reason"); reason != nullptr && reason->is_string())
+        made.reason = reason->get_string();
+}
+
+}  // namespace
+
+struct kernel_process::execution {
+    std::uint64_t id = 0;
+    sandbox::output_receiver* output = nullptr;
+    std::array<marked_stream, 2> streams;
+    std::optional<json::object> answer;
+};
+
+/// Gives what the process prints to the code that runs; what nobody runs for is dropped.
+class kernel_process::receiver final : public sandbox::output_receiver {
+public:
+    explicit receiver(kernel_process& of) : of_(of) {}
+
+    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
+    {
+        const auto one = of_.current_;
+        if (!one) co_return;
+        auto& stream = one->streams[from == sandbox::stream::out ? 0 : 1];
+        const std::string text = stream.put(bytes);
+        if (!text.empty() && one->output != nullptr) co_await one->output->receive(from, text);
+        stream.delivered();
+        of_.changed_.tell();
+    }
+
+private:
+    kernel_process& of_;
+};
+
+kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend& backend)
+    : executor_(executor),
+      backend_(backend),
+      link_(executor),
+      changed_(executor),
+      output_(std::make_unique<receiver>(*this)),
+      tasks_(executor)
+{
+}
+
+kernel_process::~kernel_process() = default;
+
+void kernel_process::start(sandbox::run_request request)
+{
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        throw std::system_error(errno, std::generic_category(), "socketpair");
+    request.channel = std::make_shared<unique_fd>(ends[1]);
+    link_.assign(ends[0]);
+    for (const int end : ends) ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
+    started_ = true;
+    tasks_.spawn("kernel", run(std::move(request)));
+    tasks_.spawn("kernel answers", listen());
+}
+
+// Keeps itself alive: whoever lets go of a kernel ends it by finish().
+awaitable<> kernel_process::run(sandbox::run_request request)
+{
+    const auto self = shared_from_this();
+    sandbox::run_result ended;
+    ended.why = sandbox::cause::cancelled;
+    try {
+        ended = co_await backend_.run(std::move(request), *output_);
+    } catch (const system_error& failure) {
+        if (failure.code() != asio::error::operation_aborted) ended.error = failure.what();
+    }
+    end_ = std::move(ended);
+    boost::system::error_code ignored;
+    link_.close(ignored);
+    changed_.tell();
+}
+
+awaitable<bool> kernel_process::read_message()
+{
+    std::string head(4, '\0');
+    auto [failure, got] = co_await asio::async_read(link_, asio::buffer(head), as_tuple);
+    if (failure) co_return false;
+    const auto byte = [&](int at) { return std::size_t{static_cast<unsigned char>(head[at])}; };
+    const bool state = (byte(0) & piece_of_state) != 0;
+    const std::size_t size = (byte(0) & ~std::size_t{piece_of_state}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    if (size > longest_message) co_return false;
+    if (state) {
+        const bool whole = co_await pass_on(std::move(head), size);
+        co_return whole;
+    }
+    std::string text(size, '\0');
+    auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
+    if (late_failure) co_return false;
+    note(text);
+    co_return true;
+}
+
+awaitable<> kernel_process::listen()
+{
+    const auto self = shared_from_this();
+    for (bool open = true; open;) open = co_await read_message();
+    // Without its socket it can do nothing more; closing ours ends it.
+    boost::system::error_code ignored;
+    link_.close(ignored);
+}
+
+void kernel_process::note(const std::string& text)
+{
+    auto message = parse(text);
+    const auto* id = message.if_contains("id");
+    if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id))
+        return;
+    current_->answer = std::move(message);
+    changed_.tell();
+}
+
+awaitable<bool> kernel_process::send(json::object message)
+{
+    const std::string text = jsonrpc::write_json(message);
+    const auto size = text.size();
+    std::string framed{static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                       static_cast<char>(size)};
+    framed += text;
+    auto [failure, sent] = co_await asio::async_write(link_, asio::buffer(framed), as_tuple);
+    co_return !failure;
+}
+
+bool kernel_process::over(const execution& one) const
+{
+    return end_ || (one.answer && one.streams[0].ended() && one.streams[1].ended());
+}
+
+std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output_receiver* output,
+                                                                 json::object& message)
+{
+    const auto one = std::make_shared<execution>();
+    const std::string mark = "\x1e" + random_id() + "\x1e";
+    one->id = next_id_++;
+    one->output = output;
+    for (auto& stream : one->streams) stream.expect(mark);
+    message["id"] = one->id;
+    message["mark"] = mark;
+    current_ = one;
+    return one;
+}
+
+awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output,
+                                                 std::chrono::milliseconds limit)
+{
+    const auto self = shared_from_this();
+    json::object message{{"op", "run"}, {"code", code}};
+    const auto one = begin(&output, message);
+    auto sending = send(std::move(message));
+    co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use
+    auto answer = co_await answer_to(one, limit);
+    co_return answer;
+}
+
+awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit)
+{
+    kernel_answer made;
+    bool cancelled = false;
+    const auto until = clock::now() + limit;
+    try {
+        while (!over(*one) && clock::now() < until) co_await changed_.wait(until);
+    } catch (const system_error&) {
+        cancelled = true;
+    }
+    made.timed_out = !cancelled && !over(*one);
+    if (!over(*one)) {
+        auto settling = settle(one);
+        co_await uncancelled(std::move(settling));
+    }
+    current_.reset();
+    if (cancelled) throw system_error(asio::error::operation_aborted);
+    made.lost = end_.has_value();
+    if (one->answer) read_answer(*one->answer, made);
+    co_return made;
+}
+
+awaitable<> kernel_process::settle(std::shared_ptr<execution> one)
+{
+    interrupt();
+    const auto until = clock::now() + (taking_ ? std::chrono::seconds(0) : grace);
+    while (!over(*one) && clock::now() < until) co_await changed_.wait(until);
+    if (!over(*one)) co_await finish();
+}
+
+void kernel_process::interrupt()
+{
+    if (!alive() || !current_ || taking_) return;
+    struct sender {
+        static awaitable<> send(std::shared_ptr<kernel_process> to)
+        {
+            json::object message{{"op", "interrupt"}};
+            co_await to->send(std::move(message));
+        }
+    };
+    tasks_.spawn("interrupt kernel", sender::send(shared_from_this()));
+}
+
+awaitable<> kernel_process::finish()
+{
+    const auto self = shared_from_this();
+    tasks_.cancel_all();
+    boost::system::error_code ignored;
+    link_.close(ignored);
+    const auto until = clock::now() + kernel_ending_limit;
+    while (!end_ && clock::now() < until) co_await changed_.wait(until);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,195 @@
+#include "sandboxes/language_trials.hpp"
+
+#include "jsonrpc/json.hpp"
+#include "log/log.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_trial_output = 4096;
+
+/// What a trial prints.
+class trial_output final : public sandbox::output_receiver {
+public:
+    awaitable<> receive(sandbox::stream, std::string_view bytes) override
+    {
+        text.append(bytes.substr(0, longest_trial_output - std::min(longest_trial_output, text.size())));
+        co_return;
+    }
+    std::string text;
+};
+
+std::string program_mark(const std::string& path)
+{
+    struct stat status {};
+    std::error_code gone;
+    const auto real = std::filesystem::canonical(path, gone).string();
+    if (::stat(path.c_str(), &status) != 0) return path;
+    return path + '=' + real + ':' + std::to_string(status.st_size) + ':' + std::to_string(status.st_mtim.tv_sec) +
+           '.' + std::to_string(status.st_mtim.tv_nsec);
+}
+
+// A newer server may show more to a run, and another back end less.
+std::string language_mark(const language& of, const std::string& server)
+{
+    std::string mark = server + ' ' + std::string(of.command) + ' ' + std::string(of.sample);
+    for (const auto& program : installed_programs(of)) mark += ' ' + program_mark(program);
+    return mark;
+}
+
+json::object read_trials(const std::filesystem::path& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure);
+    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+}
+
+std::string trial_member(const json::value& from, std::string_view name)
+{
+    const auto* of = from.if_object();
+    const auto* value = of != nullptr ? of->if_contains(name) : nullptr;
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+}  // namespace
+
+language_trials::language_trials(parts used, const std::vector<language>& table)
+    : used_(std::move(used)), table_(table), tasks_(used_.executor)
+{
+}
+
+void language_trials::start() { tasks_.spawn("languages", run()); }
+
+awaitable<> language_trials::stop()
+{
+    constexpr std::chrono::seconds limit{5};
+    tasks_.cancel_all();
+    co_await tasks_.wait_idle(limit);
+}
+
+awaitable<> language_trials::run()
+{
+    co_await read_file();
+    auto look = [&table = table_, server = program_mark("/proc/self/exe") + ' ' + std::string(used_.backend.name())] {
+        std::vector<std::pair<const language*, std::string>> installed;
+        for (const auto& each : table)
+            if (!installed_program(each).empty()) installed.emplace_back(&each, language_mark(each, server));
+        return installed;
+    };
+    const auto installed = co_await used_.pool.run(std::move(look));
+    for (const auto& [of, mark] : installed) {
+        const auto known = kept_.find(of->name);
+        if (known != kept_.end() && known->second.mark == mark) results_[std::string(of->name)] = known->second;
+    }
+    const std::size_t known = results_.size();
+    complete_ = known == installed.size();
+    tell();
+    if (complete_) co_return;
+    for (const auto& [of, mark] : installed) {
+        if (results_.contains(of->name)) continue;
+        co_await try_language(*of, mark);
+        tell();
+    }
+    complete_ = true;
+    tell();
+    log::info("languages", {{"tried", installed.size() - known}, {"found", json::string(sentence())}});
+    co_await write_file();
+}
+
+awaitable<> language_trials::try_language(const language& of, std::string mark)
+{
+    bool sure = true;
+    std::string program;
+    const auto candidates = installed_programs(of);
+    for (const auto& candidate : candidates) {
+        const bool works = co_await runs(of, candidate, sure);
+        if (!works) continue;
+        program = candidate;
+        break;
+    }
+    // A trial that was cut off says nothing about the next start.
+    results_[std::string(of.name)] = {sure ? std::move(mark) : std::string(), std::move(program)};
+}
+
+awaitable<bool> language_trials::runs(const language& of, std::string program, bool& sure)
+{
+    const auto place = co_await used_.admission.enter("languages");
+    trial_output output;
+    auto request = used_.maker(of, program, std::string(of.sample));
+    request.label = "try " + std::string(of.name);
+    sandbox::run_result end;
+    if (place) end = co_await used_.backend.run(std::move(request), output);
+    const bool whole = place && end.why == sandbox::cause::exited;
+    const bool works = whole && end.exit_code == 0 && output.text.find("ok") != std::string::npos;
+    if (!whole) sure = false;
+    if (!works)
+        log::info("language_does_not_run", {{"language", json::string(of.name)},
+                                            {"program", json::string(program)},
+                                            {"said", json::string(output.text.substr(0, 300))}});
+    co_return works;
+}
+
+awaitable<> language_trials::read_file()
+{
+    auto work = [path = used_.file] { return read_trials(path); };
+    const auto found = co_await used_.pool.run(std::move(work));
+    for (const auto& [name, value] : found)
+        kept_[std::string(name)] = {trial_member(value, "mark"), trial_member(value, "program")};
+}
+
+awaitable<> language_trials::write_file()
+{
+    json::object all;
+    for (const auto& [name, of] : results_)
+        if (!of.mark.empty()) all[name] = json::object{{"mark", of.mark}, {"program", of.program}};
+    auto work = [path = used_.file, text = json::serialize(all)] {
+        const auto fresh = path.string() + ".new";
+        std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+        if (!(file << text).flush()) return false;
+        std::error_code failure;
+        std::filesystem::rename(fresh, path, failure);
+        return !failure;
+    };
+    const bool stored = co_await used_.pool.run(std::move(work));
+    if (!stored) log::warning("languages_not_kept", {{"file", json::string(used_.file.string())}});
+}
+
+std::vector<std::string> language_trials::working() const
+{
+    std::vector<std::string> all;
+    for (const auto& each : table_) {
+        const auto known = results_.find(each.name);
+        if (known != results_.end() && !known->second.program.empty()) all.emplace_back(each.name);
+    }
+    return all;
+}
+
+std::string language_trials::sentence() const
+{
+    std::string text;
+    for (const auto& each : working()) text += (text.empty() ? "Languages here: " : ", ") + each;
+    if (complete_) return text.empty() ? "No language runs here." : text + ".";
+    return text.empty() ? "Which languages run here is being tried." : text + "; others are being tried.";
+}
+
+std::string language_trials::program(const language& of) const
+{
+    const auto known = results_.find(of.name);
+    return known != results_.end() && !known->second.program.empty() ? known->second.program : installed_program(of);
+}
+
+void language_trials::tell() const
+{
+    for (const auto& listener : listeners_) listener();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/task_group.hpp"
+#include "runs/run_admission.hpp"
+#include "sandbox/backend.hpp"
+#include "sandboxes/languages.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Which languages run in a sandbox of this machine. Each program that is installed is tried once, with a program that
+/// prints a word. The results are kept in a file, so a program is tried again only when it or the server has changed.
+/// All calls on the io thread.
+class language_trials {
+public:
+    /// Makes the run of `source` by `program`, without a workspace.
+    using run_maker =
+        std::function<sandbox::run_request(const language& of, const std::string& program, std::string source)>;
+
+    struct parts {
+        asio::any_io_executor executor;
+        sandbox::backend& backend;
+        run_admission& admission;
+        blocking_pool& pool;
+        std::filesystem::path file;  ///< where results are kept
+        run_maker maker;
+    };
+
+    /// `table` must outlive this.
+    explicit language_trials(parts used, const std::vector<language>& table = all_languages());
+
+    void start();       ///< tries what is not known, one program after the other, in the background
+    awaitable<> run();  ///< the same, until all is known
+    awaitable<> stop();
+
+    std::vector<std::string> working() const;    ///< the names of those that ran
+    std::string sentence() const;                ///< "Languages here: python, bash."
+    bool complete() const { return complete_; }  ///< every installed program was tried
+    /// The program that ran; of a language that was not tried, or that does not run, the first that is installed; or
+    /// none.
+    std::string program(const language& of) const;
+
+    /// Called when sentence() has changed.
+    void on_change(std::function<void()> listener) { listeners_.push_back(std::move(listener)); }
+
+private:
+    struct result {
+        std::string mark;     ///< of the programs, as they were when they were tried
+        std::string program;  ///< the one that ran; empty: none
+    };
+
+    awaitable<> read_file();
+    awaitable<> write_file();
+    awaitable<> try_language(const language& of, std::string mark);
+    awaitable<bool> runs(const language& of, std::string program, bool& sure);
+    void tell() const;
+
+    parts used_;
+    const std::vector<language>& table_;
+    std::map<std::string, result, std::less<>> results_;  ///< by name
+    std::map<std::string, result, std::less<>> kept_;     ///< of an earlier start
+    std::vector<std::function<void()>> listeners_;
+    bool complete_ = false;
+    task_group tasks_;
+};
+
+}  // namespace cmcp

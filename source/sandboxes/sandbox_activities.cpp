@@ -1,0 +1,98 @@
+#include "sandboxes/sandbox_activities.hpp"
+
+namespace cmcp {
+
+struct sandbox_activities::state {
+    struct live {
+        std::set<entry*> entries;
+        std::set<asio::steady_timer*> waiting;
+        bool closing = false;
+    };
+
+    explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
+
+    void leave(const std::string& id, entry* one)
+    {
+        live& of = sandboxes[id];
+        of.entries.erase(one);
+        if (!of.entries.empty()) return;
+        for (auto* timer : of.waiting) timer->cancel();
+        if (!of.closing) sandboxes.erase(id);
+    }
+
+    asio::any_io_executor executor;
+    std::map<std::string, live> sandboxes;
+};
+
+sandbox_activities::entry::entry(std::shared_ptr<state> of, std::string id) : of_(std::move(of)), id_(std::move(id))
+{
+    of_->sandboxes[id_].entries.insert(this);
+}
+
+sandbox_activities::entry::~entry() { of_->leave(id_, this); }
+
+void sandbox_activities::entry::cancel(std::optional<sandbox_error> why)
+{
+    if (!why_) why_ = std::move(why);
+    signal_.emit(asio::cancellation_type::terminal);
+}
+
+sandbox_activities::sandbox_activities(asio::any_io_executor executor)
+    : state_(std::make_shared<state>(std::move(executor)))
+{
+}
+
+std::shared_ptr<sandbox_activities::entry> sandbox_activities::begin(const std::string& id)
+{
+    const auto found = state_->sandboxes.find(id);
+    if (found != state_->sandboxes.end() && found->second.closing) throw ended_with_sandbox();
+    return std::make_shared<entry>(state_, id);
+}
+
+awaitable<> sandbox_activities::end_all(std::string id)
+{
+    const auto shared = state_;
+    shared->sandboxes[id].closing = true;
+    // A copy: an entry that ends while it is being told removes itself.
+    const std::vector<entry*> told(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
+    for (auto* each : told)
+        if (shared->sandboxes[id].entries.contains(each)) each->cancel(ended_with_sandbox());
+    asio::steady_timer ended(shared->executor, asio::steady_timer::time_point::max());
+    while (!shared->sandboxes[id].entries.empty()) {
+        shared->sandboxes[id].waiting.insert(&ended);
+        co_await ended.async_wait(as_tuple);
+        shared->sandboxes[id].waiting.erase(&ended);
+        const auto own = co_await asio::this_coro::cancellation_state;
+        if (own.cancelled() != asio::cancellation_type::none)
+            throw boost::system::system_error(asio::error::operation_aborted);
+    }
+}
+
+void sandbox_activities::forget(const std::string& id)
+{
+    const auto found = state_->sandboxes.find(id);
+    if (found == state_->sandboxes.end()) return;
+    found->second.closing = false;
+    if (found->second.entries.empty()) state_->sandboxes.erase(found);
+}
+
+bool sandbox_activities::busy(const std::string& id) const
+{
+    const auto found = state_->sandboxes.find(id);
+    return found != state_->sandboxes.end() && (found->second.closing || !found->second.entries.empty());
+}
+
+std::vector<std::string> sandbox_activities::busy_ids() const
+{
+    std::vector<std::string> all;
+    for (const auto& [id, of] : state_->sandboxes)
+        if (!of.entries.empty()) all.push_back(id);
+    return all;
+}
+
+sandbox_error ended_with_sandbox()
+{
+    return {"NotFound", "The sandbox was deleted or replaced meanwhile; list_sandboxes shows those there are."};
+}
+
+}  // namespace cmcp

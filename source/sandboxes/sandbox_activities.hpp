@@ -1,0 +1,93 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "sandboxes/sandbox_error.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// What goes on in sandboxes at this moment, in this process: a sandbox that is deleted ends all of it first, one in
+/// which something goes on is not idle. Io thread only.
+class sandbox_activities {
+    struct state;
+
+public:
+    /// One thing that goes on, from begin() to its destruction.
+    class entry {
+    public:
+        entry(std::shared_ptr<state> of, std::string id);
+        entry(const entry&) = delete;
+        entry& operator=(const entry&) = delete;
+        ~entry();
+
+        /// `why` is what the one who waits for the work is told; nothing: its own wish.
+        void cancel(std::optional<sandbox_error> why);
+        const std::optional<sandbox_error>& why() const { return why_; }
+        asio::cancellation_slot slot() { return signal_.slot(); }
+
+    private:
+        std::shared_ptr<state> of_;
+        std::string id_;
+        asio::cancellation_signal signal_;
+        std::optional<sandbox_error> why_;
+    };
+
+    explicit sandbox_activities(asio::any_io_executor executor);
+
+    /// Throws sandbox_error (NotFound) when the sandbox is being deleted.
+    std::shared_ptr<entry> begin(const std::string& id);
+
+    /// Lets nothing new begin, cancels what goes on, waits until it has ended. Then forget() or reopen() must follow.
+    awaitable<> end_all(std::string id);
+    void forget(const std::string& id);  ///< the sandbox is gone (or may be used again)
+
+    bool busy(const std::string& id) const;
+    std::vector<std::string> busy_ids() const;
+
+    /// Runs `work` so that the end of the sandbox and the cancellation of the awaiting coroutine both end it. The
+    /// former is thrown as the entry's sandbox_error.
+    template <class T>
+    static awaitable<T> run(std::shared_ptr<entry> as, awaitable<T> work);
+
+private:
+    std::shared_ptr<state> state_;
+};
+
+sandbox_error ended_with_sandbox();
+
+template <class T>
+awaitable<T> sandbox_activities::run(std::shared_ptr<entry> as, awaitable<T> work)
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto own = co_await asio::this_coro::cancellation_state;
+    // The work is bound to the entry's signal, so the slot of this coroutine is free to pass cancellation on.
+    if (own.slot().is_connected()) own.slot().assign([as](asio::cancellation_type) { as->cancel(std::nullopt); });
+    auto token = asio::bind_cancellation_slot(as->slot(), asio::use_awaitable);
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await asio::co_spawn(executor, std::move(work), token);
+            co_return;
+        } else {
+            T value = co_await asio::co_spawn(executor, std::move(work), token);
+            co_return value;
+        }
+    } catch (const boost::system::system_error& failure) {
+        if (failure.code() != asio::error::operation_aborted || !as->why()) throw;
+    }
+    throw sandbox_error(*as->why());
+}
+
+}  // namespace cmcp

@@ -1,0 +1,174 @@
+#include "sandboxes/sandbox_manager.hpp"
+
+#include "async/uncancelled.hpp"
+#include "files/copy_tree.hpp"
+#include "files/tree_scan.hpp"
+#include "log/log.hpp"
+#include "sandboxes/sandbox_names.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace cmcp {
+
+// The part of sandbox_manager that copies workspaces: forks, snapshots, restores.
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void make_folder(const fs::path& folder)
+{
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        throw std::system_error(errno, std::generic_category(), folder.string());
+}
+
+// All or nothing: a copy that could not be finished is removed.
+std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from, const fs::path& to)
+{
+    try {
+        make_folder(to);
+        copy_tree(from, to);
+        return disk_usage(to);
+    } catch (const std::system_error& failure) {
+        places.remove(to);
+        throw sandbox_error("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+    }
+}
+
+// In one step: a crash leaves the old workspace or the new one.
+void exchange(const fs::path& one, const fs::path& other)
+{
+    if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0)
+        throw sandbox_error("SandboxError",
+                            std::string("The workspace could not be replaced: ") + std::strerror(errno) + ".");
+}
+
+[[noreturn]] void no_snapshot(const std::string& asked)
+{
+    throw sandbox_error("NotFound",
+                        "The sandbox has no snapshot \"" + asked.substr(0, 100) + "\"; list_snapshots shows them.");
+}
+
+}  // namespace
+
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record made, std::string from)
+{
+    auto work = [places = places_, from, to = made.id] {
+        places.make(to);
+        return copy_or_remove(places, places.workspace(from), places.workspace(to));
+    };
+    made.disk = co_await pool_.run(std::move(work));
+    made = co_await make(std::move(made));
+    store_.set_packages(made.id, store_.packages(from));
+    co_return made;
+}
+
+awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_name, std::string name)
+{
+    const auto from = owned(who, id_or_name);
+    const auto busy = enter(from);
+    const new_sandbox wanted{std::move(name), from.image};
+    auto made = describe(who, wanted);
+    check_disk(made.owner, from.disk);
+    auto work = copy_into(std::move(made), from.id);
+    made = co_await uncancelled(std::move(work));
+    log::info("sandbox_forked",
+              {{"principal", log::unless_empty(made.owner)}, {"sandbox", made.id}, {"from", from.id}});
+    co_return made;
+}
+
+awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record made)
+{
+    auto work = [places = places_, made] {
+        make_folder(places.folder(made.sandbox) / "snapshots");
+        return copy_or_remove(places, places.workspace(made.sandbox), places.snapshot(made.sandbox, made.id));
+    };
+    made.disk = co_await pool_.run(std::move(work));
+    bool taken = false;
+    try {
+        store_.insert(made);
+    } catch (const database_conflict&) {
+        taken = true;
+    }
+    if (!taken) co_return made;
+    auto undo = [places = places_, place = places_.snapshot(made.sandbox, made.id)] {
+        places.remove(place);
+        return true;
+    };
+    co_await pool_.run(std::move(undo));
+    throw sandbox_error("NameTaken",
+                        "The sandbox has a snapshot named \"" + made.name + "\" already; choose another name.");
+}
+
+awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_or_name, std::string name)
+{
+    const auto from = owned(who, id_or_name);
+    const auto busy = enter(from);
+    snapshot_record made{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
+    if (made.name.empty()) made.name = "snapshot-" + made.id.substr(made.id.size() - 8);
+    check_name("name", made.name);
+    check_disk(made.owner, from.disk);
+    auto work = keep_copy(std::move(made));
+    auto kept = co_await uncancelled(std::move(work));
+    co_return kept;
+}
+
+// What runs in the sandbox ends first: it would go on in the folder that is removed.
+awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
+{
+    struct reopen {
+        sandbox_activities all;  // shares its state
+        std::string id;
+        ~reopen() { all.forget(id); }
+    } at_end{activities_, id};
+    co_await activities_.end_all(id);
+    co_await stop_all(id);
+    auto work = [places = places_, id, snapshot] {
+        const fs::path fresh = places.folder(id) / "restored";
+        places.remove(fresh);
+        const auto bytes = copy_or_remove(places, places.snapshot(id, snapshot), fresh);
+        exchange(fresh, places.workspace(id));
+        places.remove(fresh);
+        return bytes;
+    };
+    const auto bytes = co_await pool_.run(std::move(work));
+    store_.set_disk(id, bytes);
+    store_.touch(id, now());
+}
+
+awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_or_name, std::string snapshot)
+{
+    const auto into = owned(who, id_or_name);
+    const auto found = store_.find_snapshot(into.id, snapshot);
+    if (!found) no_snapshot(snapshot);
+    check_disk(into.owner, found->disk);
+    auto work = put_back(into.id, found->id);
+    co_await uncancelled(std::move(work));
+    co_return *found;
+}
+
+std::vector<snapshot_record> sandbox_manager::snapshots(const caller& who, const std::string& id_or_name)
+{
+    return store_.snapshots(owned(who, id_or_name).id);
+}
+
+awaitable<> sandbox_manager::remove_snapshot(caller who, std::string id_or_name, std::string snapshot)
+{
+    const auto of = owned(who, id_or_name);
+    const auto found = store_.find_snapshot(of.id, snapshot);
+    if (!found) no_snapshot(snapshot);
+    store_.remove_snapshot(found->id);
+    auto work = [places = places_, place = places_.snapshot(of.id, found->id)] {
+        places.remove(place);
+        return true;
+    };
+    co_await pool_.run(std::move(work));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,324 @@
+#include "sandboxes/sandbox_files.hpp"
+
+#include "files/file_error.hpp"
+#include "files/workspace_resources.hpp"
+#include "sandboxes/incoming_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::uint64_t check_every = 8ull << 20;  // bytes of an upload between looks at the quota
+constexpr std::size_t copied_at_once = 1 << 20;
+
+std::string read_at(int fd, std::uint64_t offset, std::size_t most)
+{
+    std::string bytes(most, '\0');
+    std::size_t done = 0;
+    while (done < most) {
+        const auto got = ::pread(fd, bytes.data() + done, most - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw file_error("The file could not be read.");
+        if (got == 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    bytes.resize(done);
+    return bytes;
+}
+
+struct opened_file {
+    std::shared_ptr<unique_fd> fd;
+    struct stat status {};
+};
+
+opened_file open_in(const std::filesystem::path& workspace, const std::string& relative)
+{
+    const file_path path("file_path", relative);
+    opened_file made;
+    made.fd = std::make_shared<unique_fd>(file_root(workspace).open_regular(path));
+    if (::fstat(made.fd->get(), &made.status) != 0) path.fail(errno);
+    return made;
+}
+
+class download_of_sandbox final : public file_download {
+public:
+    download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file,
+                        std::string path)
+        : pool_(pool),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          path_(std::move(path)),
+          name_(path_.substr(path_.rfind('/') + 1))
+    {
+    }
+    const std::string& name() const override { return name_; }
+    std::string media_type() const override { return std::string(media_type_of(name_, "application/octet-stream")); }
+    std::uint64_t size() const override { return static_cast<std::uint64_t>(file_.status.st_size); }
+    double modified() const override { return modified_of(file_.status); }
+    std::string tag() const override
+    {
+        const auto& time = file_.status.st_mtim;
+        return std::to_string(file_.status.st_ino) + "-" + std::to_string(file_.status.st_size) + "-" +
+               std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
+    }
+    awaitable<std::string> read(std::uint64_t offset, std::size_t most) override
+    {
+        auto work = [fd = file_.fd, offset, most] { return read_at(fd->get(), offset, most); };
+        auto bytes = co_await pool_.run(std::move(work));
+        co_return bytes;
+    }
+
+private:
+    blocking_pool& pool_;
+    std::shared_ptr<sandbox_activities::entry> use_;
+    opened_file file_;
+    std::string path_;
+    std::string name_;
+};
+
+bool names_folder(const file_root& workspace, const std::string& inside)
+{
+    return inside.ends_with('/') ||
+           file_root::open_beneath(workspace.descriptor(), inside, O_PATH | O_DIRECTORY).get() >= 0;
+}
+
+// As cp does.
+file_path destination(const file_root& workspace, const std::string& inside, const std::string& source)
+{
+    if (!names_folder(workspace, inside)) return file_path("dest_path", inside);
+    return file_path("dest_path", inside + (inside.ends_with('/') ? "" : "/") + source.substr(source.rfind('/') + 1));
+}
+
+int status_of(const sandbox_error& refused)
+{
+    if (refused.type == "NotFound") return 404;
+    if (refused.type == "QuotaExceeded") return 413;
+    return 400;
+}
+
+class upload_to_sandbox final : public file_upload {
+public:
+    upload_to_sandbox(sandbox_manager& sandboxes, blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use,
+                      std::shared_ptr<incoming_file> file, sandbox_record where, std::string path)
+        : sandboxes_(sandboxes),
+          pool_(pool),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          where_(std::move(where)),
+          path_(std::move(path))
+    {
+    }
+
+    awaitable<> write(std::string bytes) override
+    {
+        unchecked_ += bytes.size();
+        const auto so_far = file_->size() + bytes.size();
+        try {
+            if (unchecked_ >= check_every) sandboxes_.check_disk(where_.owner, so_far);
+            if (unchecked_ >= check_every) unchecked_ = 0;
+            if (use_->why()) throw sandbox_error(*use_->why());
+            auto work = [file = file_, bytes = std::move(bytes)] {
+                file->append(bytes);
+                return true;
+            };
+            co_await pool_.run(std::move(work));
+        } catch (const sandbox_error& refused) {
+            throw gateway_error(status_of(refused), refused.what(), refused.type);
+        } catch (const file_error& refused) {
+            throw gateway_error(507, refused.what());
+        }
+    }
+
+    awaitable<json::object> finish() override
+    {
+        try {
+            sandboxes_.check_disk(where_.owner, file_->size());
+            if (use_->why()) throw sandbox_error(*use_->why());
+            auto work = [file = file_] {
+                file->publish();
+                return true;
+            };
+            co_await pool_.run(std::move(work));
+        } catch (const sandbox_error& refused) {
+            throw gateway_error(status_of(refused), refused.what(), refused.type);
+        } catch (const file_error& refused) {
+            throw gateway_error(400, refused.what());
+        }
+        sandboxes_.measure_soon(where_.id);
+        json::object made;
+        made["success"] = true;
+        made["path"] = path_;
+        made["size"] = file_->size();
+        co_return made;
+    }
+
+private:
+    sandbox_manager& sandboxes_;
+    blocking_pool& pool_;
+    std::shared_ptr<sandbox_activities::entry> use_;
+    std::shared_ptr<incoming_file> file_;
+    sandbox_record where_;
+    std::string path_;
+    std::uint64_t unchecked_ = 0;
+};
+
+}  // namespace
+
+sandbox_files::sandbox_files(const settings& chosen, sandbox_manager& sandboxes, blocking_pool& pool)
+    : chosen_(chosen), sandboxes_(sandboxes), pool_(pool)
+{
+}
+
+std::string sandbox_files::relative(std::string_view field, const std::string& path) const
+{
+    const std::string& home = chosen_.sandbox_work_dir;
+    std::string made = path;
+    if (path == home || path.starts_with(home + "/"))
+        made = path.substr(home.size());
+    else if (path.starts_with('/'))
+        throw sandbox_error("InvalidArgument",
+                            std::string(field) + " must be relative to " + home + " or begin with it.");
+    while (made.starts_with('/')) made.erase(0, 1);
+    return made.empty() ? "." : made;
+}
+
+std::string sandbox_files::local_path(const std::string& given) const
+{
+    const auto& folder = chosen_.sandbox_upload_folder;
+    if (folder.empty())
+        throw sandbox_error(
+            "InvalidArgument",
+            "local_file_path is not available: SANDBOX_UPLOAD_FOLDER names no folder on the server. Send the "
+            "bytes as base64 in content, or POST them to /sandbox/file.");
+    const std::string root = std::filesystem::absolute(folder).lexically_normal().string();
+    const std::string prefix = root.ends_with('/') ? root : root + "/";
+    if (given.starts_with(prefix)) return given.substr(prefix.size());
+    if (!given.starts_with('/')) return given;
+    throw sandbox_error("InvalidArgument",
+                        "local_file_path must be a file in the folder that SANDBOX_UPLOAD_FOLDER names.");
+}
+
+awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)
+{
+    const auto use = sandboxes_.enter(where);
+    sandboxes_.check_disk(where.owner, bytes.size());
+    const std::string inside = relative("dest_path", path);
+    auto work = [folder = sandboxes_.places().workspace(where.id), inside, bytes = std::move(bytes)] {
+        const file_root workspace(folder);
+        const file_path to("dest_path", inside);
+        if (names_folder(workspace, inside)) to.refuse("is a folder; add the name of the file that content becomes");
+        incoming_file made(workspace, to);
+        made.append(bytes);
+        made.publish();
+        return stored_file{to.display(), made.size()};
+    };
+    auto stored = co_await pool_.run(std::move(work));
+    sandboxes_.measure_soon(where.id);
+    co_return stored;
+}
+
+awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string path, std::string local)
+{
+    const auto use = sandboxes_.enter(where);
+    const std::string source = local_path(local);
+    const std::string inside = relative("dest_path", path);
+    auto look = [folder = chosen_.sandbox_upload_folder, source] {
+        const file_path from("local_file_path", source);
+        return std::make_shared<unique_fd>(file_root(folder).open_regular(from));
+    };
+    const auto from = co_await pool_.run(std::move(look));
+    struct stat status {};
+    ::fstat(from->get(), &status);
+    sandboxes_.check_disk(where.owner, static_cast<std::uint64_t>(status.st_size));
+    auto work = [from, folder = sandboxes_.places().workspace(where.id), inside, source] {
+        const file_root workspace(folder);
+        const file_path to = destination(workspace, inside, source);
+        incoming_file made(workspace, to);
+        for (std::string piece = read_at(from->get(), 0, copied_at_once); !piece.empty();
+             piece = read_at(from->get(), made.size(), copied_at_once))
+            made.append(piece);
+        made.publish();
+        return stored_file{to.display(), made.size()};
+    };
+    auto stored = co_await pool_.run(std::move(work));
+    sandboxes_.measure_soon(where.id);
+    co_return stored;
+}
+
+awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record where, std::string path)
+{
+    auto use = sandboxes_.enter(where);
+    const std::string inside = relative("file_path", path);
+    auto work = [workspace = sandboxes_.places().workspace(where.id), inside] { return open_in(workspace, inside); };
+    auto file = co_await pool_.run(std::move(work));
+    co_return std::make_unique<download_of_sandbox>(pool_, std::move(use), std::move(file), inside);
+}
+
+awaitable<std::unique_ptr<file_upload>> sandbox_files::upload(sandbox_record where, std::string path,
+                                                              std::optional<std::uint64_t> announced)
+{
+    auto use = sandboxes_.enter(where);
+    sandboxes_.check_disk(where.owner, announced.value_or(0));
+    const std::string inside = relative("file_path", path);
+    auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
+        return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
+    };
+    auto file = co_await pool_.run(std::move(work));
+    co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file), std::move(where),
+                                                  inside);
+}
+
+awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request what)
+{
+    const auto use = sandboxes_.enter(where);
+    what.path = relative("path", what.path);
+    auto work = [workspace = sandboxes_.places().workspace(where.id), what] {
+        return list_folder(file_root(workspace), what);
+    };
+    auto page = co_await pool_.run(std::move(work));
+    co_return page;
+}
+
+awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string principal, std::string sandbox,
+                                                              std::string path)
+{
+    caller who;
+    who.principal = std::move(principal);
+    try {
+        auto where = sandboxes_.find(who, sandbox);
+        auto made = co_await download(std::move(where), std::move(path));
+        co_return made;
+    } catch (const sandbox_error& refused) {
+        throw gateway_error(status_of(refused), refused.what(), refused.type);
+    } catch (const file_missing& refused) {
+        throw gateway_error(404, refused.what());
+    } catch (const file_error& refused) {
+        throw gateway_error(400, refused.what());
+    }
+}
+
+awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string principal, std::string sandbox,
+                                                             std::string path, std::optional<std::uint64_t> announced)
+{
+    caller who;
+    who.principal = std::move(principal);
+    try {
+        auto where = sandboxes_.find(who, sandbox);
+        auto made = co_await upload(std::move(where), std::move(path), announced);
+        co_return made;
+    } catch (const sandbox_error& refused) {
+        throw gateway_error(status_of(refused), refused.what(), refused.type);
+    } catch (const file_error& refused) {
+        throw gateway_error(400, refused.what());
+    }
+}
+
+}  // namespace cmcp

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "files/file_listing.hpp"
+#include "http/file_gateway.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// A file that came into a sandbox.
+struct stored_file {
+    std::string path;  ///< relative to the working folder
+    std::uint64_t size = 0;
+};
+
+/// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the
+/// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
+class sandbox_files final : public file_gateway {
+public:
+    sandbox_files(const settings& chosen, sandbox_manager& sandboxes, blocking_pool& pool);
+
+    /// Path as sandbox tools take it, made relative to the workspace. Throws sandbox_error (InvalidArgument).
+    std::string relative(std::string_view field, const std::string& path) const;
+
+    /// Bytes into a file.
+    awaitable<stored_file> put(sandbox_record where, std::string path, std::string bytes);
+
+    /// A file of SANDBOX_UPLOAD_FOLDER into a file, or under its own name into a folder: `path` is one, or ends with
+    /// '/'.
+    awaitable<stored_file> copy_in(sandbox_record where, std::string path, std::string local);
+
+    awaitable<std::unique_ptr<file_download>> download(sandbox_record where, std::string path);
+    awaitable<std::unique_ptr<file_upload>> upload(sandbox_record where, std::string path,
+                                                   std::optional<std::uint64_t> announced);
+    awaitable<file_page> list(sandbox_record where, file_list_request what);
+
+    awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
+                                                   std::string path) override;
+    awaitable<std::unique_ptr<file_upload>> begin(std::string principal, std::string sandbox, std::string path,
+                                                  std::optional<std::uint64_t> announced) override;
+
+private:
+    std::string local_path(const std::string& given) const;
+
+    const settings& chosen_;
+    sandbox_manager& sandboxes_;
+    blocking_pool& pool_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,263 @@
+#include "sandboxes/sandbox_manager.hpp"
+
+#include "async/uncancelled.hpp"
+#include "engine/engine_backend.hpp"
+#include "engine/engine_error.hpp"
+#include "files/tree_scan.hpp"
+#include "log/log.hpp"
+#include "sandboxes/node_name.hpp"
+#include "sandboxes/sandbox_names.hpp"
+#include "text/sha256.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+namespace cmcp {
+
+namespace {
+
+constexpr const char* native_image = "native";
+
+std::string session_digest(const caller& who)
+{
+    return who.session.empty() ? std::string() : sha256_hex(who.session).substr(0, 40);
+}
+
+[[noreturn]] void not_found(const std::string& asked)
+{
+    throw sandbox_error("NotFound", "There is no sandbox \"" + asked.substr(0, 100) +
+                                        "\"; list_sandboxes shows yours, create_sandbox makes one.");
+}
+
+}  // namespace
+
+sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool)
+    : chosen_(chosen),
+      executor_(executor),
+      pool_(pool),
+      handles_(node_name(chosen)),
+      places_(std::filesystem::absolute(chosen.sandbox_root).lexically_normal() / "sandboxes"),
+      store_(places_.root()),
+      activities_(executor),
+      public_url_(chosen.public_url),
+      tasks_(executor)
+{
+    std::filesystem::create_directories(places_.jobs());
+    alone_at_start_ = store_.alone();
+    if (alone_at_start_) reconcile();
+    store_.share();
+}
+
+double sandbox_manager::now()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void sandbox_manager::set_public_url(std::string url)
+{
+    if (chosen_.public_url.empty()) public_url_ = std::move(url);
+}
+
+std::string sandbox_manager::uri_of(const sandbox_record& where, const std::string& path)
+{
+    return "sandbox://" + where.id + "/" + percent_encoded(path);
+}
+
+std::string sandbox_manager::link_to(const sandbox_record& where, const std::string& path) const
+{
+    if (public_url_.empty()) return uri_of(where, path);
+    const std::string inside = chosen_.sandbox_work_dir + "/" + path;
+    return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + percent_encoded(inside);
+}
+
+std::string sandbox_manager::check_image(const std::string& image) const
+{
+    const std::string wanted = !image.empty() ? image : chosen_.sandbox_default_image;
+    if (wanted.empty() || wanted == native_image || wanted == chosen_.sandbox_default_image)
+        return wanted.empty() ? native_image : wanted;
+    const auto& allowed = chosen_.sandbox_images;
+    const auto any =
+        std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
+    if (any != allowed.end() && wanted.size() <= 200) return wanted;
+    std::string names;
+    for (const auto& name : allowed) names += (names.empty() ? "" : ", ") + name;
+    throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) +
+                                               "\" is not allowed; SANDBOX_IMAGES allows " + names + ".");
+}
+
+bool sandbox_manager::in_image(const std::string& image) const
+{
+    return engine_ != nullptr && !image.empty() && image != native_image;
+}
+
+awaitable<> sandbox_manager::check_engine(std::string image)
+{
+    std::string problem;
+    int status = 0;
+    try {
+        auto checking = engine_->check_image(std::move(image));
+        co_await std::move(checking);
+        co_return;
+    } catch (const engine::engine_error& failed) {
+        problem = failed.what();
+        status = failed.status;
+    }
+    throw sandbox_error(status == 404 ? "ImageNotFound" : "NotAvailable", problem);
+}
+
+sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
+{
+    sandbox_record made;
+    made.image = check_image(wanted.image);
+    made.id = handles_.make("sbx");
+    made.owner = who.principal;
+    made.session = session_digest(who);
+    made.name = !wanted.name.empty() ? wanted.name : "sandbox-" + made.id.substr(made.id.size() - 8);
+    check_name("name", made.name);
+    made.created = made.last_used = now();
+    if (store_.count(made.owner) >= chosen_.sandbox_max_per_caller)
+        throw sandbox_error("QuotaExceeded", "There are as many sandboxes as SANDBOX_MAX_PER_CALLER allows (" +
+                                                 std::to_string(chosen_.sandbox_max_per_caller) +
+                                                 "); delete one with delete_sandbox first.");
+    check_disk(made.owner, 0);
+    return made;
+}
+
+// The folder first: one without a record is a leftover that the next start removes; a record is always whole.
+awaitable<sandbox_record> sandbox_manager::make(sandbox_record made)
+{
+    auto work = [places = places_, id = made.id] {
+        places.make(id);
+        return true;
+    };
+    co_await pool_.run(std::move(work));
+    bool taken = false;
+    try {
+        store_.insert(made);
+    } catch (const database_conflict&) {
+        taken = true;
+    }
+    if (taken) {
+        auto undo = [places = places_, id = made.id] {
+            places.remove(places.folder(id));
+            return true;
+        };
+        co_await pool_.run(std::move(undo));
+        throw sandbox_error("NameTaken", "There is a sandbox named \"" + made.name +
+                                             "\" already; choose another name, or use that one.");
+    }
+    co_return made;
+}
+
+awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
+{
+    auto made = describe(who, wanted);
+    if (in_image(made.image)) co_await check_engine(made.image);
+    auto work = make(std::move(made));
+    made = co_await uncancelled(std::move(work));
+    log::info("sandbox_created",
+              {{"principal", log::unless_empty(made.owner)}, {"sandbox", made.id}, {"image", made.image}});
+    co_return made;
+}
+
+std::vector<sandbox_record> sandbox_manager::list(const caller& who) { return store_.list(who.principal); }
+
+sandbox_record sandbox_manager::owned(const caller& who, const std::string& id_or_name)
+{
+    auto found = store_.find(who.principal, id_or_name);
+    if (!found) found = store_.find_by_name(who.principal, id_or_name);
+    if (!found) not_found(id_or_name);
+    return *found;
+}
+
+sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
+{
+    return owned(who, id_or_name);
+}
+
+sandbox_record sandbox_manager::latest(const caller& who)
+{
+    // Without authentication all clients are one owner: then only what the same session made is its own.
+    auto found = store_.latest(who.principal, session_digest(who), !who.principal.empty());
+    if (!found) throw sandbox_error("StateError", "Sandbox not initialized. Call 'initialize_sandbox' first.");
+    return *found;
+}
+
+std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_record& where)
+{
+    auto entry = activities_.begin(where.id);
+    store_.touch(where.id, now());
+    return entry;
+}
+
+awaitable<> sandbox_manager::stop_all(std::string id)
+{
+    for (const auto& end : stops_) co_await end(id);
+}
+
+awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
+{
+    const auto found = owned(who, id_or_name);
+    if (!store_.begin_delete(found.id)) not_found(id_or_name);
+    auto work = destroy(found.id);
+    co_await uncancelled(std::move(work));
+}
+
+// Nothing of it runs any more when the record goes.
+awaitable<> sandbox_manager::destroy(std::string id)
+{
+    co_await activities_.end_all(id);
+    co_await stop_all(id);
+    auto work = [places = places_, id] {
+        places.remove(places.folder(id));
+        return true;
+    };
+    co_await pool_.run(std::move(work));
+    store_.finish_delete(id);
+    activities_.forget(id);
+    log::info("sandbox_deleted", {{"sandbox", id}});
+}
+
+void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
+{
+    const std::uint64_t used = store_.disk(owner);
+    if (used + more <= chosen_.sandbox_disk_quota) return;
+    auto all = store_.list(owner);
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
+    std::string largest;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i)
+        largest += (largest.empty() ? "" : ", ") + all[i].name + " " + std::to_string(all[i].disk >> 20) + " MiB";
+    throw sandbox_error("QuotaExceeded",
+                        "Your sandboxes would take " + std::to_string((used + more) >> 20) +
+                            " MiB of disk, more than the " + std::to_string(chosen_.sandbox_disk_quota >> 20) +
+                            " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
+}
+
+void sandbox_manager::measure_soon(std::string id)
+{
+    const auto [at, first] = measuring_->emplace(id, false);
+    if (!first) {
+        at->second = true;
+        return;
+    }
+    tasks_.spawn("measure sandbox", measure(std::move(id)));
+}
+
+awaitable<> sandbox_manager::measure(std::string id)
+{
+    struct done {
+        std::shared_ptr<std::map<std::string, bool>> all;
+        std::string id;
+        ~done() { all->erase(id); }
+    } at_end{measuring_, id};
+    for (bool again = true; again;) {
+        (*at_end.all)[id] = false;
+        auto work = [folder = places_.workspace(id)] { return disk_usage(folder); };
+        const auto bytes = co_await pool_.run(std::move(work));
+        store_.set_disk(id, bytes);
+        again = (*at_end.all)[id];
+    }
+}
+
+}  // namespace cmcp

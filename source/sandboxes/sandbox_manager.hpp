@@ -1,0 +1,124 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "mcp/caller.hpp"
+#include "sandboxes/handles.hpp"
+#include "sandboxes/sandbox_activities.hpp"
+#include "sandboxes/sandbox_error.hpp"
+#include "sandboxes/sandbox_places.hpp"
+#include "store/sandbox_store.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+namespace engine {
+class engine_backend;
+}
+
+struct new_sandbox {
+    std::string name{};   ///< empty: one is made up
+    std::string image{};  ///< empty: SANDBOX_DEFAULT_IMAGE
+};
+
+/// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
+/// Throws sandbox_error; a foreign sandbox and one that never was are the same NotFound. Io thread only.
+class sandbox_manager {
+public:
+    /// Opens the store under SANDBOX_ROOT/sandboxes. Throws database_error, std::system_error. All must outlive this.
+    sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool);
+    sandbox_manager(const sandbox_manager&) = delete;
+    sandbox_manager& operator=(const sandbox_manager&) = delete;
+
+    /// Brings store and disk into agreement where no other process uses them, then looks after idle sandboxes.
+    awaitable<> start();
+    awaitable<> stop();  ///< ends the looking after
+
+    awaitable<sandbox_record> create(caller who, new_sandbox wanted);
+    std::vector<sandbox_record> list(const caller& who);
+    sandbox_record find(const caller& who, const std::string& id_or_name);
+    sandbox_record latest(const caller& who);  ///< the caller's own one for B's tools; StateError when there is none
+    awaitable<> remove(caller who, std::string id_or_name);
+
+    /// A new sandbox with a copy of another's workspace and packages.
+    awaitable<sandbox_record> fork(caller who, std::string id_or_name, std::string name);
+    awaitable<snapshot_record> snapshot(caller who, std::string id_or_name, std::string name);
+    awaitable<snapshot_record> restore(caller who, std::string id_or_name, std::string snapshot);
+    std::vector<snapshot_record> snapshots(const caller& who, const std::string& id_or_name);
+    awaitable<> remove_snapshot(caller who, std::string id_or_name, std::string snapshot);
+
+    /// Something begins in the sandbox: it counts as used from now on until the entry goes.
+    std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
+
+    /// Measures what the sandbox takes, in the background; for after something wrote into it.
+    void measure_soon(std::string id);
+
+    /// Looks in the background which packages the sandbox has; for after an installation that did not tell.
+    void look_for_packages_soon(std::string id);
+
+    /// Throws QuotaExceeded when the owner's sandboxes with `more` bytes would take more than SANDBOX_DISK_QUOTA.
+    void check_disk(const std::string& owner, std::uint64_t more);
+
+    /// One round of looking after: `now` in seconds since 1970.
+    awaitable<> sweep(double now);
+
+    /// Called when a sandbox stops being used or is deleted: kernels end with it.
+    void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
+
+    sandbox_store& store() { return store_; }
+    const sandbox_places& places() const { return places_; }
+    const handle_maker& handles() const { return handles_; }
+    sandbox_activities& activities() { return activities_; }
+
+    /// `scheme://host:port` for download links; empty where there is no HTTP server.
+    void set_public_url(std::string url);
+    std::string link_to(const sandbox_record& where,
+                        const std::string& path) const;  ///< path relative to the workspace
+    static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
+
+    /// Sandboxes with an image run there from now on; it must outlive this. Before start().
+    void use_engine(engine::engine_backend& engine) { engine_ = &engine; }
+    bool in_image(const std::string& image) const;  ///< a container of the engine, not this machine's programs
+
+    static double now();  ///< seconds since 1970
+
+private:
+    sandbox_record owned(const caller& who, const std::string& id_or_name);
+    std::string check_image(const std::string& image) const;
+    awaitable<> check_engine(std::string image);
+    sandbox_record describe(const caller& who, const new_sandbox& wanted);
+    awaitable<sandbox_record> make(sandbox_record made);
+    awaitable<sandbox_record> copy_into(sandbox_record made, std::string from);
+    awaitable<snapshot_record> keep_copy(snapshot_record made);
+    awaitable<> put_back(std::string id, std::string snapshot);
+    awaitable<> destroy(std::string id);
+    awaitable<> stop_all(std::string id);
+    awaitable<> measure(std::string id);
+    awaitable<> look_for_packages(std::string id);
+    awaitable<> look_after();
+    void reconcile();
+    void reconcile_jobs();
+
+    const settings& chosen_;
+    asio::any_io_executor executor_;
+    blocking_pool& pool_;
+    handle_maker handles_;
+    sandbox_places places_;
+    sandbox_store store_;
+    sandbox_activities activities_;
+    std::string public_url_;
+    engine::engine_backend* engine_ = nullptr;
+    bool alone_at_start_ = false;  // no other process used the store then
+    std::vector<std::function<awaitable<>(std::string)>> stops_;
+    std::shared_ptr<std::map<std::string, bool>> measuring_ =
+        std::make_shared<std::map<std::string, bool>>();  // true: once more
+    task_group tasks_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,43 @@
+#include "sandboxes/sandbox_names.hpp"
+
+#include "sandboxes/sandbox_error.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace cmcp {
+
+namespace {
+
+bool plain_in_name(unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-'); }
+
+}  // namespace
+
+void check_name(std::string_view field, std::string_view name)
+{
+    const auto allowed = [](char c) { return plain_in_name(static_cast<unsigned char>(c)) || c == ' '; };
+    const bool good = !name.empty() && name.size() <= 64 &&
+                      std::isalnum(static_cast<unsigned char>(name.front())) != 0 && name.back() != ' ' &&
+                      std::all_of(name.begin(), name.end(), allowed) && !name.starts_with("sbx_") &&
+                      !name.starts_with("snp_");
+    if (good) return;
+    throw sandbox_error("InvalidArgument", std::string(field) +
+                                               " must have 1 to 64 letters, digits, '.', '_', '-' or spaces, begin "
+                                               "with a letter or digit, and not look like a handle.");
+}
+
+std::string percent_encoded(std::string_view text)
+{
+    constexpr char digits[] = "0123456789ABCDEF";
+    std::string made;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (plain_in_name(byte) || c == '/' || c == '~')
+            made += c;
+        else
+            made += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    return made;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`, and jobs' output `<root>/jobs/<id>`.
+/// All calls block on the disk. The ids given must fit (handle_maker::fits).
+class sandbox_places {
+public:
+    explicit sandbox_places(std::filesystem::path root) : root_(std::move(root)) {}
+
+    const std::filesystem::path& root() const { return root_; }
+    std::filesystem::path folder(std::string_view id) const { return root_ / id; }
+    std::filesystem::path workspace(std::string_view id) const { return root_ / id / "workspace"; }
+    std::filesystem::path snapshot(std::string_view id, std::string_view snapshot) const;
+    std::filesystem::path jobs() const { return root_ / "jobs"; }
+    std::filesystem::path job(std::string_view id) const { return root_ / "jobs" / id; }
+
+    void make(std::string_view id) const;  ///< throws std::system_error
+    bool exists(std::string_view id) const;
+
+    /// Moves it out of the way in one step, then removes it; what is left over by a crash is removed by clear_trash().
+    void remove(const std::filesystem::path& what) const;
+    void clear_trash() const;
+
+    /// An installation of packages begins: from now to its removal the mark says that it may be half done. Its name.
+    std::string mark_install(std::string_view id) const;
+    void unmark_install(std::string_view id, const std::string& mark) const;
+
+    /// Whether an installation was cut off. Takes what it left half done away, and the marks.
+    bool end_marked_installs(std::string_view id) const;
+
+    std::vector<std::string> all() const;  ///< ids that have a folder
+    std::vector<std::string> all_jobs() const;
+
+private:
+    std::filesystem::path trash() const { return root_ / ".trash"; }
+
+    std::filesystem::path root_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,101 @@
+#include "sandboxes/sandbox_resources.hpp"
+
+#include "files/file_error.hpp"
+#include "files/resource_observer.hpp"
+#include "files/resource_uri.hpp"
+#include "files/tree_scan.hpp"
+#include "files/workspace_resources.hpp"
+#include "jsonrpc/rpc_error.hpp"
+#include "text/base64.hpp"
+#include "text/utf8_text.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::string_view scheme = "sandbox://";
+constexpr std::size_t most_listed = 500;
+constexpr std::uint64_t largest_read = 10 << 20;
+
+}  // namespace
+
+std::optional<sandbox_resources::place> sandbox_resources::parse(std::string_view uri)
+{
+    if (!uri.starts_with(scheme)) return std::nullopt;
+    uri.remove_prefix(scheme.size());
+    const auto slash = uri.find('/');
+    if (slash == std::string_view::npos || slash + 1 == uri.size()) return std::nullopt;
+    auto path = decoded_uri_part(uri.substr(slash + 1));
+    if (!path) return std::nullopt;
+    return place{std::string(uri.substr(0, slash)), std::move(*path)};
+}
+
+json::array sandbox_resources::templates() const
+{
+    return one_template("sandbox://{sandbox_id}/{+path}", "sandbox file", "File of a sandbox",
+                        "A file by the handle of its sandbox and its path relative to the working folder.");
+}
+
+awaitable<json::array> sandbox_resources::list(const caller& who)
+{
+    json::array all;
+    for (const auto& each : sandboxes_.list(who)) {
+        if (all.size() >= most_listed) break;
+        auto work = [workspace = sandboxes_.places().workspace(each.id)] { return scan_tree(workspace); };
+        const auto found = co_await pool_.run(std::move(work));
+        for (const auto& [path, stamp] : found.files) {
+            if (all.size() >= most_listed) break;
+            if (valid_utf8_length(path) != path.size()) continue;
+            json::object row;
+            row["uri"] = sandbox_manager::uri_of(each, path);
+            row["name"] = each.name + "/" + path;
+            row["mimeType"] = media_type_of(path, "application/octet-stream");
+            row["size"] = stamp.size;
+            all.push_back(std::move(row));
+        }
+    }
+    co_return all;
+}
+
+awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, place asked)
+{
+    std::string bytes;
+    try {
+        auto where = sandboxes_.find(who, asked.sandbox);
+        const auto file = co_await files_.download(std::move(where), asked.path);
+        if (file->size() > largest_read)
+            throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
+        bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
+    } catch (const sandbox_error&) {
+        co_return std::nullopt;  // somebody else's, or none
+    }
+    const bool text = valid_utf8_length(bytes) == bytes.size();
+    json::object made;
+    made["mimeType"] = media_type_of(asked.path, text ? "text/plain" : "application/octet-stream");
+    made[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
+    co_return made;
+}
+
+awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who, std::string uri)
+{
+    auto asked = parse(uri);
+    if (!asked) co_return std::nullopt;
+    auto work = contents(who, std::move(*asked));
+    auto found = co_await contents_of(std::move(work), std::move(uri));
+    co_return found;
+}
+
+std::shared_ptr<void> sandbox_resources::observe(const caller& who, const std::string& uri,
+                                                 std::function<void()> changed)
+try {
+    const auto found = parse(uri);
+    if (!found) return nullptr;
+    const auto where = sandboxes_.find(who, found->sandbox);
+    return observe_file(watch_, sandboxes_.places().workspace(where.id), found->path, std::move(changed));
+} catch (const sandbox_error&) {
+    return nullptr;  // somebody else's, or none
+}
+
+}  // namespace cmcp

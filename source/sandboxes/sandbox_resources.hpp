@@ -1,0 +1,42 @@
+#pragma once
+
+#include "files/file_watch.hpp"
+#include "mcp/resource_provider.hpp"
+#include "sandboxes/sandbox_files.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`.
+class sandbox_resources final : public resource_provider {
+public:
+    /// All outlive this.
+    sandbox_resources(sandbox_manager& sandboxes, sandbox_files& files, file_watch& watch, blocking_pool& pool)
+        : sandboxes_(sandboxes), files_(files), watch_(watch), pool_(pool)
+    {
+    }
+
+    awaitable<json::array> list(const caller& who) override;
+    json::array templates() const override;
+    awaitable<std::optional<json::array>> read(const caller& who, std::string uri) override;
+    std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) override;
+
+    struct place {
+        std::string sandbox;
+        std::string path;
+    };
+    static std::optional<place> parse(std::string_view uri);
+
+private:
+    awaitable<std::optional<json::object>> contents(caller who, place asked);
+
+    sandbox_manager& sandboxes_;
+    sandbox_files& files_;
+    file_watch& watch_;
+    blocking_pool& pool_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,195 @@
+#include "sandboxes/sandbox_runner.hpp"
+
+#include "files/tree_scan.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/python_run.hpp"
+#include "sandboxes/language_trials.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_source = 8 * 1024 * 1024;
+constexpr std::size_t longest_argument = 64 * 1024;
+constexpr std::size_t most_named_files = 100;      // named in a result
+constexpr std::chrono::seconds time_of_trial{30};  // the first compilation of some languages takes long
+
+// Reads the command from descriptor 3 without opening anything again, and leaves the command no descriptor behind.
+constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \"$REPLY\"";
+
+// An image has a bash or another shell, which reads the command in its own way.
+constexpr const char* image_shell =
+    "command -v bash > /dev/null && exec bash --norc --noprofile -c \"$0\" bash; exec sh -c \"$0\" sh";
+constexpr const char* read_anywhere = "REPLY=$(cat <&3); exec 3<&-; eval \"$REPLY\"";
+
+void check_source(std::string_view field, const std::string& source)
+{
+    if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
+    throw sandbox_error("InvalidArgument", std::string(field) + " must have no NUL character and at most " +
+                                               std::to_string(longest_source) +
+                                               " bytes; put data into a file with upload_file_to_sandbox.");
+}
+
+void add_python_variables(sandbox::run_request& request)
+{
+    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
+}
+
+// Here the owner's quota is what bounds a workspace.
+void name_quota(std::string& detail)
+{
+    constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
+    if (const auto at = detail.find(general); at != std::string::npos)
+        detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
+}
+
+}  // namespace
+
+sandbox_runner::sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
+    : chosen_(chosen), sandboxes_(sandboxes), runs_(std::move(runs)), pool_(pool)
+{
+}
+
+std::chrono::milliseconds sandbox_runner::python_time(const run_options& options) const
+{
+    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
+    return chosen_timeout(options.timeout, chosen_.python_timeout_default, chosen_.python_timeout_max);
+}
+
+std::chrono::milliseconds sandbox_runner::command_time(const run_options& options) const
+{
+    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
+    return chosen_timeout(options.timeout, chosen_.bash_timeout_default, chosen_.bash_timeout_max);
+}
+
+bool sandbox_runner::in_image(const sandbox_record& where) const { return sandboxes_.in_image(where.image); }
+
+std::string sandbox_runner::interpreter(const sandbox_record& where) const
+{
+    return in_image(where) ? "python3" : chosen_.python_interpreter;
+}
+
+sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
+{
+    sandbox::run_request made;
+    const std::string& home = chosen_.sandbox_work_dir;
+    made.workspace = sandboxes_.places().workspace(where.id).string();
+    made.workspace_inside = home;
+    made.programs.all = true;
+    made.sandbox = where.id;
+    made.limits = common_limits(chosen_);
+    // What the owner's other sandboxes leave; 0 would mean any.
+    const std::uint64_t elsewhere =
+        sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
+    made.limits.workspace_size =
+        std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
+    if (in_image(where)) {
+        made.image = where.image;  // its own PATH is added to there
+        made.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
+        return made;
+    }
+    made.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
+                        {"NODE_PATH", home + "/node_modules"}};
+    return made;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
+                                                  run_options options)
+{
+    check_source("code", code);
+    auto request = base(where);
+    run_python(request, python_home::sandbox, interpreter(where), std::move(code));
+    request.limits.wall = python_time(options);
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text,
+                                                   run_options options)
+{
+    check_source("command", text);
+    auto request = base(where);
+    const bool as_script = text.size() > longest_argument;
+    if (as_script) request.script = std::move(text);
+    if (in_image(where))
+        request.argv = {"/bin/sh", "-c", image_shell, as_script ? read_anywhere : std::move(text)};
+    else
+        request.argv = {
+            "/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text), "bash"};
+    add_python_variables(request);
+    request.limits.wall = command_time(options);
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+sandbox::run_request sandbox_runner::program_request(const sandbox_record& where, const language& of,
+                                                     const std::string& program, std::string source) const
+{
+    auto request = base(where);
+    request.merged = true;
+    if (of.command.empty()) {
+        run_python(request, python_home::sandbox, interpreter(where), std::move(source));
+    } else {
+        request.argv = {"/bin/sh", "-c", language_script(of, program)};
+        request.script = std::move(source);
+        add_python_variables(request);
+    }
+    return request;
+}
+
+sandbox::run_request sandbox_runner::trial(const language& of, const std::string& program, std::string source) const
+{
+    auto request = program_request(sandbox_record(), of, program, std::move(source));
+    request.workspace.clear();
+    request.limits.wall = time_of_trial;
+    return request;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sandbox_record where, std::string source,
+                                                std::string language, run_options options)
+{
+    check_source("code", source);
+    const auto* known = find_language(language);
+    if (known == nullptr)
+        throw sandbox_error("InvalidArgument",
+                            "Unsupported language: " + language.substr(0, 60) + ". " + languages_->sentence());
+    const std::string program = in_image(where) ? std::string() : languages_->program(*known);
+    if (program.empty() && !in_image(where))
+        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" +
+                                                   std::string(known->programs) + "). " + languages_->sentence());
+    auto request = program_request(where, *known, program, std::move(source));
+    request.limits.wall = python_time(options);
+    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
+                                               sandbox::run_request request, run_options options)
+{
+    const std::string id = where.id;
+    auto work = scanned(std::move(who), io, where, std::move(request), std::move(options));
+    auto outcome = co_await guarded(std::move(where), std::move(work));
+    sandboxes_.measure_soon(id);
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
+                                                   sandbox::run_request request, run_options options)
+{
+    const auto workspace = sandboxes_.places().workspace(where.id);
+    auto look = [workspace] { return scan_tree(workspace); };
+    const auto before = co_await pool_.run(look);
+    sandbox_outcome made;
+    made.run = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
+    name_quota(made.run.end.detail);
+    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_named_files); };
+    made.files = co_await pool_.run(std::move(compare));
+    if (!made.run.output_path.empty()) made.run.output_uri = "sandbox://" + where.id + "/" + made.run.output_path;
+    made.where = std::move(where);
+    co_return made;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "runs/runner.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+class language_trials;
+struct language;
+
+/// How a run in a sandbox ended and which files it made or changed (paths relative to the workspace).
+struct sandbox_outcome {
+    run_outcome run;
+    sandbox_record where;
+    std::vector<std::string> files;
+};
+
+/// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
+/// the constructor must outlive it.
+class sandbox_runner {
+public:
+    sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool);
+
+    awaitable<sandbox_outcome> python(caller who, request_io& io, sandbox_record where, std::string code,
+                                      run_options options);
+    awaitable<sandbox_outcome> command(caller who, request_io& io, sandbox_record where, std::string text,
+                                       run_options options);
+
+    /// Code of a language of the table; standard output and standard error come together in run.out.
+    awaitable<sandbox_outcome> code(caller who, request_io& io, sandbox_record where, std::string source,
+                                    std::string language, run_options options);
+
+    /// The run by which a language is tried: confined and limited as code() is, in a folder of its own.
+    sandbox::run_request trial(const language& of, const std::string& program, std::string source) const;
+
+    /// Which languages code() knows of; before the first call of it.
+    void use(language_trials& languages) { languages_ = &languages; }
+
+    /// Any prepared request in a sandbox: scans before and after, counts as use, watches the disk.
+    awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                   run_options options);
+
+    /// What every run in a sandbox has in common: view, limits, environment, places.
+    sandbox::run_request base(const sandbox_record& where) const;
+    std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
+    bool in_image(const sandbox_record& where) const;  ///< it runs in a container, not with this machine's programs
+    std::chrono::milliseconds python_time(const run_options& options) const;
+    sandbox_manager& sandboxes() { return sandboxes_; }
+
+    /// Work in a sandbox: it counts as use, and ends with the sandbox.
+    template <class T>
+    awaitable<T> guarded(sandbox_record where, awaitable<T> work);
+
+private:
+    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                       run_options options);
+    sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,
+                                         std::string source) const;
+    std::chrono::milliseconds command_time(const run_options& options) const;
+
+    const settings& chosen_;
+    sandbox_manager& sandboxes_;
+    runner runs_;
+    blocking_pool& pool_;
+    language_trials* languages_ = nullptr;
+};
+
+template <class T>
+awaitable<T> sandbox_runner::guarded(sandbox_record where, awaitable<T> work)
+{
+    auto entry = sandboxes_.enter(where);
+    auto running = sandbox_activities::run(entry, std::move(work));
+    if constexpr (std::is_void_v<T>) {
+        co_await std::move(running);
+    } else {
+        T value = co_await std::move(running);
+        co_return value;
+    }
+}
+
+}  // namespace cmcp

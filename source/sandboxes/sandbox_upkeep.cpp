@@ -1,0 +1,136 @@
+#include "sandboxes/sandbox_manager.hpp"
+
+#include "engine/engine_backend.hpp"
+#include "log/log.hpp"
+#include "sandboxes/installed_packages.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace cmcp {
+
+// The part of sandbox_manager that looks after what nobody asks for: leftovers of a crash, idle and old sandboxes.
+
+namespace {
+
+constexpr std::chrono::milliseconds most_between_rounds(30'000);
+constexpr std::chrono::milliseconds least_between_rounds(250);
+constexpr std::chrono::milliseconds upkeep_ending_limit(5'000);
+
+double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+// Called while no other process uses the store.
+void sandbox_manager::reconcile()
+{
+    std::size_t leftovers = 0;
+    for (const auto& id : store_.unfinished_deletes()) {
+        places_.remove(places_.folder(id));
+        store_.finish_delete(id);
+        ++leftovers;
+    }
+    std::set<std::string> known;
+    for (const auto& each : store_.all()) {
+        if (places_.exists(each.id)) {
+            known.insert(each.id);
+            places_.remove(places_.folder(each.id) / "restored");
+            if (places_.end_marked_installs(each.id))
+                store_.set_packages(each.id, installed_packages(places_.workspace(each.id)));
+            store_.set_status(each.id, "stopped");  // whatever ran in it ended with the process that ran it
+            continue;
+        }
+        log::warning("sandbox_lost", {{"sandbox", each.id}, {"reason", "its folder is gone"}});
+        store_.begin_delete(each.id);
+        store_.finish_delete(each.id);
+    }
+    for (const auto& id : places_.all()) {
+        if (known.contains(id)) continue;
+        places_.remove(places_.folder(id));
+        ++leftovers;
+    }
+    reconcile_jobs();
+    places_.clear_trash();
+    if (leftovers != 0) log::info("sandbox_leftovers_removed", {{"count", leftovers}});
+}
+
+void sandbox_manager::reconcile_jobs()
+{
+    store_.lose_running_jobs(now());
+    const auto jobs = store_.all_jobs();
+    const std::set<std::string> known(jobs.begin(), jobs.end());
+    for (const auto& id : places_.all_jobs())
+        if (!known.contains(id)) places_.remove(places_.job(id));
+    std::set<std::string> kept;
+    for (const auto& each : store_.all_snapshots()) kept.insert(each.id);
+    for (const auto& each : store_.all()) {
+        std::error_code none;
+        const auto folder = places_.folder(each.id) / "snapshots";
+        std::vector<std::filesystem::path> strays;
+        for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
+            if (!kept.contains(at->path().filename().string())) strays.push_back(at->path());
+        for (const auto& stray : strays) places_.remove(stray);
+    }
+}
+
+void sandbox_manager::look_for_packages_soon(std::string id)
+{
+    tasks_.spawn("look for packages", look_for_packages(std::move(id)));
+}
+
+awaitable<> sandbox_manager::look_for_packages(std::string id)
+{
+    auto work = [folder = places_.workspace(id)] { return installed_packages(folder); };
+    const auto found = co_await pool_.run(std::move(work));
+    if (places_.exists(id)) store_.set_packages(id, found);
+}
+
+awaitable<> sandbox_manager::start()
+{
+    if (engine_ != nullptr) engine_->start(alone_at_start_);
+    tasks_.spawn("look after sandboxes", look_after());
+    co_return;
+}
+
+awaitable<> sandbox_manager::stop()
+{
+    tasks_.cancel_all();
+    co_await tasks_.wait_idle(upkeep_ending_limit);
+}
+
+awaitable<> sandbox_manager::look_after()
+{
+    const auto shortest = std::min(chosen_.sandbox_idle_timeout, chosen_.sandbox_ttl);
+    const auto every = std::clamp(shortest / 4, least_between_rounds, most_between_rounds);
+    asio::steady_timer timer(executor_);
+    for (;;) {
+        timer.expires_after(every);
+        co_await timer.async_wait(asio::use_awaitable);
+        co_await sweep(now());
+    }
+}
+
+awaitable<> sandbox_manager::sweep(double at)
+{
+    for (const auto& id : activities_.busy_ids()) store_.touch(id, at);
+    for (const auto& each : store_.used_before(at - seconds(chosen_.sandbox_idle_timeout), "running")) {
+        if (activities_.busy(each.id)) continue;
+        store_.set_status(each.id, "stopped");
+        co_await stop_all(each.id);
+    }
+    for (const auto& each : store_.used_before(at - seconds(chosen_.sandbox_ttl), "")) {
+        if (activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
+        log::info("sandbox_expired", {{"sandbox", each.id}});
+        co_await destroy(each.id);
+    }
+    auto work = [file = store_.file()] {
+        sandbox_store::checkpoint(file);
+        return true;
+    };
+    co_await pool_.run(std::move(work));
+}
+
+}  // namespace cmcp

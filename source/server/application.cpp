@@ -1,0 +1,140 @@
+#include "server/application.hpp"
+
+#include "config/config_error.hpp"
+#include "engine/engine_backend.hpp"
+#include "log/log.hpp"
+#include "sandboxes/language_trials.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+#include "store/database.hpp"
+#include "tools/instructions.hpp"
+#include "tools/register_tools.hpp"
+#include "web/browser_process.hpp"
+#include "web/web_browser.hpp"
+
+#include <filesystem>
+
+namespace cmcp::command {
+
+namespace {
+
+core_limits limits_of(const settings& chosen)
+{
+    core_limits limits;
+    limits.requests_in_flight = chosen.max_requests_in_flight;
+    limits.requests_per_session = chosen.max_requests_per_session;
+    limits.tasks.most = chosen.max_tasks;
+    limits.tasks.most_per_caller = chosen.max_tasks_per_caller;
+    limits.tasks.ttl = chosen.task_ttl;
+    limits.tasks.after = chosen.task_after;
+    return limits;
+}
+
+server_identity identity()
+{
+    server_identity who;
+    who.version = CMCP_VERSION;
+    return who;
+}
+
+// The managers keep records and folders below SANDBOX_ROOT from their start on.
+std::unique_ptr<managers> managers_below_root(const settings& chosen, sandbox::native_backend& backend,
+                                              asio::any_io_executor executor)
+{
+    std::string reason;
+    try {
+        return make_managers(chosen, backend, std::move(executor));
+    } catch (const std::filesystem::filesystem_error& e) {
+        reason = e.what();
+    } catch (const database_error& e) {
+        reason = e.what();
+    }
+    throw config_error("the server's files in SANDBOX_ROOT=" + chosen.sandbox_root.string() + " cannot be kept (" +
+                       reason + "): make room there, or set it to a folder that this user may write to");
+}
+
+json::array names(const sandbox::layers& found, sandbox::layer::state wanted)
+{
+    json::array all;
+    for (const auto& layer : found)
+        if (layer.is == wanted) all.emplace_back(layer.name);
+    return all;
+}
+
+void log_layers(const sandbox::layers& found, std::string_view backend)
+{
+    using state = sandbox::layer::state;
+    log::info("sandbox_ready", {{"backend", json::string(backend)},
+                                {"on", names(found, state::on)},
+                                {"degraded", names(found, state::degraded)},
+                                {"off", names(found, state::off)}});
+}
+
+awaitable<> start_browser(web_browser& browser)
+{
+    try {
+        co_await browser.warm_up();
+    } catch (const browser_unavailable& problem) {
+        log::warning("no_browser", {{"reason", problem.what()}});
+    }
+}
+
+}  // namespace
+
+application::application(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
+    : chosen_(chosen),
+      backend_(executor, std::move(started.launcher), std::move(started.chosen)),
+      managers_(managers_below_root(chosen, backend_, executor)),
+      core_(executor, identity(), limits_of(chosen)),
+      ready_(chosen, executor, [this] { return backend_.launcher_trouble(); }),
+      tasks_(executor)
+{
+    if (chosen.otlp_endpoint.empty()) return;
+    auto target = otlp_target::read(chosen.otlp_endpoint, chosen.otel_service, chosen.otlp_headers);
+    spans_ = std::make_unique<otlp_exporter>(std::move(target));
+}
+
+awaitable<> application::prepare()
+{
+    layers_ = co_await backend_.probe();
+    refuse_missing_layers(layers_, chosen_);
+    log_layers(layers_, backend_.name());
+    register_tools(core_.tools(), *managers_, chosen_);
+    core_.instruct(instructions_for(core_.tools()));
+    register_resources(core_, *managers_);
+    if (auto* languages = managers_->languages.get())
+        languages->on_change([this, languages] {
+            if (languages->complete()) core_.tools().changed();
+        });
+    if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
+    co_await managers_->start();
+    if (spans_) tasks_.spawn("export of spans", spans_->run());
+}
+
+awaitable<> application::python_settles() { co_await backend_.zygote_settles(); }
+
+awaitable<> application::stop()
+{
+    co_await managers_->stop();
+    if (!spans_) co_return;
+    tasks_.cancel_all();
+    co_await tasks_.wait_idle(std::chrono::seconds(1));
+    co_await spans_->finish();
+}
+
+file_gateway* application::files() { return managers_->sandbox_files_.get(); }
+
+void application::set_public_url(std::string url)
+{
+    if (managers_->sandboxes) managers_->sandboxes->set_public_url(std::move(url));
+}
+
+sandbox::layers application::layers() const
+{
+    sandbox::layers all = layers_;
+    if (!all.empty()) all.back() = backend_.zygote_now();
+    if (managers_->engine) all.insert(all.begin(), managers_->engine->now());
+    return all;
+}
+
+}  // namespace cmcp::command

@@ -1,0 +1,152 @@
+#include "server/command_line.hpp"
+
+#include "text/unknown_words.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+namespace cmcp::command {
+
+namespace {
+
+struct short_option {
+    const char* flag;
+    const char* key;
+    const char* description;
+};
+
+constexpr std::array<short_option, 6> short_options{{
+    {"--host", "MCP_HOST", "Address to listen on (127.0.0.1)"},
+    {"--port", "MCP_PORT", "Port to listen on (8000)"},
+    {"--sandbox-root", "SANDBOX_ROOT", "Folder that holds the workspaces"},
+    {"--log-level", "LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR"},
+    {"--log-format", "LOG_FORMAT", "text or json"},
+    {"--log-file", "LOG_FILE", "File for the log instead of stderr"},
+}};
+
+struct raw_options {
+    std::array<std::string, short_options.size()> shorts;
+    std::vector<std::string> set;
+    std::string env_file, toml_file;
+    bool debug = false, json = false, live = false, version = false;
+};
+
+void add_options(CLI::App& app, raw_options& into)
+{
+    for (std::size_t i = 0; i < short_options.size(); ++i) {
+        app.add_option(short_options[i].flag, into.shorts[i], short_options[i].description);
+    }
+    app.add_option("--set", into.set, "Any setting, for example --set BASH_TIMEOUT_MAX=60 (may be repeated)")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("--env-file", into.env_file, "KEY=value lines (volume/config/custom.env)");
+    app.add_option("--config", into.toml_file, "TOML file (config.toml)");
+    app.add_flag("--debug", into.debug, "Log everything");
+    app.add_flag("--version", into.version, "Show the version");
+}
+
+void add_commands(CLI::App& app, raw_options& into)
+{
+    app.fallthrough();  // inherited by the commands: flags may stand before or after them
+    app.add_subcommand("serve", "Serve over HTTP: /mcp, /sse and /healthz (the default)");
+    app.add_subcommand("stdio", "Serve one client over standard input and output");
+    auto* config = app.add_subcommand("config", "Show the settings in force and where each comes from");
+    auto* doctor = app.add_subcommand("doctor", "Show which layers the sandbox has on this machine");
+    auto* health =
+        app.add_subcommand("health", "Ask the server on MCP_HOST and MCP_PORT whether it works (for health checks)");
+    app.add_subcommand("version", "Show the version");
+    config->add_flag("--json", into.json, "Print JSON");
+    doctor->add_flag("--json", into.json, "Print JSON");
+    health->add_flag("--live", into.live, "Only whether it answers: /livez instead of /healthz");
+    app.require_subcommand(0, 1);
+}
+
+std::vector<std::string> flags_of(const CLI::App& app)
+{
+    std::vector<std::string> flags;
+    for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; }))
+        for (const CLI::Option* option : part->get_options())
+            for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const CLI::Option* option : app.get_options())
+        for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
+    return flags;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app)
+{
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        commands.push_back(command->get_name());
+    return commands;
+}
+
+// The parser keeps them in an order of its own.
+std::vector<std::string> unknown_in_order(const CLI::App& app, int argc, char** argv)
+{
+    std::vector<std::string> left = app.remaining(true), ordered;
+    for (int i = 1; i < argc; ++i) {
+        const auto at = std::find(left.begin(), left.end(), argv[i]);
+        if (at == left.end()) continue;
+        ordered.push_back(*at);
+        left.erase(at);
+    }
+    return ordered;
+}
+
+assignment parse_set(const std::string& pair)
+{
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) throw config_error("--set " + pair + " is not KEY=VALUE");
+    return {pair.substr(0, equals), pair.substr(equals + 1), "--set"};
+}
+
+settings_sources sources_of(const CLI::App& app, const raw_options& raw)
+{
+    settings_sources from;
+    from.variables = current_environment();
+    for (std::size_t i = 0; i < short_options.size(); ++i) {
+        if (app.count(short_options[i].flag) == 0) continue;
+        from.command_line.push_back({short_options[i].key, raw.shorts[i], short_options[i].flag});
+    }
+    if (raw.debug) from.command_line.push_back({"DEBUG", "true", "--debug"});
+    for (const auto& pair : raw.set) from.command_line.push_back(parse_set(pair));
+    if (!raw.env_file.empty()) from.env_file = raw.env_file;
+    if (!raw.toml_file.empty()) from.toml_file = raw.toml_file;
+    return from;
+}
+
+}  // namespace
+
+command_line parse_command_line(int argc, char** argv)
+{
+    CLI::App app("An MCP server that runs bash and Python in a sandbox and offers file tools.", "container-mcp");
+    raw_options raw;
+    add_options(app, raw);
+    add_commands(app, raw);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        // Also behind a command: all flags may stand there.
+        std::cout << app.get_formatter()->make_help(&app, "container-mcp", CLI::AppFormatMode::Normal);
+        throw early_exit{0};
+    } catch (const CLI::ExtrasError&) {
+        std::cerr << tell_unknown_words("container-mcp", unknown_in_order(app, argc, argv), flags_of(app),
+                                        commands_of(app));
+        throw early_exit{2};
+    } catch (const CLI::ParseError& e) {
+        throw early_exit{app.exit(e) == 0 ? 0 : 2};
+    }
+    command_line asked;
+    for (const auto* chosen : app.get_subcommands()) asked.command = chosen->get_name();
+    if (raw.version) asked.command = "version";
+    asked.json = raw.json;
+    asked.live = raw.live;
+    asked.sources = sources_of(app, raw);
+    asked.sources.trust_working_folder = asked.command != "stdio";
+    return asked;
+}
+
+}  // namespace cmcp::command

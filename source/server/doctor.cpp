@@ -1,0 +1,166 @@
+#include "app/engine_settings.hpp"
+#include "app/optional_helpers.hpp"
+#include "engine/engine_backend.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
+#include "server/commands.hpp"
+#include "server/diagnosis.hpp"
+#include "server/run_loop.hpp"
+#include "server/sandbox_start.hpp"
+#include "web/browser_process.hpp"
+#include "web/web_browser.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+
+namespace cmcp::command {
+
+namespace {
+
+constexpr int state_width = 13;  // "not asked for"
+
+struct findings {
+    std::string backend;
+    sandbox::layers layers;
+};
+
+awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const settings& chosen)
+{
+    using state = sandbox::layer::state;
+    if (!chosen.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
+    egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(chosen)));
+    web_browser browser(executor, chosen, guard);
+    sandbox::layer found{"browser", state::off, {}};
+    try {
+        co_await browser.warm_up();
+        const auto now = browser.state();
+        found.is = now.own_sandbox ? state::on : state::degraded;
+        found.detail =
+            now.version + ", no network but the egress guard, " +
+            (now.own_sandbox ? "its own sandbox on" : "its own sandbox off (no user namespace may be made inside)");
+        co_await browser.stop();
+    } catch (const browser_unavailable& problem) {
+        found.detail = problem.what();
+    }
+    co_return found;
+}
+
+awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& chosen)
+{
+    if (chosen.sandbox_engine == "none")
+        co_return sandbox::layer{"engine", sandbox::layer::state::not_asked, "SANDBOX_ENGINE is none"};
+    engine::engine_backend backend(executor, engine_options_from(chosen));
+    auto probing = backend.probe();
+    auto found = co_await std::move(probing);
+    auto stopping = backend.stop();
+    co_await std::move(stopping);
+    co_return found.front();
+}
+
+awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& chosen, findings& into)
+{
+    sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.chosen));
+    into.backend = backend.name();
+    co_await backend.zygote_settles();
+    into.layers = co_await backend.probe();
+    auto helpers = examine_helpers(backend, chosen.python_interpreter);
+    auto installed = co_await std::move(helpers);
+    into.layers.push_back(std::move(installed));
+    auto browser = co_await examine_browser(executor, chosen);
+    into.layers.push_back(std::move(browser));
+    auto engine = examine_engine(executor, chosen);
+    auto container = co_await std::move(engine);
+    into.layers.push_back(std::move(container));
+}
+
+json::array findings_json(const std::vector<finding>& list)
+{
+    json::array all;
+    for (const auto& each : list)
+        all.push_back(
+            json::object{{"layers", json::value_from(each.layers)}, {"cause", each.cause}, {"command", each.command}});
+    return all;
+}
+
+void print_json(const findings& found, const diagnosis& about, const std::vector<std::string>& required,
+                const std::vector<std::string>& missing)
+{
+    json::object report;
+    report["version"] = CMCP_VERSION;
+    report["backend"] = found.backend;
+    report["layers"] = layers_json(found.layers);
+    report["required"] = json::value_from(required);
+    report["missing"] = json::value_from(missing);
+    report["problems"] = findings_json(about.problems);
+    report["remarks"] = findings_json(about.remarks);
+    report["ok"] = missing.empty();
+    std::cout << jsonrpc::write_json(report) << '\n';
+}
+
+// A cause that several layers share is told once, below the table.
+void print_rows(const findings& found, const diagnosis& about)
+{
+    const auto shared = [&about](const sandbox::layer& layer) {
+        for (const auto* list : {&about.problems, &about.remarks})
+            for (const auto& each : *list)
+                if (each.layers.size() > 1 && std::count(each.layers.begin(), each.layers.end(), layer.name) != 0)
+                    return true;
+        return false;
+    };
+    std::size_t width = 0;
+    for (const auto& layer : found.layers) width = std::max(width, layer.name.size());
+    for (const auto& layer : found.layers) {
+        std::cout << std::setw(static_cast<int>(width)) << layer.name << "  " << std::setw(state_width)
+                  << sandbox::to_string(layer.is) << "  " << (shared(layer) ? "see below" : layer.detail) << '\n';
+    }
+}
+
+void print_findings(const char* title, const std::vector<finding>& list)
+{
+    if (list.empty()) return;
+    std::cout << '\n' << title << '\n';
+    for (const auto& each : list) {
+        std::cout << "  " << each.layers.front();
+        if (each.layers.size() > 1) std::cout << " and " << each.layers.size() - 1 << " more";
+        std::cout << ": " << each.cause << '\n';
+        if (!each.command.empty()) std::cout << "    " << each.command << '\n';
+    }
+}
+
+void print_table(const findings& found, const diagnosis& about, const std::vector<std::string>& missing)
+{
+    std::cout << "backend " << found.backend << '\n' << std::left;
+    print_rows(found, about);
+    print_findings("Problems, each with the command that mends it where there is one:", about.problems);
+    print_findings("Remarks (it works without):", about.remarks);
+    std::cout << '\n';
+    if (missing.empty()) std::cout << "every layer that SANDBOX_REQUIRE names is there\n";
+    for (const auto& name : missing) std::cout << "missing although SANDBOX_REQUIRE names it: " << name << '\n';
+    std::cout << count_of(about) << ", " << about.problems.size()
+              << (about.problems.size() == 1 ? " problem\n" : " problems\n");
+}
+
+}  // namespace
+
+int doctor(const loaded_settings& loaded, bool json)
+{
+    log::set_threshold(log::level::error);  // what it finds is in the report
+    started_sandbox started = start_sandbox(loaded.values);
+    confine_this_process(started, loaded.values);
+    ignore_signals();
+    findings found;
+    asio::io_context io(1);
+    run_loop(io, examine(io.get_executor(), std::move(started), loaded.values, found));
+    const auto& required = loaded.values.sandbox_require;
+    const auto missing = sandbox::missing(found.layers, required);
+    const diagnosis about = diagnose(found.layers, required);
+    if (json)
+        print_json(found, about, required, missing);
+    else
+        print_table(found, about, missing);
+    return missing.empty() ? 0 : 1;
+}
+
+}  // namespace cmcp::command

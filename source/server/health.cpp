@@ -1,0 +1,75 @@
+#include "async/asio.hpp"
+#include "server/commands.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+
+#include <chrono>
+#include <iostream>
+
+namespace cmcp::command {
+
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+constexpr auto patience = std::chrono::seconds(4);
+
+// The address to reach a server that listens on `host`: the unspecified one is no destination.
+std::string destination(const std::string& host)
+{
+    if (host == "0.0.0.0") return "127.0.0.1";
+    return host == "::" ? "::1" : host;
+}
+
+awaitable<> ask(const settings& chosen, std::string page, unsigned& status)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::ip::tcp::resolver resolver(executor);
+    const std::string host = destination(chosen.host);
+    const std::string port = std::to_string(chosen.port);
+    const auto addresses = co_await resolver.async_resolve(host, port, asio::use_awaitable);
+    beast::tcp_stream stream(executor);
+    stream.expires_after(patience);
+    co_await stream.async_connect(addresses, asio::use_awaitable);
+    http::request<http::empty_body> request(http::verb::get, page, 11);
+    request.set(http::field::host, "localhost:" + port);
+    request.set(http::field::connection, "close");
+    co_await http::async_write(stream, request, asio::use_awaitable);
+    beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    co_await http::async_read(stream, buffer, response, asio::use_awaitable);
+    status = response.result_int();
+    std::cout << response.body() << '\n';
+}
+
+}  // namespace
+
+int health(const loaded_settings& loaded, bool live)
+{
+    asio::io_context io(1);
+    unsigned status = 0;
+    std::exception_ptr failure;
+    asio::co_spawn(io, ask(loaded.values, live ? "/livez" : "/healthz", status),
+                   [&](std::exception_ptr thrown) { failure = thrown; });
+    io.run_for(patience);
+    try {
+        if (failure) std::rethrow_exception(failure);
+    } catch (const boost::system::system_error& e) {
+        std::cerr << "container-mcp: no server answers on " << loaded.values.host << " port " << loaded.values.port
+                  << ": " << e.code().message() << '\n';
+        return 1;
+    }
+    if (status == 200) return 0;
+    std::cerr << "container-mcp: the server on port " << loaded.values.port
+              << (status == 0 ? " does not answer in time\n"
+                              : " answers with HTTP status " + std::to_string(status) + '\n');
+    return 1;
+}
+
+}  // namespace cmcp::command

@@ -1,0 +1,130 @@
+#include "http/listener.hpp"
+#include "log/log.hpp"
+#include "server/application.hpp"
+#include "server/commands.hpp"
+#include "server/greeting.hpp"
+#include "server/run_loop.hpp"
+#include "transport/http_server.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <iostream>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace cmcp::command {
+
+namespace {
+
+std::string url_of(const asio::ip::tcp::endpoint& bound)
+{
+    const auto address = bound.address();
+    const bool any = address.is_unspecified();
+    const std::string name = any ? (address.is_v6() ? "::1" : "127.0.0.1") : address.to_string();
+    return "http://" + (address.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(bound.port());
+}
+
+void log_address(const asio::ip::tcp::endpoint& bound, const settings& chosen)
+{
+    const std::string url = url_of(bound);
+    log::info("listening", {{"address", json::string(bound.address().to_string())},
+                            {"port", bound.port()},
+                            {"streamable_http", json::string(url + "/mcp")},
+                            {"sse", json::string(url + "/sse")}});
+    if (!bound.address().is_loopback() && chosen.auth_tokens.empty()) {
+        log::warning("open_to_the_network",
+                     {{"advice", "anyone who reaches this address can run code: set MCP_AUTH_TOKENS"}});
+    }
+    const auto& origins = chosen.allowed_origins;
+    if (chosen.auth_tokens.empty() && std::find(origins.begin(), origins.end(), "*") != origins.end())
+        log::warning("open_to_web_pages", {{"advice",
+                                            "any page in a browser on this machine can run code: set MCP_AUTH_TOKENS, "
+                                            "or name the pages in MCP_ALLOWED_ORIGINS"}});
+    if (bound.address().is_unspecified() && chosen.allowed_hosts.empty()) {
+        log::warning("only_loopback_names", {{"advice",
+                                              "clients that reach this machine by another name than localhost get 403: "
+                                              "name those in MCP_ALLOWED_HOSTS"}});
+    }
+}
+
+// A person sees the greeting instead of the start's events; warnings stay.
+bool greets(const settings& chosen)
+{
+    return ::isatty(STDERR_FILENO) != 0 && chosen.log_file.empty() && chosen.log_level == "INFO" &&
+           chosen.log_format == "text";
+}
+
+awaitable<> greet(application& app, asio::ip::tcp::endpoint bound, const settings& chosen)
+{
+    co_await app.python_settles();
+    std::cerr << greeting(url_of(bound), bound.address().is_loopback(), chosen, app.layers()) << std::flush;
+    log::set_threshold(log::level::info);
+}
+
+// As many descriptors as connections are allowed, as far as the system lets us. After the launcher has started: what it
+// starts keeps the limits that it was given.
+void raise_descriptor_limit(const loaded_settings& loaded)
+{
+    const std::size_t connections = loaded.values.max_connections;
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t wanted = connections + 1024;
+    if (limit.rlim_cur >= wanted) return;
+    const rlimit more{wanted, std::max(limit.rlim_max, wanted)};
+    if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    const bool chosen = loaded.origins.contains("MCP_MAX_CONNECTIONS");  // nobody asked for the default
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted && chosen)
+        log::info("descriptors",
+                  {{"allowed", limit.rlim_cur}, {"advice", "MCP_MAX_CONNECTIONS is more than `ulimit -Hn` allows"}});
+}
+
+awaitable<> until_stopped(stop_signals& signals)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer asked(executor, asio::steady_timer::time_point::max());
+    signals.on_first([&asked] { asked.expires_at(asio::steady_timer::time_point::min()); });
+    co_await asked.async_wait(as_tuple);
+    signals.on_first({});
+}
+
+awaitable<> serve_http(asio::io_context& io, const settings& chosen, started_sandbox started)
+{
+    stop_signals signals(io.get_executor());
+    application app(io.get_executor(), chosen, std::move(started));
+    co_await app.prepare();
+    http_server server(
+        io, chosen, app.core(), [&app]() -> json::value { return layers_json(app.layers()); }, app.files(),
+        [&app] { return app.ready().problems(); });
+    server.start();
+    app.set_public_url(url_of(server.local_endpoint()));
+    log_address(server.local_endpoint(), chosen);
+    if (greets(chosen)) co_await greet(app, server.local_endpoint(), chosen);
+    co_await until_stopped(signals);
+    app.core().refuse_new_requests();
+    co_await server.stop();
+    co_await app.core().tasks_ended(time_to_end);
+    co_await app.stop();
+    log::info("stopped");
+}
+
+}  // namespace
+
+int serve(const loaded_settings& loaded)
+{
+    start_log(loaded);
+    if (greets(loaded.values)) log::set_threshold(log::level::warning);
+    listener::try_address(loaded.values.host, loaded.values.port);
+    prepare_sandbox_root(loaded.values);
+    started_sandbox started = start_sandbox(loaded.values);
+    raise_descriptor_limit(loaded);
+    confine_this_process(started, loaded.values);
+    ignore_signals();
+    asio::io_context io(1);
+    run_loop(io, serve_http(io, loaded.values, std::move(started)));
+    return 0;
+}
+
+}  // namespace cmcp::command

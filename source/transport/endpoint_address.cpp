@@ -1,0 +1,62 @@
+#include "transport/endpoint_address.hpp"
+
+#include <boost/url/parse.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_prefix = 256;
+
+std::string without_last_slash(std::string_view path)
+{
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return std::string(path);
+}
+
+bool may_stand_in_path(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/-._~%").find(c) != std::string_view::npos;
+}
+
+// Two slashes in front would name another host.
+bool is_prefix(std::string_view text)
+{
+    return text.size() <= longest_prefix && (text.empty() || text.starts_with('/')) && !text.starts_with("//") &&
+           std::all_of(text.begin(), text.end(), may_stand_in_path);
+}
+
+bool forwarded(const http_request& asked)
+{
+    constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+                                          "x-forwarded-prefix"};
+    return std::any_of(std::begin(names), std::end(names), [&](auto name) { return asked.count(name) != 0; });
+}
+
+std::optional<std::string> known_prefix(const http_request& asked, const std::string& public_url)
+{
+    const auto told = asked.header("x-forwarded-prefix");
+    if (told && is_prefix(*told)) return without_last_slash(*told);
+    if (!public_url.empty()) return path_of(public_url);
+    return forwarded(asked) ? std::nullopt : std::optional(std::string());
+}
+
+}  // namespace
+
+std::string path_of(const std::string& url)
+{
+    const auto parsed = boost::urls::parse_uri(url);
+    return parsed ? without_last_slash(std::string_view(parsed->encoded_path())) : std::string();
+}
+
+std::string endpoint_address(const http_request& asked, const std::string& public_url, std::string_view session)
+{
+    const auto prefix = known_prefix(asked, public_url);
+    return (prefix ? *prefix + "/" : std::string()) + "messages?sessionId=" + std::string(session);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,204 @@
+#include "transport/http_server.hpp"
+
+#include "async/loop_delay.hpp"
+#include "async/task_group.hpp"
+#include "http/connection.hpp"
+#include "http/listener.hpp"
+#include "http/metrics_route.hpp"
+#include "http/refusal.hpp"
+#include "log/log.hpp"
+#include "metrics/registry.hpp"
+#include "transport/http_sse.hpp"
+#include "transport/landing_page.hpp"
+#include "transport/rest_files.hpp"
+#include "transport/rest_tools.hpp"
+#include "transport/session_store.hpp"
+#include "transport/streamable_http.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace cmcp {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// After the requests have been cancelled, their streams and connections end within this.
+constexpr milliseconds ending_limit(3000);
+
+void turn_away(asio::ip::tcp::socket socket)
+{
+    auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
+    reply.with("Retry-After", "5");
+    reply.body = refusal_body(reply, {});
+    auto length = "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
+    auto text = reply_head(reply.status, reply.fields, reply.type(), length, false) + reply.body;
+    boost::system::error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(text), ignored);
+    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+std::shared_ptr<memory_budget> shared_budget(const settings& chosen)
+{
+    auto made = std::make_shared<memory_budget>();
+    made->limit = chosen.memory_limit_bytes;
+    return made;
+}
+
+void record_delay(loop_delay::clock::duration waited)
+{
+    static auto& seconds =
+        metrics::all()
+            .histograms("cmcp_loop_delay_seconds", "Time that what has just arrived waits until it is looked at.")
+            .at();
+    seconds.observe(std::chrono::duration<double>(waited).count());
+}
+
+awaitable<> sweep(session_store& sessions, connection_context& connections, milliseconds every)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(every);
+        co_await timer.async_wait(asio::use_awaitable);
+        sessions.sweep(session_store::clock::now());
+        connections.refused_logins.settle();
+    }
+}
+
+}  // namespace
+
+struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
+    implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told,
+                   file_gateway* gateway, readiness_check ready)
+        : chosen(given),
+          core(served),
+          layers(std::move(told)),
+          guard(chosen),
+          listens(io, chosen.host, chosen.port),
+          sessions(io.get_executor(), chosen, shared_budget(chosen)),
+          delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
+          housekeeping(io.get_executor()),
+          requests(io.get_executor()),
+          connections(io.get_executor()),
+          streamable(core, chosen, sessions, requests),
+          sse(core, chosen, sessions, requests),
+          rest(core, chosen),
+          context(chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
+    {
+        streamable.add_routes(routes);
+        sse.add_routes(routes);
+        rest.add_routes(routes);
+        if (gateway != nullptr) files.emplace(*gateway).add_routes(routes);
+        add_health_routes(routes, ready, [this] { return details(); });
+        add_landing_page(routes, chosen, std::move(ready), [this] { return details(); });
+        if (chosen.metrics) add_metrics_route(routes);
+        observe();
+        core.refuse_while([seen = delay, most = chosen.shed_delay] { return seen->now() > most; });
+    }
+
+    ~implementation() { metrics::all().remove(this); }
+
+    void observe()
+    {
+        auto& figures = metrics::all();
+        auto number = [](auto value) { return static_cast<double>(value); };
+        figures.observe(this, "cmcp_sessions", "Sessions of the older revisions.",
+                        [=, this] { return number(sessions.size()); });
+        figures.observe(this, "cmcp_connections", "Connections of clients.",
+                        [=, this] { return number(connections.size()); });
+        figures.observe(this, "cmcp_requests_in_flight", "MCP requests that run, subscriptions too.",
+                        [=, this] { return number(core.requests_in_flight()); });
+        figures.observe(this, "cmcp_buffered_bytes", "Memory of messages that wait or are kept, and of request bodies.",
+                        [=, this] { return number(sessions.budget()->used); });
+        figures.observe(this, "cmcp_buffered_bytes_limit", "MCP_MEMORY_LIMIT_MB.",
+                        [=, this] { return number(sessions.budget()->limit); });
+    }
+
+    json::object details() const
+    {
+        json::object found;
+        if (layers) found["layers"] = layers();
+        found["sessions"] = sessions.size();
+        found["requests_in_flight"] = core.requests_in_flight();
+        found["connections"] = connections.size();
+        return found;
+    }
+
+    void take(asio::ip::tcp::socket socket)
+    {
+        if (connections.size() >= chosen.max_connections) return turn_away(std::move(socket));
+        std::shared_ptr<connection_context> shared(shared_from_this(), &context);
+        connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
+    }
+
+    const settings& chosen;
+    server_core& core;
+    std::function<json::value()> layers;
+    request_guard guard;
+    router routes;
+    listener listens;
+    session_store sessions;
+    std::shared_ptr<loop_delay> delay;
+    task_group housekeeping;
+    task_group requests;
+    task_group connections;
+    streamable_http streamable;
+    http_sse sse;
+    rest_tools rest;
+    std::optional<rest_files> files;
+    connection_context context;
+};
+
+http_server::http_server(asio::io_context& io, const settings& chosen, server_core& core,
+                         std::function<json::value()> layers, file_gateway* files, readiness_check ready)
+    : self_(std::make_shared<implementation>(io, chosen, core, std::move(layers), files, std::move(ready)))
+{
+}
+
+http_server::~http_server() = default;
+
+asio::ip::tcp::endpoint http_server::local_endpoint() const { return self_->listens.local_endpoint(); }
+
+void http_server::start()
+{
+    auto* self = self_.get();
+    self->listens.start(self->housekeeping, [self](asio::ip::tcp::socket socket) { self->take(std::move(socket)); });
+    auto every = std::clamp(self->chosen.session_timeout / 4, milliseconds(20), milliseconds(30'000));
+    self->housekeeping.spawn("loop delay", self->delay->watch());
+    self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));
+}
+
+awaitable<> http_server::stop()
+{
+    auto& self = *self_;
+    self.listens.close();
+    self.context.stopping = true;
+    self.housekeeping.cancel_all();
+    self.context.refused_logins.settle(log::bounded_log::clock::time_point::max());
+    self.context.close_idle();
+    self.core.refuse_new_requests();
+    auto until = std::chrono::steady_clock::now() + self.chosen.drain_timeout;
+    auto drained = co_await self.requests.wait_idle(self.chosen.drain_timeout);
+    // What is left of connections now are streams that wait for news, and requests of the stateless revision.
+    self.sessions.end_streams();
+    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+    drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
+    if (!drained || self.requests.size() != 0) {
+        if (self.core.requests_in_flight() != 0)
+            log::warning("drain_timeout", {{"requests_in_flight", self.core.requests_in_flight()}});
+        self.core.cancel_all();
+        drained = co_await self.connections.wait_idle(ending_limit);
+    }
+    self.connections.cancel_all();
+    self.requests.cancel_all();
+    drained = co_await self.requests.wait_idle(ending_limit);
+    drained = co_await self.connections.wait_idle(ending_limit);
+    drained = co_await self.housekeeping.wait_idle(ending_limit);
+}
+
+}  // namespace cmcp

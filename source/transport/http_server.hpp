@@ -1,0 +1,40 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "http/file_gateway.hpp"
+#include "http/health.hpp"
+#include "mcp/server_core.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace cmcp {
+
+/// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
+class http_server {
+public:
+    /// Binds and listens at once; throws std::runtime_error with a sentence (address in use: by what setting it moves).
+    /// `layers` fills the verbose part of /healthz.
+    /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks. All must outlive the
+    /// server.
+    http_server(asio::io_context& io, const settings& chosen, server_core& core, std::function<json::value()> layers,
+                file_gateway* files = nullptr, readiness_check ready = {});
+    ~http_server();
+
+    asio::ip::tcp::endpoint local_endpoint() const;
+
+    void start();  ///< accepts from now on
+
+    /// Stops accepting, refuses new requests, lets running ones end for at most drain_timeout, ends the streams
+    /// properly.
+    awaitable<> stop();
+
+private:
+    struct implementation;
+    std::shared_ptr<implementation> self_;  // open connections keep it alive as well
+};
+
+}  // namespace cmcp

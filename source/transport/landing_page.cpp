@@ -1,0 +1,176 @@
+#include "transport/landing_page.hpp"
+
+#include "text/ascii.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace cmcp {
+
+extern const std::string_view landing_page;  // landing_page.html
+
+namespace {
+
+std::string html_escaped(std::string_view text)
+{
+    std::string escaped;
+    for (const char c : text) {
+        switch (c) {
+            case '&':
+                escaped += "&amp;";
+                break;
+            case '<':
+                escaped += "&lt;";
+                break;
+            case '>':
+                escaped += "&gt;";
+                break;
+            case '"':
+                escaped += "&quot;";
+                break;
+            case '\'':
+                escaped += "&#39;";
+                break;
+            default:
+                escaped += c;
+        }
+    }
+    return escaped;
+}
+
+// The address stands in lines that people paste into a shell.
+bool plain_address(std::string_view text)
+{
+    const auto plain = [](char c) {
+        return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
+               std::string_view(".:-_[]/").find(c) != std::string_view::npos;
+    };
+    return !text.empty() && std::all_of(text.begin(), text.end(), plain);
+}
+
+std::string row(std::string_view name, std::string_view value, std::string_view kind = {})
+{
+    return "<dt>" + std::string(name) + "</dt><dd" + (kind.empty() ? "" : " class=\"" + std::string(kind) + "\"") +
+           ">" + html_escaped(value) + "</dd>\n";
+}
+
+std::string layer_rows(const json::array& layers)
+{
+    std::size_t on = 0;
+    std::string weaker, python, engine;
+    for (const auto& each : layers) {
+        const std::string_view name = each.at("name").as_string(), state = each.at("state").as_string(),
+                               detail = each.at("detail").as_string();
+        if (name == "python_zygote")
+            python = row("Python", state == "on" ? "fast: an interpreter is kept loaded" : detail);
+        else if (name == "engine")
+            engine = row("Containers", detail);
+        else if (state == "on")
+            ++on;
+        else if (state != "not asked for")
+            weaker.append(weaker.empty() ? "" : ", ").append(name);
+    }
+    return row("Sandbox", std::to_string(on) + " layers on" + (weaker.empty() ? "" : "; not fully: " + weaker)) +
+           python + engine;
+}
+
+std::string server_row(const std::vector<std::string>& troubles)
+{
+    if (troubles.empty()) return row("Server", "up and well", "well");
+    std::string text;
+    for (const auto& each : troubles) text += (text.empty() ? "" : " ") + each;
+    return row("Server", text, "ill");
+}
+
+std::string state_rows(const settings& chosen, const std::vector<std::string>& troubles,
+                       const std::function<json::object()>& details)
+{
+    std::string rows = server_row(troubles);
+    if (!chosen.auth_tokens.empty()) return rows;
+    const json::object now = details();
+    if (const auto* layers = now.if_contains("layers"); layers != nullptr && layers->is_array())
+        rows += layer_rows(layers->as_array());
+    for (const auto& [name, key] : {std::pair{"Sessions", "sessions"}, std::pair{"Requests", "requests_in_flight"}})
+        if (const auto* number = now.if_contains(key)) rows += row(name, json::serialize(*number));
+    return rows;
+}
+
+struct replacement {
+    std::string_view name;
+    std::string text;  // markup
+};
+
+std::vector<replacement> replacements(const http_request& asked, const settings& chosen, std::string state)
+{
+    const bool token = !chosen.auth_tokens.empty();
+    return {{"version", html_escaped(CMCP_VERSION)},
+            {"state", std::move(state)},
+            {"tokens", token ? "<p>The server asks for a token: put yours in place of YOUR_TOKEN.</p>\n" : ""},
+            {"address", html_escaped(address_used(asked, chosen))},
+            {"claude_token", token ? " --header \"Authorization: Bearer YOUR_TOKEN\"" : ""},
+            {"json_token", token ? ", \"headers\": { \"Authorization\": \"Bearer YOUR_TOKEN\" }" : ""},
+            {"curl_token", token ? " -H 'Authorization: Bearer YOUR_TOKEN'" : ""}};
+}
+
+std::string filled_in(std::string_view text, const std::vector<replacement>& with)
+{
+    std::string page;
+    for (auto open = text.find("{{"); open != std::string_view::npos; open = text.find("{{")) {
+        const auto close = text.find("}}", open);
+        page += text.substr(0, open);
+        const auto name = text.substr(open + 2, close - open - 2);
+        for (const auto& each : with)
+            if (each.name == name) page += each.text;
+        text.remove_prefix(close + 2);
+    }
+    return page.append(text);
+}
+
+awaitable<> serve_landing_page(exchange& x, const settings& chosen, readiness_check ready,
+                               std::function<json::object()> details)
+{
+    std::vector<std::string> troubles;
+    if (ready) troubles = co_await ready();
+    const std::string_view text = landing_page;
+    http_reply reply;
+    reply.content_type = "text/html; charset=utf-8";
+    auto state = state_rows(chosen, troubles, details);
+    reply.body = filled_in(text, replacements(x.request(), chosen, std::move(state)));
+    reply.with(
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    reply.with("X-Content-Type-Options", "nosniff");
+    reply.with("Referrer-Policy", "no-referrer");
+    reply.with("Cache-Control", "no-store");
+    reply.with("Vary", "Accept");
+    co_await x.reply(std::move(reply));
+}
+
+}  // namespace
+
+std::string address_used(const http_request& asked, const settings& chosen)
+{
+    if (!chosen.public_url.empty()) {
+        std::string_view url = chosen.public_url;
+        while (url.ends_with('/')) url.remove_suffix(1);
+        return std::string(url);
+    }
+    const auto host = asked.header("host").value_or("");
+    const bool secure =
+        asked.count("x-forwarded-proto") == 1 && equal_ignoring_case(*asked.header("x-forwarded-proto"), "https");
+    std::string prefix(asked.count("x-forwarded-prefix") == 1 ? *asked.header("x-forwarded-prefix") : "");
+    while (prefix.ends_with('/')) prefix.pop_back();
+    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(chosen.port);
+    return (secure ? "https://" : "http://") + std::string(host) +
+           (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
+}
+
+void add_landing_page(router& routes, const settings& chosen, readiness_check ready,
+                      std::function<json::object()> details)
+{
+    routes.add_page("/",
+                    [&chosen, ready, details](exchange& x) { return serve_landing_page(x, chosen, ready, details); });
+}
+
+}  // namespace cmcp

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "web/browser_page.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+class egress_ticket;
+
+struct browser_options {
+    std::string host_path;                    ///< absolute path of container-mcp-browser
+    std::string program;                      ///< absolute path of Chromium
+    std::string certificates;                 ///< PEM, trusted beside the browser's own
+    std::uint64_t memory = 1ull << 30;        ///< bytes, all processes together
+    std::size_t pages = 4;                    ///< at once, at most 12
+    std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once
+    std::chrono::milliseconds start_limit{30'000};
+    std::size_t calls = 500;  ///< after so many pages a new browser takes its place
+};
+
+/// What is known of the browser that runs.
+struct browser_state {
+    bool running = false;
+    bool own_sandbox = false;  ///< Chromium's own sandbox works
+    std::string version;
+    std::size_t pages = 0;  ///< open
+    int pid = -1;           ///< of its host program
+};
+
+/// A browser that is started with the first page, stays warm, is started again when it has died, and ends when idle.
+/// Each page has a context of its own (no cookies, cache or storage of another) and a way out of its own. Io thread
+/// only.
+class browser {
+public:
+    /// Serves one connection that a page makes, on behalf of the page's ticket: HTTP proxy requests.
+    using way_out = std::function<void(asio::ip::tcp::socket, std::shared_ptr<egress_ticket>)>;
+
+    browser(asio::any_io_executor executor, browser_options chosen, way_out serve);
+    browser(const browser&) = delete;
+    browser& operator=(const browser&) = delete;
+    ~browser();  ///< kills it
+
+    /// A page: with its last copy the context goes with everything in it. Throws browser_unavailable, devtools_closed,
+    /// devtools_error.
+    awaitable<std::shared_ptr<browser_page>> open(std::shared_ptr<egress_ticket> ticket);
+
+    /// Starts it now, so that the first page is as quick as the others. Throws browser_unavailable.
+    awaitable<> warm_up();
+
+    awaitable<> stop();  ///< open pages fail; the next open() starts it again
+    browser_state state() const;
+
+    class instance;
+
+private:
+    awaitable<std::shared_ptr<instance>> running();
+
+    asio::any_io_executor executor_;
+    browser_options options_;
+    way_out serve_;
+    std::shared_ptr<instance> current_;
+    change_signal started_;
+    bool starting_ = false;
+};
+
+}  // namespace cmcp

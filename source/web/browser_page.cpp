@@ -1,0 +1,314 @@
+#include "web/browser_page.hpp"
+
+#include "async/with_deadline.hpp"
+#include "web/devtools_message.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t most_notes = 20;
+constexpr std::size_t longest_quote = 200;
+constexpr int times_to_try = 4;
+constexpr auto after_action = std::chrono::seconds(5);
+
+const json::object& object_of(const json::object& from, std::string_view name)
+{
+    static const json::object none;
+    const json::value* found = from.if_contains(name);
+    return found != nullptr && found->is_object() ? found->get_object() : none;
+}
+
+std::string quoted(std::string text)
+{
+    std::size_t end = std::min(text.size(), longest_quote);
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return "\"" + text.substr(0, end) + (end < text.size() ? "…\"" : "\"");
+}
+
+// The document was replaced while something ran in it.
+bool went_away(const devtools_error& error)
+{
+    const std::string_view text = error.what();
+    for (const char* sign :
+         {"Cannot find context", "context was destroyed", "Inspected target navigated", "uniqueContextId not found",
+          "Frame with the given id", "No frame for given id", "Cannot find execution context"})
+        if (text.find(sign) != std::string_view::npos) return true;
+    return false;
+}
+
+std::string exception_text(const json::object& details)
+{
+    const std::string described = text_of(object_of(details, "exception"), "description");
+    const std::string all = described.empty() ? text_of(details, "text") : described;
+    return all.substr(0, all.find('\n'));
+}
+
+}  // namespace
+
+browser_page::browser_page(std::shared_ptr<devtools_connection> connection, std::string session, std::string frame)
+    : connection_(std::move(connection)),
+      session_(std::move(session)),
+      frame_(std::move(frame)),
+      changed_(connection_->executor())
+{
+    connection_->listen(session_,
+                        [this](const std::string& method, const json::object& params) { hear(method, params); });
+}
+
+browser_page::~browser_page() { connection_->ignore(session_); }
+
+awaitable<> browser_page::prepare()
+{
+    json::object on;
+    on["enabled"] = true;
+    json::object size;  // of what is seen; the window's own size holds its bars, too
+    size["width"] = 1280;
+    size["height"] = 800;
+    size["deviceScaleFactor"] = 1;
+    size["mobile"] = false;
+    connection_->send(session_, "Inspector.enable", {});
+    connection_->send(session_, "Emulation.setDeviceMetricsOverride", std::move(size));
+    connection_->send(session_, "Runtime.runIfWaitingForDebugger", {});
+    connection_->send(session_, "Page.setLifecycleEventsEnabled", std::move(on));
+    co_await command("Page.enable", json::object());
+}
+
+awaitable<json::object> browser_page::command(std::string method, json::object params)
+{
+    check_alive();
+    try {
+        auto result = co_await connection_->call(session_, std::move(method), std::move(params));
+        co_return result;
+    } catch (const devtools_error&) {
+        check_alive();
+        throw;
+    }
+}
+
+void browser_page::check_alive() const
+{
+    if (!connection_->open()) throw devtools_closed("the browser ended");
+    if (!gone_.empty()) throw page_crashed(gone_);
+}
+
+awaitable<std::string> browser_page::navigate(std::string url)
+{
+    json::object params;
+    params["url"] = url;
+    loading_ = true;
+    auto result = co_await command("Page.navigate", std::move(params));
+    const std::string loader = text_of(result, "loaderId");
+    if (!loader.empty() && loader != loader_) {
+        loader_ = loader;
+        reached_.clear();
+        world_ = 0;
+    }
+    // Page.downloadWillBegin may come later than this answer.
+    const json::value* download = result.if_contains("isDownload");
+    if (download != nullptr && *download == true && download_.empty()) download_ = url;
+    co_return text_of(result, "errorText");
+}
+
+bool browser_page::main_frame(const json::object& params) const { return text_of(params, "frameId") == frame_; }
+
+void browser_page::hear(const std::string& method, const json::object& params)
+{
+    if (method == "Page.lifecycleEvent")
+        hear_lifecycle(params);
+    else if (method == "Page.javascriptDialogOpening")
+        hear_dialog(params);
+    else if (method == "Page.frameStartedLoading" && main_frame(params))
+        loading_ = true;
+    else if (method == "Page.frameStoppedLoading" && main_frame(params))
+        loading_ = false;
+    else if (method == "Page.windowOpen")
+        note_window(text_of(params, "url"));
+    else if (method == "Inspector.targetCrashed")
+        lose("the page crashed: it needed more memory than it may have, or hit a fault of the browser.");
+    else if (method == "Inspector.detached")
+        lose("the page closed itself.");
+    else if (method == "Page.downloadWillBegin") {
+        download_ = text_of(params, "url");
+        note("A download was refused: " + quoted(text_of(params, "suggestedFilename")) + " from " + download_);
+    }
+    changed_.notify();
+}
+
+void browser_page::hear_lifecycle(const json::object& params)
+{
+    if (!main_frame(params)) return;
+    const std::string loader = text_of(params, "loaderId");
+    const std::string name = text_of(params, "name");
+    // "init" and "commit" come first for a new document; late events of the old one must not count.
+    if (loader != loader_ && (name == "init" || name == "commit")) {
+        loader_ = loader;
+        reached_.clear();
+        world_ = 0;
+    }
+    if (loader == loader_) reached_.insert(name);
+}
+
+void browser_page::hear_dialog(const json::object& params)
+{
+    const std::string kind = text_of(params, "type");
+    json::object answer;
+    answer["accept"] = kind == "beforeunload";
+    connection_->send(session_, "Page.handleJavaScriptDialog", std::move(answer));
+    if (kind != "beforeunload")
+        note("The page showed a dialog (" + kind + "), which was dismissed: " + quoted(text_of(params, "message")));
+}
+
+void browser_page::note_window(const std::string& url)
+{
+    note("The page wanted to open a new window, which was refused" + (url.empty() ? "." : ": " + url));
+}
+
+void browser_page::lose(std::string why)
+{
+    if (gone_.empty()) gone_ = std::move(why);
+    connection_->abandon(session_, gone_);
+}
+
+void browser_page::note(std::string sentence)
+{
+    if (notes_.size() == most_notes) notes_.emplace_back("More of that kind was left out.");
+    if (notes_.size() > most_notes) return;
+    if (!notes_.empty() && notes_.back() == sentence) return;
+    notes_.push_back(std::move(sentence));
+}
+
+awaitable<> browser_page::wait_until_loaded()
+{
+    while (!reached_.contains("load")) {
+        check_alive();
+        co_await changed_.wait();
+    }
+}
+
+awaitable<> browser_page::settle(std::chrono::milliseconds longest)
+{
+    co_await wait_until_loaded();
+    // Chromium looks whether the network is idle when a task ends: a beat of empty ones lets it look in time.
+    constexpr const char* has_script =
+        "function() { const found = document.querySelector('script,iframe,frame,[onload],meta[http-equiv]') !== null;"
+        "if (found) { const beat = setInterval(() => {}, 40); setTimeout(() => clearInterval(beat), 5000) }"
+        "return found }";
+    const json::value busy = co_await evaluate(has_script, json::array());
+    if (busy.is_bool() && !busy.get_bool() && !loading_) co_return;
+    auto quiet = wait_until_quiet();
+    try {
+        co_await with_deadline(std::move(quiet), longest);
+    } catch (const deadline_exceeded&) {
+        // It never is: what is there by now is what there is.
+    }
+}
+
+awaitable<> browser_page::wait_until_quiet()
+{
+    while (loading_ || !reached_.contains("load") || !reached_.contains("networkIdle")) {
+        check_alive();
+        co_await changed_.wait();
+    }
+}
+
+awaitable<> browser_page::settle_after_action()
+{
+    const std::string before = loader_;
+    // A navigation that the action set off is announced before the second frame is drawn.
+    constexpr const char* next_frames =
+        "function() { return new Promise(done => { setTimeout(done, 100); "
+        "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))) }) }";
+    co_await evaluate(next_frames, json::array());
+    if (!loading_ && loader_ == before) co_return;
+    co_await wait_until_stopped();
+    co_await settle(after_action);
+}
+
+awaitable<> browser_page::wait_until_stopped()
+{
+    while (loading_) {
+        check_alive();
+        co_await changed_.wait();
+    }
+}
+
+awaitable<std::int64_t> browser_page::world()
+{
+    if (world_ != 0) co_return world_;
+    const std::string loader = loader_;
+    json::object params;
+    params["frameId"] = frame_;
+    params["worldName"] = "container-mcp";
+    auto made = co_await command("Page.createIsolatedWorld", std::move(params));
+    const auto id = made.at("executionContextId").to_number<std::int64_t>();
+    if (loader == loader_) world_ = id;
+    co_return id;
+}
+
+awaitable<json::value> browser_page::evaluate_once(std::string_view function, json::array arguments)
+{
+    const auto context = co_await world();
+    json::array wrapped;
+    for (auto& argument : arguments) wrapped.push_back(json::object{{"value", std::move(argument)}});
+    json::object params;
+    params["functionDeclaration"] = function;
+    params["executionContextId"] = context;
+    params["arguments"] = std::move(wrapped);
+    params["returnByValue"] = true;
+    params["awaitPromise"] = true;
+    auto answer = co_await command("Runtime.callFunctionOn", std::move(params));
+    if (answer.contains("exceptionDetails")) throw page_error(exception_text(object_of(answer, "exceptionDetails")));
+    json::value* value = answer["result"].as_object().if_contains("value");
+    co_return value != nullptr ? std::move(*value) : json::value();
+}
+
+awaitable<json::value> browser_page::evaluate(std::string_view function, json::array arguments)
+{
+    for (int tried = 1;; ++tried) {
+        try {
+            auto value = co_await evaluate_once(function, arguments);
+            co_return value;
+        } catch (const devtools_error& error) {
+            check_alive();
+            if (tried == times_to_try || !went_away(error)) throw;
+            world_ = 0;
+        }
+    }
+}
+
+void browser_page::freeze()
+{
+    json::object on;
+    on["value"] = true;
+    connection_->send(session_, "Page.stopLoading", {});
+    connection_->send(session_, "Emulation.setScriptExecutionDisabled", std::move(on));
+    connection_->send(session_, "Runtime.terminateExecution", {});
+}
+
+awaitable<std::string> browser_page::capture_once(std::string_view format, int quality)
+{
+    json::object params;
+    params["format"] = format;
+    if (quality != 0) params["quality"] = quality;
+    params["optimizeForSpeed"] = format == "jpeg";
+    auto answer = co_await command("Page.captureScreenshot", std::move(params));
+    co_return text_of(answer, "data");
+}
+
+awaitable<browser_screenshot> browser_page::capture(std::size_t most_bytes)
+{
+    const std::size_t most_characters = most_bytes / 3 * 4;
+    constexpr std::pair<const char*, int> ways[] = {{"png", 0}, {"jpeg", 75}, {"jpeg", 40}, {"jpeg", 15}};
+    for (const auto& [format, quality] : ways) {
+        auto data = co_await capture_once(format, quality);
+        if (data.size() > most_characters) continue;
+        browser_screenshot made{std::string("image/") + format, std::move(data)};
+        co_return made;
+    }
+    co_return browser_screenshot();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "web/browser_screenshot.hpp"
+#include "web/change_signal.hpp"
+#include "web/devtools_connection.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// The page cannot do what was asked; what() is a sentence for the caller.
+struct page_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The process that showed the page has ended; what() is a sentence for the caller.
+struct page_crashed : page_error {
+    using page_error::page_error;
+};
+
+/// One page in a context of its own. Kept by the lease that browser::open() gives. Io thread only.
+class browser_page {
+public:
+    browser_page(std::shared_ptr<devtools_connection> connection, std::string session, std::string frame);
+    browser_page(const browser_page&) = delete;
+    browser_page& operator=(const browser_page&) = delete;
+    ~browser_page();
+
+    /// Switches on what the other members need.
+    awaitable<> prepare();
+
+    /// Goes to `url` and returns as soon as it answers. Returns the browser's error name ("net::ERR_…"), empty when it
+    /// worked.
+    awaitable<std::string> navigate(std::string url);
+
+    /// Waits for the load event, then until the page is quiet: nothing in flight for half a second; at once where the
+    /// page has no script; at most `longest` after the load event.
+    awaitable<> settle(std::chrono::milliseconds longest);
+
+    /// Waits until what an action has set off is done, a navigation with it.
+    awaitable<> settle_after_action();
+
+    /// Calls `function` (JavaScript source of a function) in a world that the page's scripts cannot touch; again when
+    /// the page changes meanwhile. Throws page_error with the exception's text.
+    awaitable<json::value> evaluate(std::string_view function, json::array arguments);
+
+    /// A command of the page's session, such as Input.insertText.
+    awaitable<json::object> command(std::string method, json::object params);
+
+    /// Stops loading and scripts, so that what is there can be read; not taken back.
+    void freeze();
+
+    awaitable<browser_screenshot> capture(std::size_t most_bytes);
+
+    void note_window(const std::string& url);  ///< a window of this page was closed before it showed anything
+
+    bool crashed() const { return !gone_.empty(); }
+    const std::deque<std::string>& notes() const { return notes_; }  ///< what happened that the caller should know
+    const std::string& download() const { return download_; }        ///< address of a refused download; empty: none
+
+private:
+    void hear(const std::string& method, const json::object& params);
+    void hear_lifecycle(const json::object& params);
+    void hear_dialog(const json::object& params);
+    void lose(std::string why);
+    void note(std::string sentence);
+    bool main_frame(const json::object& params) const;
+    void check_alive() const;
+    awaitable<std::int64_t> world();
+    awaitable<json::value> evaluate_once(std::string_view function, json::array arguments);
+    awaitable<> wait_until_loaded();
+    awaitable<> wait_until_quiet();
+    awaitable<> wait_until_stopped();
+    awaitable<std::string> capture_once(std::string_view format, int quality);
+
+    std::shared_ptr<devtools_connection> connection_;
+    std::string session_;
+    std::string frame_;
+    change_signal changed_;
+    std::string loader_;             // of the document that is shown
+    std::set<std::string> reached_;  // its lifecycle events
+    bool loading_ = false;
+    std::string gone_;        // why there is no page any more; empty: there is
+    std::int64_t world_ = 0;  // 0: none in this document yet
+    std::deque<std::string> notes_;
+    std::string download_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,174 @@
+#include "web/browser_process.hpp"
+
+#include "async/with_deadline.hpp"
+#include "jail/setup_step.hpp"
+#include "log/log.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <system_error>
+
+namespace cmcp {
+namespace {
+
+using browser_host_protocol::event;
+using browser_host_protocol::event_message;
+using local_socket = asio::local::stream_protocol::socket;
+
+unique_fd file_with(const std::string& text)
+{
+    unique_fd made(::memfd_create("policy", MFD_CLOEXEC));
+    if (!made || ::write(made.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+        throw browser_unavailable("The browser cannot be started: the machine has too little free memory.");
+    return made;
+}
+
+std::pair<unique_fd, unique_fd> stream_pair()
+{
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        throw browser_unavailable(std::string("The browser cannot be started: ") + std::strerror(errno) + ".");
+    return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+awaitable<> wait_until_readable(asio::any_io_executor executor, int fd)
+{
+    asio::posix::stream_descriptor copy(executor, ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    co_await copy.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+}
+
+std::string last_line(const std::string& text)
+{
+    auto end = text.find_last_not_of("\n ");
+    if (end == std::string::npos) return {};
+    const auto begin = text.rfind('\n', end);
+    return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                       end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+std::string describe_failure(const event_message& message)
+{
+    if (message.step.starts_with("find a user"))
+        return "The browser cannot be started as root here: this container has no spare user ids. Run the server as an "
+               "ordinary "
+               "user, or give the container a range of ids.";
+    if (message.step == "mount /proc")
+        return "The browser cannot be started: the container's /proc is masked. Run it with an unmasked /proc (Podman: "
+               "--security-opt unmask=/proc/*), or outside a container.";
+    return "The browser cannot be started. " + sandbox::explain_setup_failure(message.step, message.error);
+}
+
+std::string describe_end(const event_message& message)
+{
+    const int status = message.status;
+    if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+    std::string how = "exit code " + std::to_string(WEXITSTATUS(status));
+    const std::string said = last_line(message.step);
+    return how + (said.empty() ? "" : ": " + said);
+}
+
+}  // namespace
+
+browser_process::browser_process(asio::any_io_executor executor, const browser_process_options& chosen)
+    : executor_(executor), control_(executor), stream_(executor)
+{
+    browser_host_protocol::start_message start;
+    start.argv = chosen.argv;
+    start.memory = chosen.memory;
+    start.files = chosen.files;
+    start.proxies = chosen.proxies;
+    const unique_fd policy = file_with(chosen.policy);
+    auto [ours, theirs] = stream_pair();
+    try {
+        host_ = sandbox::start_launcher(chosen.host_path);
+        const int descriptors[] = {theirs.get(), policy.get()};
+        sandbox::send_packet(host_.socket.get(), browser_host_protocol::encode(start), descriptors);
+    } catch (const std::system_error& failure) {
+        throw browser_unavailable("The browser cannot be started: " + std::string(failure.what()) + ".");
+    }
+    control_.assign(host_.socket.release());
+    stream_.assign(asio::local::stream_protocol(), ours.release());
+}
+
+browser_process::~browser_process() { kill(); }
+
+void browser_process::kill()
+{
+    if (!host_.pidfd) return;
+    ::syscall(SYS_pidfd_send_signal, host_.pidfd.get(), SIGKILL, nullptr, 0);
+    siginfo_t info{};
+    while (::waitid(P_PIDFD, static_cast<id_t>(host_.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    host_.pidfd.reset();
+}
+
+awaitable<event_message> browser_process::next_event()
+{
+    for (;;) {
+        auto received = sandbox::receive_packet(control_.native_handle());
+        if (!received) {
+            co_await control_.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+            continue;
+        }
+        event_message message;
+        message.what = event::ended;
+        message.status = SIGKILL;
+        if (!received->bytes.empty()) message = browser_host_protocol::decode_event(received->bytes);
+        if (message.what == event::ready) adopt_listeners(std::move(received->descriptors));
+        co_return message;
+    }
+}
+
+void browser_process::adopt_listeners(std::vector<unique_fd> descriptors)
+{
+    for (auto& fd : descriptors) {
+        listeners_.emplace_back(executor_);
+        listeners_.back().assign(asio::ip::tcp::v4(), fd.release());
+    }
+}
+
+awaitable<> browser_process::started()
+{
+    auto message = co_await next_event();
+    if (message.what == event::failed) throw browser_unavailable(describe_failure(message));
+    if (message.what != event::ready)
+        throw browser_unavailable("The browser ended while it was being started (" + describe_end(message) + ").");
+    own_sandbox_ = message.own_sandbox;
+}
+
+awaitable<std::string> browser_process::ended()
+{
+    for (;;) {
+        auto message = co_await next_event();
+        if (message.what == event::failed) co_return describe_failure(message);
+        if (message.what == event::ended) co_return describe_end(message);
+        if (message.what != event::killed) continue;
+        ++memory_kills_;
+        log::warning("browser_memory_limit", {{"advice", "the largest process was ended; WEB_BROWSER_MEMORY_LIMIT"}});
+    }
+}
+
+awaitable<> browser_process::stop(std::chrono::milliseconds limit)
+{
+    if (!host_.pidfd) co_return;
+    boost::system::error_code ignored;
+    control_.close(ignored);
+    auto over = wait_until_readable(executor_, host_.pidfd.get());
+    try {
+        co_await with_deadline(std::move(over), limit);
+    } catch (const deadline_exceeded&) {
+        log::warning("browser_did_not_stop", {{"pid", host_.pid}});
+    }
+}
+
+}  // namespace cmcp

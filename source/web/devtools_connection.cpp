@@ -1,0 +1,179 @@
+#include "web/devtools_connection.hpp"
+
+#include "jsonrpc/write_json.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t longest_message = 48u << 20;  // a screenshot in base64, or a page's text with its escapes
+
+}  // namespace
+
+// Who waits for an answer. The timer never expires: cancelling it is the wake-up.
+struct devtools_connection::question {
+    question(const stream::executor_type& executor, std::string of)
+        : arrived(executor, asio::steady_timer::time_point::max()), session(std::move(of))
+    {
+    }
+    bool answered() const { return result || !error.empty(); }
+    void fail(const std::string& why)
+    {
+        if (answered()) return;
+        error = why;
+        arrived.cancel();
+    }
+
+    asio::steady_timer arrived;
+    std::string session;
+    std::optional<json::object> result;
+    std::string error;
+    bool lost = false;
+};
+
+// Takes the question back when nobody waits for its answer any more.
+struct devtools_connection::waiting_place {
+    std::shared_ptr<devtools_connection> in;
+    std::uint64_t id;
+    ~waiting_place() { in->questions_.erase(id); }
+};
+
+devtools_connection::devtools_connection(stream socket) : socket_(std::move(socket)) {}
+
+awaitable<> devtools_connection::run()
+{
+    auto kept = shared_from_this();
+    devtools_splitter splitter(longest_message);
+    auto bytes = std::make_unique<std::array<char, 128 * 1024>>();
+    try {
+        for (;;) {
+            auto space = asio::buffer(*bytes);
+            auto [error, length] = co_await socket_.async_read_some(space, as_tuple);
+            if (error) break;
+            splitter.add({bytes->data(), length});
+            while (auto message = splitter.next()) take(parse_devtools(std::move(*message)));
+        }
+    } catch (const devtools_closed& problem) {
+        close(problem.what());
+    }
+}
+
+std::uint64_t devtools_connection::post(const std::string& session, std::string_view method, json::object params)
+{
+    const auto id = ++last_id_;
+    json::object message;
+    message["id"] = id;
+    message["method"] = method;
+    if (!params.empty()) message["params"] = std::move(params);
+    if (!session.empty()) message["sessionId"] = session;
+    outbox_.push_back(jsonrpc::write_json(message));
+    outbox_.back().push_back('\0');
+    flush();
+    return id;
+}
+
+void devtools_connection::flush()
+{
+    if (writing_ || outbox_.empty() || !open()) return;
+    writing_ = true;
+    asio::async_write(socket_, asio::buffer(outbox_.front()),
+                      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+                          self->writing_ = false;
+                          self->outbox_.pop_front();
+                          if (error) self->close("the browser ended");
+                          self->flush();
+                      });
+}
+
+awaitable<json::object> devtools_connection::call(std::string session, std::string method, json::object params)
+{
+    auto kept = shared_from_this();
+    if (!open()) throw devtools_closed(closed_because_);
+    const auto id = post(session, method, std::move(params));
+    auto asked = std::make_shared<question>(socket_.get_executor(), session);
+    questions_.emplace(id, asked);
+    const waiting_place place{kept, id};
+    co_await asked->arrived.async_wait(as_tuple);
+    if (asked->result) co_return std::move(*asked->result);
+    if (asked->lost) throw devtools_closed(asked->error);
+    if (!asked->error.empty()) throw devtools_error(asked->error);
+    throw boost::system::system_error(asio::error::operation_aborted);
+}
+
+void devtools_connection::send(const std::string& session, std::string_view method, json::object params)
+{
+    if (open()) post(session, method, std::move(params));
+}
+
+void devtools_connection::listen(const std::string& session, event_handler handler)
+{
+    handlers_[session] = std::move(handler);
+}
+
+void devtools_connection::ignore(const std::string& session) { handlers_.erase(session); }
+
+void devtools_connection::abandon(const std::string& session, const std::string& why)
+{
+    for (auto& [id, asked] : questions_)
+        if (asked->session == session) asked->fail(why);
+}
+
+void devtools_connection::take(json::object message)
+{
+    if (message.contains("id"))
+        answer(message);
+    else
+        event(message);
+}
+
+void devtools_connection::answer(const json::object& message)
+{
+    const json::value& id = message.at("id");
+    const auto found = questions_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
+    if (found == questions_.end()) return;
+    question& asked = *found->second;
+    const json::value* result = message.if_contains("result");
+    const json::value* error = message.if_contains("error");
+    if (result != nullptr && result->is_object())
+        asked.result = result->get_object();
+    else
+        asked.error = error != nullptr && error->is_object() ? text_of(error->get_object(), "message") : "no result";
+    if (!asked.result && asked.error.empty()) asked.error = "unknown error";
+    asked.arrived.cancel();
+}
+
+void devtools_connection::event(json::object& message)
+{
+    const auto found = handlers_.find(text_of(message, "sessionId"));
+    if (found == handlers_.end()) return;
+    const json::value* params = message.if_contains("params");
+    static const json::object none;
+    // A copy: the handler may take itself out of the map.
+    const event_handler handler = found->second;
+    handler(text_of(message, "method"), params != nullptr && params->is_object() ? params->get_object() : none);
+}
+
+void devtools_connection::close(const std::string& why)
+{
+    if (!open()) return;
+    closed_because_ = why;
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    for (auto& [id, asked] : questions_) {
+        asked->lost = !asked->answered();
+        asked->fail(why);
+    }
+    const auto told = handlers_;
+    for (const auto& [session, handler] : told)
+        if (handlers_.contains(session)) handler({}, {});
+}
+
+}  // namespace cmcp

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "egress/egress_ticket.hpp"
+#include "egress/web_url.hpp"
+#include "web/fetch_error.hpp"
+#include "web/http_stream.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp {
+
+/// The head of an answer that is no redirect.
+struct fetch_head {
+    web_url url;  ///< where the redirects led
+    unsigned status = 0;
+    std::string status_text;
+    std::string type;     ///< media type in lower case, without parameters; empty: none was sent
+    std::string charset;  ///< parameter of Content-Type
+};
+
+struct fetch_reply : fetch_head {
+    std::string body;            ///< unpacked
+    std::uint64_t received = 0;  ///< bytes of the body as they were sent
+    unsigned redirects = 0;
+};
+
+struct fetch_request {
+    web_url url;
+    std::string accept = "*/*";
+    std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
+    std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked
+    std::size_t max_redirects = 10;
+    std::chrono::milliseconds timeout{30'000};     ///< for everything
+    std::function<void(const fetch_head&)> check;  ///< may throw before the body is read
+    std::function<void(std::string)> progress;     ///< told each step in a few words
+};
+
+/// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the
+/// server. Connections that stay open are used again for the same origin under the same policy.
+class http_client {
+public:
+    /// `extra_ca`: PEM file of certificates to trust beside the system's; empty: none. Throws config_error.
+    http_client(asio::any_io_executor executor, std::filesystem::path extra_ca);
+    http_client(const http_client&) = delete;
+    http_client& operator=(const http_client&) = delete;
+    ~http_client();
+
+    /// Follows redirects, each judged anew. Throws fetch_error; an HTTP status of 400 and above is no error.
+    awaitable<fetch_reply> get(std::shared_ptr<egress_ticket> ticket, fetch_request request);
+
+    class pool;
+
+private:
+    std::shared_ptr<pool> pool_;
+};
+
+}  // namespace cmcp

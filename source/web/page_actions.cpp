@@ -1,0 +1,171 @@
+#include "web/page_actions.hpp"
+
+#include "web/page_keys.hpp"
+#include "web/page_scripts.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr auto to_appear = std::chrono::seconds(5);  // an element that an action names
+
+std::string malformed(const std::string& selector)
+{
+    return "\"" + selector +
+           "\" is not a valid CSS selector: correct it (for example \"#id\", \".class\", \"form input[name=q]\").";
+}
+
+std::string missing(const std::string& selector)
+{
+    return "no element matches \"" + selector +
+           "\" on the page (waited 5 s); look at the page with format html and take the selector from there.";
+}
+
+awaitable<> require_element(browser_page& page, const std::string& selector)
+{
+    const bool there = co_await wait_for_element(page, selector, to_appear);
+    if (!there) throw page_error(missing(selector));
+}
+
+json::object mouse(const char* type, double x, double y)
+{
+    json::object event;
+    event["type"] = type;
+    event["x"] = x;
+    event["y"] = y;
+    if (std::string_view(type) == "mouseMoved") return event;
+    event["button"] = "left";
+    event["clickCount"] = 1;
+    return event;
+}
+
+awaitable<> click(browser_page& page, std::string selector)
+{
+    co_await require_element(page, selector);
+    json::array arguments{json::value(selector)};
+    const json::value found = co_await page.evaluate(page_scripts::locate, std::move(arguments));
+    if (!found.is_object()) throw page_error(missing(selector));
+    const json::object& place = found.get_object();
+    if (!place.at("visible").as_bool())
+        throw page_error("the element that matches \"" + selector +
+                         "\" is not visible: click what makes it visible first.");
+    const double x = place.at("x").to_number<double>();
+    const double y = place.at("y").to_number<double>();
+    for (const char* type : {"mouseMoved", "mousePressed", "mouseReleased"}) {
+        auto event = mouse(type, x, y);
+        co_await page.command("Input.dispatchMouseEvent", std::move(event));
+    }
+}
+
+awaitable<> type(browser_page& page, std::string selector, std::string text)
+{
+    co_await require_element(page, selector);
+    json::array arguments{json::value(selector), json::value(text)};
+    const json::value answer = co_await page.evaluate(page_scripts::focus_field, std::move(arguments));
+    const std::string how = answer.is_string() ? std::string(answer.get_string()) : std::string();
+    if (how == "chosen") co_return;
+    if (how != "typed") throw page_error("\"" + selector + "\" cannot be typed into: " + how + ".");
+    if (text.empty()) {
+        page_action clear;
+        clear.what = page_action::kind::press;
+        clear.key = "Delete";
+        co_await perform(page, std::move(clear));
+        co_return;
+    }
+    json::object event;
+    event["text"] = std::move(text);
+    co_await page.command("Input.insertText", std::move(event));
+}
+
+json::object key_event(const char* type, const page_key& key)
+{
+    json::object event;
+    event["type"] = type;
+    event["key"] = key.key;
+    event["code"] = key.code;
+    event["windowsVirtualKeyCode"] = key.number;
+    if (std::string_view(type) == "keyDown" && !key.text.empty()) event["text"] = key.text;
+    return event;
+}
+
+awaitable<> press(browser_page& page, std::string selector, std::string name)
+{
+    const auto key = find_key(name);
+    if (!key) throw page_error("there is no key \"" + name + "\": use one character, or one of " + key_names() + ".");
+    if (!selector.empty()) {
+        co_await require_element(page, selector);
+        constexpr const char* focus =
+            "function(selector) { HTMLElement.prototype.focus.call(document.querySelector(selector)) }";
+        json::array arguments{json::value(selector)};
+        co_await page.evaluate(focus, std::move(arguments));
+    }
+    for (const char* each : {key->text.empty() ? "rawKeyDown" : "keyDown", "keyUp"}) {
+        auto event = key_event(each, *key);
+        co_await page.command("Input.dispatchKeyEvent", std::move(event));
+    }
+}
+
+awaitable<> scroll(browser_page& page, std::string selector, std::string to)
+{
+    if (!selector.empty()) co_await require_element(page, selector);
+    json::array arguments{json::value(selector), json::value(to)};
+    co_await page.evaluate(page_scripts::scroll, std::move(arguments));
+}
+
+awaitable<> wait(browser_page& page, std::string selector, std::chrono::milliseconds time)
+{
+    if (selector.empty()) {
+        auto executor = co_await asio::this_coro::executor;
+        asio::steady_timer timer(executor, time);
+        co_await timer.async_wait(asio::use_awaitable);
+        co_return;
+    }
+    const auto limit = time.count() == 0 ? std::chrono::milliseconds(to_appear) : time;
+    const bool there = co_await wait_for_element(page, selector, limit);
+    if (!there)
+        throw page_error("no element matched \"" + selector + "\" within " + std::to_string(limit.count()) + " ms.");
+}
+
+}  // namespace
+
+awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector,
+                                              json::array arguments)
+{
+    try {
+        auto value = co_await page.evaluate(function, std::move(arguments));
+        co_return value;
+    } catch (const page_crashed&) {
+        throw;
+    } catch (const page_error& problem) {
+        const std::string text = problem.what();
+        if (text.find("valid selector") == std::string::npos) throw;
+    }
+    throw page_error(malformed(selector));
+}
+
+awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit)
+{
+    json::array arguments{json::value(selector), json::value(limit.count())};
+    const json::value found =
+        co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
+    co_return found.is_bool() && found.get_bool();
+}
+
+awaitable<> perform(browser_page& page, page_action action)
+{
+    using kind = page_action::kind;
+    if (action.what == kind::wait) {
+        co_await wait(page, std::move(action.selector), action.time);
+        co_return;
+    }
+    if (action.what == kind::click) co_await click(page, std::move(action.selector));
+    if (action.what == kind::type) co_await type(page, std::move(action.selector), std::move(action.text));
+    if (action.what == kind::press) co_await press(page, std::move(action.selector), std::move(action.key));
+    if (action.what == kind::scroll) co_await scroll(page, std::move(action.selector), std::move(action.to));
+    co_await page.settle_after_action();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "web/browser_page.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace cmcp {
+
+/// One thing to do on a page, as a person would do it.
+struct page_action {
+    enum class kind { click, type, press, scroll, wait };
+
+    kind what = kind::wait;
+    std::string selector;               ///< click, type; scroll and wait: may be empty; press: the field to press it in
+    std::string text;                   ///< type
+    std::string key;                    ///< press: "Enter", "Tab", "ArrowDown", "a", …
+    std::string to = "down";            ///< scroll without selector: up, down, top, bottom
+    std::chrono::milliseconds time{0};  ///< wait: how long at most with a selector, exactly without
+};
+
+/// As browser_page::evaluate; a sentence about `selector` when that is malformed.
+awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector,
+                                              json::array arguments);
+
+/// Waits at most `limit` for an element. Throws page_error when the selector is malformed.
+awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit);
+
+/// Does it and waits for what it sets off. Throws page_error with a sentence that says what to do.
+awaitable<> perform(browser_page& page, page_action action);
+
+}  // namespace cmcp

@@ -1,0 +1,162 @@
+#include "web/web_page_reader.hpp"
+
+#include "jsonrpc/write_json.hpp"
+#include "runs/python_run.hpp"
+#include "web/web_page_script.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::uint64_t memory_of_a_page = 768ull << 20;  // BeautifulSoup needs up to seventy times what a page has
+constexpr std::size_t most_output = 16 << 20;
+constexpr std::size_t most_complaints = 4096;
+constexpr auto least_time = std::chrono::seconds(1);
+constexpr const char* pdftotext = "/usr/bin/pdftotext";
+
+class kept_output final : public sandbox::output_receiver {
+public:
+    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
+    {
+        const bool is_out = from == sandbox::stream::out;
+        std::string& into = is_out ? out : err;
+        into.append(bytes, 0, (is_out ? most_output : most_complaints) - into.size());
+        co_return;
+    }
+    std::string out, err;
+};
+
+json::object failure(std::string sentence)
+{
+    json::object made;
+    made["error"] = std::move(sentence);
+    return made;
+}
+
+std::string ending(const sandbox::run_result& end)
+{
+    using sandbox::cause;
+    switch (end.why) {
+        case cause::timeout:
+        case cause::cpu_limit:
+            return "Timed out (WEB_TIMEOUT_DEFAULT) while parsing the page; it is too large or too deep.";
+        case cause::memory_limit:
+            return "The page needs more memory than its reader may have; it is too large or too deep.";
+        case cause::output_limit:
+            return "The page gives more text than can be taken; choose a part of it with selector.";
+        case cause::setup_failed:
+            return "The sandbox in which pages are read could not be started: " + end.error;
+        default:
+            return "The page could not be read: its reader ended unexpectedly.";
+    }
+}
+
+std::string options_line(const page_wish& wish)
+{
+    json::object made;
+    made["kind"] = wish.kind;
+    made["base"] = wish.base;
+    made["format"] = wish.format;
+    made["selector"] = nullptr;
+    if (wish.selector) made["selector"] = *wish.selector;
+    made["max_length"] = wish.max_length;
+    return jsonrpc::write_json(made) + "\n";
+}
+
+json::object understood(const std::string& text)
+{
+    json::error_code problem;
+    json::parse_options deep;
+    deep.max_depth = 16;
+    json::value read = json::parse(text, problem, {}, deep);
+    if (problem || !read.is_object()) return failure("The page could not be read: its reader gave no answer.");
+    json::object made = std::move(read.as_object());
+    if (made.contains("missing"))
+        return failure(
+            "Pages cannot be read on this machine: install the Debian packages python3-bs4 and python3-lxml "
+            "(apt-get install python3-bs4 python3-lxml).");
+    return made;
+}
+
+}  // namespace
+
+struct web_page_reader::finished {
+    std::string problem;  // a sentence; empty: it ran to its end
+    int exit_code = 0;
+    std::string out, err;
+};
+
+web_page_reader::web_page_reader(const settings& chosen, sandbox::backend& backend, run_admission& admission)
+    : interpreter_(chosen.python_interpreter), backend_(backend), admission_(admission)
+{
+    limits_.memory = memory_of_a_page;
+    limits_.processes = 8;
+    limits_.file_size = 1 << 20;
+    limits_.tmp_size = 16ull << 20;
+    limits_.output = most_output;
+}
+
+awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sandbox::run_request request,
+                                                          std::chrono::milliseconds limit)
+{
+    finished made;
+    auto place = co_await admission_.enter(std::move(caller));
+    if (!place) made.problem = "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
+    if (!place) co_return made;
+    request.programs.all = false;  // the interpreter or pdftotext, and what they load
+    request.limits = limits_;
+    request.limits.wall =
+        std::max<std::chrono::milliseconds>(least_time, limit);  // waiting for a turn is not the page's fault
+    request.label = "web page";
+    kept_output output;
+    auto end = co_await backend_.run(std::move(request), output);
+    if (end.why != sandbox::cause::exited) made.problem = ending(end);
+    made.exit_code = end.exit_code;
+    made.out = std::move(output.out);
+    made.err = std::move(output.err);
+    co_return made;
+}
+
+sandbox::run_request web_page_reader::python(std::string input) const
+{
+    sandbox::run_request made;
+    start_python(made, python_home::none, interpreter_);
+    made.script = web_page_script();
+    made.input = std::move(input);
+    return made;
+}
+
+awaitable<json::object> web_page_reader::read(std::string caller, std::string page, page_wish wish,
+                                              std::chrono::milliseconds limit)
+{
+    auto request = python(options_line(wish) + page);
+    auto done = co_await run(std::move(caller), std::move(request), limit);
+    if (!done.problem.empty()) co_return failure(std::move(done.problem));
+    if (done.out.empty() && done.err.find("MemoryError") != std::string::npos)
+        co_return failure("The page needs more memory than its reader may have; it is too large or too deep.");
+    co_return understood(done.out);
+}
+
+awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document,
+                                                  std::chrono::milliseconds limit)
+{
+    if (::access(pdftotext, X_OK) != 0)
+        co_return failure(
+            "PDF cannot be read on this machine: install the Debian package poppler-utils (apt-get install "
+            "poppler-utils).");
+    sandbox::run_request request;
+    request.argv = {pdftotext, "-enc", "UTF-8", "-nopgbrk", "-q", "-", "-"};
+    request.input = std::move(document);
+    auto done = co_await run(std::move(caller), std::move(request), limit);
+    if (!done.problem.empty()) co_return failure(std::move(done.problem));
+    if (done.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");
+    json::object made;
+    made["content"] = std::move(done.out);
+    co_return made;
+}
+
+}  // namespace cmcp

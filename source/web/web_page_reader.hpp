@@ -1,0 +1,48 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "jsonrpc/json.hpp"
+#include "runs/run_admission.hpp"
+#include "sandbox/backend.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// What to take from a page.
+struct page_wish {
+    std::string kind = "html";    ///< html, xml, results
+    std::string base;             ///< absolute URL that references are relative to
+    std::string format = "text";  ///< text, markdown, html, links
+    std::optional<std::string> selector;
+    std::size_t max_length = 100'000;  ///< characters of content
+};
+
+/// Reads pages with BeautifulSoup and lxml, and PDF with pdftotext, in a sandbox that holds nothing but these.
+class web_page_reader {
+public:
+    /// All must outlive this.
+    web_page_reader(const settings& chosen, sandbox::backend& backend, run_admission& admission);
+
+    /// The object that web_page_script describes; {error: sentence} when the page could not be read within `limit`,
+    /// which begins when a run may start.
+    awaitable<json::object> read(std::string caller, std::string page, page_wish wish, std::chrono::milliseconds limit);
+
+    /// {content} or {error}.
+    awaitable<json::object> read_pdf(std::string caller, std::string document, std::chrono::milliseconds limit);
+
+private:
+    struct finished;
+    awaitable<finished> run(std::string caller, sandbox::run_request request, std::chrono::milliseconds limit);
+    sandbox::run_request python(std::string input) const;
+
+    std::string interpreter_;
+    sandbox::run_limits limits_;
+    sandbox::backend& backend_;
+    run_admission& admission_;
+};
+
+}  // namespace cmcp

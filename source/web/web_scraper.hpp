@@ -1,0 +1,49 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "config/settings.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+#include "web/http_client.hpp"
+#include "web/web_page_reader.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+class progress_sender;
+
+struct scrape_request {
+    std::string url;
+    std::string format = "text";  ///< text, markdown, html, links
+    std::optional<std::string> selector;
+    std::size_t max_length = 100'000;  ///< characters
+};
+
+/// Fetches one page and takes from it what is asked for.
+class web_scraper {
+public:
+    /// All must outlive this.
+    web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
+                sandbox::backend& backend, run_admission& runs, blocking_pool& pool, asio::any_io_executor executor);
+
+    /// The result object of web_scrape: content, url, title, success, error, and what else is known.
+    awaitable<json::object> scrape(caller who, request_io& io, scrape_request request);
+
+private:
+    awaitable<json::object> attempt(std::string key, request_io& io, progress_sender& progress, scrape_request request);
+    awaitable<fetch_reply> fetch(web_url url, progress_sender& progress);
+    awaitable<json::object> read(std::string key, progress_sender& progress, fetch_reply page, scrape_request request,
+                                 std::chrono::milliseconds left);
+
+    http_client& client_;
+    std::shared_ptr<const egress_policy> policy_;
+    blocking_pool& pool_;
+    run_admission fetches_;
+    web_page_reader reader_;
+    fetch_request model_;
+};
+
+}  // namespace cmcp

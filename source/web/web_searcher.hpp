@@ -1,0 +1,42 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/request_io.hpp"
+#include "web/http_client.hpp"
+#include "web/search_provider.hpp"
+#include "web/web_page_reader.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+class progress_sender;
+
+/// Asks the provider of WEB_SEARCH_PROVIDER. Its address is the operator's choice: it may be private, and it is the
+/// only place that a search reaches.
+class web_searcher {
+public:
+    /// All must outlive this. Throws config_error when the settings contradict each other.
+    web_searcher(const settings& chosen, http_client& client, sandbox::backend& backend, run_admission& runs);
+
+    /// {results: [{title, url, snippet}], query, provider}, or {success: false, error, results: [], query}.
+    awaitable<json::object> search(caller who, request_io& io, std::string query, std::size_t max_results);
+
+    /// Why nothing can be searched, a sentence; empty: there is a provider.
+    std::string obstacle() const;
+
+private:
+    awaitable<search_results> ask(std::string key, progress_sender& progress, std::string query,
+                                  std::size_t max_results);
+
+    http_client& client_;
+    std::unique_ptr<search_provider> provider_;
+    std::shared_ptr<const egress_policy> policy_;
+    web_page_reader reader_;
+    std::uint64_t max_bytes_;
+    std::chrono::milliseconds timeout_;
+};
+
+}  // namespace cmcp

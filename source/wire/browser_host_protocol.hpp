@@ -1,0 +1,47 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the server and container-mcp-browser (which makes the browser's namespaces) say to each other over a
+/// SOCK_SEQPACKET socket, one message a packet, the kind in the first byte.
+namespace cmcp::browser_host_protocol {
+
+/// Ports on the loopback address of the browser's network namespace at which its proxies listen, one a listener.
+inline constexpr std::uint16_t first_proxy_port = 3128;
+
+/// Server to host, once. Descriptors: the browser's end of the DevTools stream, and a file with the browser's managed
+/// policy in JSON.
+struct start_message {
+    std::vector<std::string> argv;
+    std::uint64_t memory = 0;   ///< bytes, all processes together; the largest is ended when it is passed
+    std::uint64_t files = 0;    ///< bytes of /tmp, /dev/shm and the profile, each
+    std::uint32_t proxies = 0;  ///< listeners to make
+};
+
+enum class event : char {
+    ready = 'r',   ///< the namespaces stand; descriptors: the listeners
+    failed = 'f',  ///< `step`, `error`: nothing runs
+    killed = 'k',  ///< the largest process was ended: the memory limit was passed
+    ended = 'e',   ///< the browser is gone; `status` as wait() gives it, `step`: the end of its standard error
+};
+
+struct event_message {
+    event what = event::failed;
+    int error = 0;  ///< errno
+    int status = 0;
+    bool own_sandbox = false;  ///< ready: the browser can make its own sandbox inside
+    std::string step;
+};
+
+std::string encode(const start_message& start);
+start_message decode_start(std::string_view bytes);  ///< throws std::runtime_error
+
+std::string encode(const event_message& message);
+event_message decode_event(std::string_view bytes);  ///< throws std::runtime_error
+
+}  // namespace cmcp::browser_host_protocol

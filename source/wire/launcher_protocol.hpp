@@ -1,0 +1,55 @@
+#pragma once
+
+#include "wire/run_request.hpp"
+#include "wire/run_result.hpp"
+#include "wire/zygote_options.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// What server and launcher say to each other: one message a packet, the kind in the first byte.
+/// Descriptors of a start message, in this order, those in brackets only when the message says so:
+/// [the message's body], standard output, standard error, [input], [script], [result channel].
+namespace cmcp::sandbox {
+
+enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended, prepare, prepared };
+
+/// Server to launcher: start a run.
+struct start_message {
+    std::uint64_t id = 0;
+    bool probe = false;  ///< report the facts of the finished sandbox on the result channel instead of executing argv
+    bool has_input = false;
+    bool has_script = false;
+    run_request request;  ///< without `input` and `script`: they are descriptors
+};
+
+/// Launcher to server: a run is over and no process that it started is left.
+struct ended_message {
+    std::uint64_t id = 0;
+    run_result result;  ///< without `result`
+};
+
+message_kind kind_of(std::string_view message);  ///< throws std::runtime_error when there is no such kind
+
+std::string encode_start(std::uint64_t id, bool probe, const run_request& request);  ///< body without the kind
+start_message decode_start(std::string_view body);
+
+std::string encode_cancel(std::uint64_t id);
+std::uint64_t decode_cancel(std::string_view message);
+
+std::string encode_ended(const ended_message& ended);
+ended_message decode_ended(std::string_view message);
+
+/// Server to launcher: keep a zygote of this kind from now on.
+std::string encode_prepare(const zygote_options& wanted);
+zygote_options decode_prepare(std::string_view message);
+
+/// Launcher to server: how the zygote is, now that this has changed. `state`: {"state": on|starting|off, "detail": …}
+std::string encode_prepared(std::string_view state);
+std::string decode_prepared(std::string_view message);
+
+std::string encode_hello(std::string_view facts);  ///< facts: a JSON object
+std::string decode_hello(std::string_view message);
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// One message of a SOCK_SEQPACKET socket with the descriptors that came with it. No bytes: the peer is gone.
+struct packet {
+    std::string bytes;
+    std::vector<unique_fd> descriptors;
+};
+
+/// Packets are at most this long; what is longer travels in a memfd.
+inline constexpr std::size_t packet_limit = 48 * 1024;
+
+std::pair<unique_fd, unique_fd> packet_socket_pair();  ///< close-on-exec; throws std::system_error
+
+/// Sends one packet. False: the socket is full, wait until it is writable. Throws std::system_error.
+bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors = {});
+
+/// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.
+std::optional<packet> receive_packet(int socket);
+
+/// The next packet, waited for. No bytes: the peer is gone.
+packet await_packet(int socket);
+
+}  // namespace cmcp::sandbox

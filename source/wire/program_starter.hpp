@@ -1,0 +1,41 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+struct started_program {
+    pid_t pid = -1;
+    unique_fd pidfd;
+};
+
+/// Starts the program at `path` with an empty environment and nothing open but `socket` (as descriptor 3) and standard
+/// error. `name` is its argv[0]. Throws std::system_error.
+started_program spawn_program(const std::string& path, const std::string& name,
+                              const std::vector<std::string>& arguments, int socket);
+
+/// A program that a confined server may still have started, with these arguments and no others.
+struct startable_program {
+    std::string path;
+    std::vector<std::string> arguments;
+};
+
+/// Starts the helper (the launcher program in another role) through which start_program() goes from then on: for a
+/// process that gives up starting programs itself (server_self.hpp). The helper ends with this process. Throws
+/// std::system_error.
+void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs);
+
+/// spawn_program(), or through the helper when there is one: then `arguments` are those that it was told, and the
+/// program is its child: its end shows on the pidfd, how it ended is not known. Throws std::system_error.
+started_program start_program(const std::string& path, const std::string& name,
+                              const std::vector<std::string>& arguments, int socket);
+
+/// The helper's life: does as it is asked on `socket` until its end.
+void serve_program_starter(int socket);
+
+}  // namespace cmcp::sandbox

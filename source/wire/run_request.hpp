@@ -1,0 +1,58 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+struct run_limits {
+    std::chrono::milliseconds wall{30'000};
+    std::chrono::seconds cpu{0};             ///< 0: wall time × 2, rounded up
+    std::uint64_t memory = 512ull << 20;     ///< bytes, all processes of the run together
+    std::uint64_t processes = 64;            ///< processes and threads of the run together
+    std::uint64_t file_size = 256ull << 20;  ///< bytes, one file
+    std::uint64_t tmp_size = 64ull << 20;    ///< bytes, /tmp and /dev/shm each
+    std::uint64_t open_files = 256;
+    std::uint64_t workspace_size = 1024ull
+                                   << 20;     ///< bytes that the workspace may hold, with what was there before; 0: any
+    std::uint64_t workspace_files = 200'000;  ///< files and folders in it; 0: any
+    std::uint64_t output = 64ull << 20;       ///< bytes a stream may bring before the run is ended (output_limit)
+};
+
+/// Which programs exist and may be executed inside. `all`: the whole of /usr. Otherwise only `names` (looked up in
+/// PATH), what they load, and the interpreter of the run; writable places are then no-exec.
+struct program_view {
+    bool all = true;
+    std::vector<std::string> names;
+};
+
+/// What to run. Descriptors are owned; all paths except `workspace` are paths inside.
+struct run_request {
+    std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
+    std::string image;              ///< of a container engine; empty: the programs of this machine
+    std::string sandbox;            ///< handle of the lasting sandbox that it belongs to; empty: none
+    std::string working_dir;        ///< absolute inside; empty: the workspace
+    std::string workspace;          ///< absolute outside; mounted at `workspace_inside`, working folder and HOME
+    std::string workspace_inside = "/workspace";
+    std::vector<std::pair<std::string, std::string>> environment;  ///< added to the fixed small one
+    program_view programs;
+    run_limits limits;
+    std::optional<std::string> input;   ///< standard input; nothing: /dev/null
+    std::optional<std::string> script;  ///< readable as descriptor 3 (sealed memfd), for the interpreter's bootstrap
+    std::shared_ptr<unique_fd>
+        channel;  ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
+    bool result_channel = false;  ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB
+    bool merged = false;          ///< standard error goes where standard output goes: one stream, in order
+    bool prepared = false;        ///< a zygote may stand in for argv, when it can become just this (python_start)
+    bool data_libraries = false;  ///< and best one that has numpy, pandas and matplotlib loaded
+    std::string label;            ///< for the log: the request id
+};
+
+}  // namespace cmcp::sandbox

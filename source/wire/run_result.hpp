@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// Why a run ended.
+enum class cause {
+    exited,
+    signalled,
+    timeout,
+    cpu_limit,
+    memory_limit,
+    process_limit,
+    file_size_limit,
+    output_limit,
+    denied_syscall,
+    cancelled,
+    setup_failed,
+};
+
+std::string_view to_string(cause c);
+
+struct run_result {
+    cause why = cause::setup_failed;
+    int exit_code = -1;               ///< as a shell reports it: 128 + signal when a signal ended it
+    int signal = 0;                   ///< 0: none
+    std::string error;                ///< setup_failed: which step failed and what to do
+    std::string detail;               ///< a sentence that says what was exceeded, where `why` alone does not
+    std::vector<std::string> denied;  ///< system calls, paths or destinations that were refused, where known
+    std::chrono::microseconds wall{0};
+    std::chrono::microseconds cpu{0};
+    std::uint64_t peak_memory = 0;  ///< bytes; of the largest process where only that is known
+    bool prepared = false;          ///< a zygote's child ran it, not a program started for it
+    bool waited = false;            ///< it was confined before it was asked for
+    std::string result;             ///< what was written to the result channel
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "load/http_answer.hpp"
+#include "load/load_options.hpp"
+#include "load/message_skim.hpp"
+#include "load/recorder.hpp"
+#include "load/wire.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cmcp::load {
+
+enum class role { calling, idle, slow };
+
+class client_session;
+
+/// What the sessions of one test share, and who is told of them.
+struct session_host {
+    virtual ~session_host() = default;
+    virtual void opened(client_session& which) = 0;
+    virtual void failed_to_open(client_session& which, const failure& why) = 0;
+    virtual void answered(client_session&, std::string_view) {}  ///< the answer to its call, before it is free
+    virtual void free(client_session& which) = 0;  ///< its call is over and counted: it may be given the next
+    virtual void lost(client_session& which) = 0;  ///< not usable until it was opened again
+
+    asio::any_io_executor executor;
+    const load_options& options;
+    route& ways;
+    recorder& record;
+    traffic& counted;
+
+protected:
+    session_host(asio::any_io_executor ex, const load_options& chosen, route& by, recorder& into, traffic& bytes)
+        : executor(std::move(ex)), options(chosen), ways(by), record(into), counted(bytes)
+    {
+    }
+};
+
+/// One MCP client as a load test plays it: at most one call at a time.
+class client_session {
+public:
+    client_session(session_host& host, role part) : host_(host), role_(part) {}
+    client_session(const client_session&) = delete;
+    client_session& operator=(const client_session&) = delete;
+    virtual ~client_session() = default;
+
+    void open();
+    void call(std::size_t kind, clock::time_point due);
+    void check_time(clock::time_point now);  ///< ends what took longer than the timeout
+    void give_up(const std::string& kind);   ///< counts the call that still runs as failed
+
+    role part() const { return role_; }
+    const std::string& revision() const { return revision_; }  ///< that the server agreed to
+    bool ready() const { return state_ == state::ready; }
+    bool busy() const { return ready() && kind_ != none; }
+
+protected:
+    virtual void connect() = 0;  ///< ends in opened() or broken()
+    virtual void transmit(std::string text, const operation& what) = 0;
+    virtual void shut() = 0;  ///< closes all connections
+
+    /// What the transports tell.
+    void opened();
+    void broken(const failure& why);       ///< the session can go on only after open()
+    bool agreed(std::string_view answer);  ///< to initialize; when it is no good, the session is broken
+    void message(std::string_view text);
+    void exchange_begun() { exchange_open_ = true; }
+    void exchange_ended();                    ///< the HTTP answer is over: the connection is free again
+    void refused(const http_answer& answer);  ///< the call failed, the session can go on
+
+    std::int64_t next_id() { return ++last_id_; }
+    std::size_t reading_rate() const { return role_ == role::slow ? host_.options.slow_rate : 0; }
+    bool opening() const { return state_ == state::opening; }
+    std::string_view offered_revision() const;
+
+    session_host& host_;
+
+private:
+    enum class state { closed, opening, ready };
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    void progressed(const progress_skim& piece, clock::time_point now);
+    failure judged(const message_skim& answer, std::string_view text);
+    void settle_if_over();
+    void count(const failure& error);
+    call_figures& figures();
+
+    role role_;
+    state state_ = state::closed;
+    std::size_t kind_ = none;  // of the call that runs
+    std::int64_t last_id_ = 0;
+    std::int64_t call_id_ = 0;
+    clock::time_point began_;  // opening, or when the call was sent
+    clock::time_point due_;
+    clock::time_point last_message_;
+    std::string revision_;
+    std::uint64_t output_end_[2] = {};  // of the call that runs: stdout, stderr
+    failure error_;
+    bool answered_ = false;
+    bool progressed_ = false;
+    bool exchange_open_ = false;
+};
+
+std::unique_ptr<client_session> make_session(session_host& host, role part);
+
+}  // namespace cmcp::load

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace cmcp::load {
+
+/// Why a call or an opening failed.
+struct failure {
+    std::string kind;  ///< "HTTP 503", "JSON-RPC -32000", "tool error", "tool failed", "timeout", …; empty: it did not
+    std::string text;  ///< what the server said; may be empty
+};
+
+/// Failures by kind, with what was said at the first of each.
+class failure_counts {
+public:
+    struct entry {
+        std::uint64_t count = 0;
+        std::string first_text;
+    };
+
+    void add(const failure& one, std::uint64_t times = 1);
+    void merge(const failure_counts& other);
+    void clear() { kinds_.clear(); }
+
+    bool has(const std::string& kind) const { return kinds_.contains(kind); }
+    std::uint64_t sum() const;
+    const std::map<std::string, entry>& kinds() const { return kinds_; }
+
+private:
+    std::map<std::string, entry> kinds_;
+};
+
+/// On one line and short, without control characters: what a server says goes to a terminal.
+std::string one_line(std::string_view text);
+
+}  // namespace cmcp::load

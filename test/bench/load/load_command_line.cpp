@@ -1,0 +1,193 @@
+#include "load/load_command_line.hpp"
+#include "text/ascii.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+
+namespace cmcp::load {
+
+namespace {
+
+constexpr const char* about =
+    "Puts load on an MCP server and reports latencies, progress and errors.\n"
+    "\n"
+    "  container-mcp-load http://127.0.0.1:8000 --call ping --sessions 128\n"
+    "  container-mcp-load http://127.0.0.1:8000 --transport sse --call 'system_env_var*3' \\\n"
+    "      --call 'system_run_command:{\"command\":\"ls\"}' --rate 500 --duration 30\n"
+    "  container-mcp-load http://127.0.0.1:8000 --transport sse --idle 20000 --sessions 16 --call ping --rate 200\n"
+    "  container-mcp-load https://mcp.example.com/mcp --call tools/list --fail-if 'p99>50ms' --fail-if 'errors>0.1%'\n"
+    "  container-mcp-load --transport stdio --call ping --sessions 4 -- build/release/container-mcp stdio";
+
+struct raw_options {
+    std::string url, transport = "streamable", json;
+    std::string token;
+    bool insecure = false;
+    std::vector<std::string> calls, fail_if;
+    double duration = 10, warm_up = 0, timeout = 30, drain = 5, health_every = 0.02;
+};
+
+const std::map<std::string, transport, std::less<>> transports{{"sse", transport::sse},
+                                                               {"streamable", transport::streamable},
+                                                               {"stateless", transport::stateless},
+                                                               {"stdio", transport::stdio}};
+
+std::chrono::milliseconds seconds(double s) { return std::chrono::milliseconds(static_cast<std::int64_t>(s * 1000)); }
+
+void add_what(CLI::App& app, load_options& into, raw_options& raw)
+{
+    app.add_option("url", raw.url, "http[s]://host:port, with the path of the endpoint where it is not /mcp or /sse");
+    app.add_option("command", into.command, "after --: the server to start for each stdio session");
+    app.add_option("--transport,-t", raw.transport,
+                   "sse (2024-11-05), streamable (2025-*, sessions), stateless (2026-07-28) or stdio")
+        ->check(CLI::IsMember({"sse", "streamable", "stateless", "stdio"}));
+    app.add_option("--revision", into.revision,
+                   "the only protocol revision that will do (the newest that the server agrees to)");
+    app.add_option("--call,-c", raw.calls, "NAME[:ARGUMENTS][*WEIGHT], a tool or a method (ping; may be repeated)")
+        ->allow_extra_args(false);
+    app.add_flag("--progress", into.progress, "send a progress token with tool calls");
+    app.add_option("--header,-H", into.headers, "'Name: value' on every request")->allow_extra_args(false);
+    app.add_option("--token", raw.token, "bearer token; in the environment as CONTAINER_MCP_TOKEN it stays out of ps");
+    app.add_flag("--insecure", raw.insecure, "https: accept any certificate");
+}
+
+void add_how_much(CLI::App& app, load_options& into, raw_options& raw)
+{
+    app.add_option("--sessions,-s", into.sessions, "sessions that call (16)");
+    app.add_option("--rate,-r", into.rate,
+                   "open loop: calls a second by all sessions; latency counts from the time when a call was due");
+    app.add_flag("--poisson", into.poisson, "open loop: random arrivals");
+    app.add_option("--duration,-d", raw.duration, "seconds of load (10)")->check(CLI::PositiveNumber);
+    app.add_option("--count,-n", into.count, "end after so many calls");
+    app.add_option("--warm-up", raw.warm_up, "seconds of load before measuring starts (0)");
+    app.add_option("--timeout", raw.timeout, "seconds for an answer (30)")->check(CLI::PositiveNumber);
+    app.add_option("--drain", raw.drain, "seconds to wait for the last answers (5)");
+    app.add_option("--idle", into.idle, "further sessions that only hold their stream open");
+    app.add_option("--slow", into.slow, "further sessions that call but read slowly");
+    app.add_option("--slow-rate", into.slow_rate, "bytes a second that each of them reads (1024)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--opening", into.opening, "sessions that may be connecting at a time (128)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--sources", into.sources, "connect from so many addresses 127.0.0.x (as many as the ports need)")
+        ->check(CLI::Range(0, 250));
+}
+
+void add_output(CLI::App& app, load_options& into, raw_options& raw)
+{
+    app.add_option(
+           "--fail-if", raw.fail_if,
+           "exit with 3 when this holds at the end: 'p99>50ms', 'errors>0.1%', 'rps<1000', 'first_progress.p99>100ms'; "
+           "p50 to p999, max, mean (may be repeated; 'errors>1%' where none is given)")
+        ->allow_extra_args(false);
+    app.add_flag("--allow-nonzero", into.allow_nonzero, "a run with another exit code than 0 counts as succeeded");
+    app.add_option("--health", into.health, "path, such as /healthz, that is asked beside the load");
+    app.add_option("--health-every", raw.health_every, "seconds between two of these (0.02)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--pid", into.pid, "process id of the server: report its CPU time and memory");
+    app.add_option("--json", raw.json, "write the report as JSON to this file; - for standard output");
+    app.add_flag("--quiet,-q", into.quiet, "no live progress on standard error");
+}
+
+void complete_address(load_options& chosen, const raw_options& raw)
+{
+    chosen.server = parse_address(raw.url.empty() ? "http://127.0.0.1:8000" : raw.url);
+    auto& path = chosen.server.path;
+    auto query = path.find_first_of('?');
+    if (path.substr(0, query).size() > 1) return;
+    path.replace(0, std::min(query, path.size()), chosen.transport == transport::sse ? "/sse" : "/mcp");
+}
+
+void complete_token(load_options& chosen, const raw_options& raw)
+{
+    const auto* variable = std::getenv("CONTAINER_MCP_TOKEN");
+    auto token = !raw.token.empty() || variable == nullptr ? raw.token : std::string(variable);
+    auto names_one = [](const std::string& field) { return lower_case(field).starts_with("authorization:"); };
+    bool has_one = std::any_of(chosen.headers.begin(), chosen.headers.end(), names_one);
+    if (!raw.token.empty() && has_one)
+        throw std::invalid_argument("--token and --header Authorization exclude each other");
+    if (!token.empty() && !has_one) chosen.headers.push_back("Authorization: Bearer " + token);
+}
+
+void check_headers(const load_options& chosen)
+{
+    for (const auto& each : chosen.headers)
+        if (each.find(':') == std::string::npos || each.find_first_of("\r\n") != std::string::npos)
+            throw std::invalid_argument("a header must be 'Name: value' on one line");
+}
+
+void check_revision(const load_options& chosen)
+{
+    bool stateless = chosen.transport == transport::stateless;
+    if (chosen.revision.empty() || stateless == (chosen.revision == "2026-07-28")) return;
+    throw std::invalid_argument("--revision " + chosen.revision +
+                                ": the transport stateless speaks 2026-07-28, the others all before it");
+}
+
+bool judged_by(const load_options& chosen, threshold::figure figure)
+{
+    return std::any_of(chosen.thresholds.begin(), chosen.thresholds.end(),
+                       [figure](const threshold& each) { return each.of == figure; });
+}
+
+void complete_thresholds(load_options& chosen, const raw_options& raw)
+{
+    for (const auto& each : raw.fail_if) chosen.thresholds.push_back(parse_threshold(each));
+    bool output = judged_by(chosen, threshold::figure::first_progress) || judged_by(chosen, threshold::figure::gap);
+    if (output && !chosen.progress)
+        throw std::invalid_argument("--fail-if with first_progress or gap needs --progress");
+    if (judged_by(chosen, threshold::figure::health) && chosen.health.empty())
+        throw std::invalid_argument("--fail-if with health needs --health, as in --health /healthz");
+}
+
+void complete(load_options& chosen, raw_options& raw)
+{
+    chosen.transport = transports.find(raw.transport)->second;
+    bool stdio = chosen.transport == transport::stdio;
+    // The first word after -- was taken as the address.
+    if (stdio && !raw.url.empty()) chosen.command.insert(chosen.command.begin(), raw.url);
+    if (stdio && chosen.command.empty()) throw std::invalid_argument("stdio needs the server's command after --");
+    if (!stdio) complete_address(chosen, raw);
+    if (raw.calls.empty()) raw.calls.push_back(chosen.transport == transport::stateless ? "tools/list" : "ping");
+    for (const auto& each : raw.calls) chosen.calls.push_back(parse_operation(each));
+    chosen.verify = !raw.insecure;
+    complete_token(chosen, raw);
+    check_headers(chosen);
+    check_revision(chosen);
+    complete_thresholds(chosen, raw);
+    chosen.duration = seconds(raw.duration);
+    chosen.warm_up = seconds(raw.warm_up);
+    chosen.timeout = seconds(raw.timeout);
+    chosen.drain = seconds(raw.drain);
+    chosen.health_every = std::max(seconds(raw.health_every), std::chrono::milliseconds(1));
+    chosen.json = raw.json;
+}
+
+}  // namespace
+
+std::optional<load_options> parse_command_line(int argc, char** argv, int& status)
+{
+    CLI::App app(about, "container-mcp-load");
+    load_options chosen;
+    raw_options raw;
+    add_what(app, chosen, raw);
+    add_how_much(app, chosen, raw);
+    add_output(app, chosen, raw);
+    app.set_version_flag("--version", CMCP_VERSION);
+    try {
+        app.parse(argc, argv);
+        complete(chosen, raw);
+        return chosen;
+    } catch (const CLI::ParseError& e) {
+        status = app.exit(e) == 0 ? 0 : 2;
+    } catch (const std::invalid_argument& e) {
+        std::cerr << e.what() << '\n';
+        status = 2;
+    }
+    return std::nullopt;
+}
+
+}  // namespace cmcp::load

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cmcp::load {
+
+/// What a load test must know of a JSON-RPC message, found in one pass without building a tree: measuring a server
+/// takes less of the machine than serving does. The views are raw JSON and end with the message.
+struct message_skim {
+    bool valid = false;              ///< one JSON object
+    std::optional<std::int64_t> id;  ///< when it is an integer, as ours are
+    std::string_view method;         ///< of a notification or request
+    std::string_view params;
+    std::string_view result;
+    std::string_view error;
+    std::optional<int> error_code;
+    bool tool_error = false;  ///< result.isError is true
+};
+
+message_skim skim_message(std::string_view text);
+
+/// What a progress notification brought. One without `message` is a heartbeat and brings no output.
+struct progress_skim {
+    bool output = false;
+    bool stderr_stream = false;           ///< _meta["container-mcp/stream"] is "stderr"
+    std::optional<std::uint64_t> offset;  ///< _meta["container-mcp/offset"]
+    std::uint64_t bytes = 0;
+};
+
+progress_skim skim_progress(std::string_view params);
+
+/// Whether the result of a tool tells of a run that failed: its `exit_code` is not 0, or its `success` is false. Read
+/// from structuredContent, or from the first text where a revision has none. Such a run is no tool error, but it did
+/// not work.
+bool tells_of_failed_run(std::string_view result);
+
+/// The revision that an answer to initialize names; empty when it names none.
+std::string_view agreed_revision(std::string_view result);
+
+}  // namespace cmcp::load

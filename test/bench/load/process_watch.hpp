@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace cmcp::load {
+
+/// What a process has used (proc(5): /proc/PID/task/*/schedstat, smaps_rollup, fd).
+struct process_figures {
+    double cpu_seconds = 0;       ///< user and system, of the threads that live
+    std::uint64_t anonymous = 0;  ///< bytes of its own memory, without files and shared pages
+    std::uint64_t resident = 0;   ///< bytes
+    std::uint64_t descriptors = 0;
+};
+
+/// Nothing when there is no such process or it may not be looked at.
+std::optional<process_figures> look_at_process(int pid);
+
+}  // namespace cmcp::load

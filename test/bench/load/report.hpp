@@ -1,0 +1,24 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "load/load_run.hpp"
+#include "load/verdict.hpp"
+
+#include <ostream>
+
+namespace cmcp::load {
+
+json::object report_json(const load_options& chosen, const load_result& found, const std::vector<verdict>& verdicts);
+void print_report(std::ostream& to, const load_options& chosen, const load_result& found);
+void print_tick(std::ostream& to, const load_run& running);
+
+/// Calls of a second, bytes of a session and the like, as both reports give them.
+struct summary {
+    summary(const load_options& chosen, const load_result& found);
+
+    double calls_per_second = 0;
+    double cpu_us_per_call = 0;    ///< of the server; 0: unknown
+    double bytes_per_session = 0;  ///< of the server's own memory; 0: unknown
+};
+
+}  // namespace cmcp::load

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "load/load_run.hpp"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cmcp::load {
+
+/// How a threshold came out.
+struct verdict {
+    std::string expression;
+    std::string value;        ///< what was measured, for people
+    bool failed = false;      ///< also when there is nothing to measure
+    bool by_default = false;  ///< nobody asked for it
+};
+
+/// Each threshold of the options, or the default one where there are none and sessions that call.
+std::vector<verdict> judge(const load_options& options, const load_result& result);
+
+bool any_failed(const std::vector<verdict>& all);
+
+/// One line each with ✓ or ✗; of the default one only when it failed.
+void print_verdicts(std::ostream& to, const std::vector<verdict>& all);
+
+}  // namespace cmcp::load

@@ -1,0 +1,195 @@
+// The load tester as a gate: the server under load on every transport, and every way in which the gate must close.
+import assert from "node:assert/strict";
+import { load } from "../lib/load.mjs";
+import { start_old_server } from "../lib/old_server.mjs";
+import { test } from "../lib/report.mjs";
+import { environment, free_port, program, start_server, temporary_folder } from "../lib/server.mjs";
+import { start_tls_front } from "../lib/tls_front.mjs";
+
+// So lax that only something broken fails them: the machine may be slow and busy.
+const GATE = ["--fail-if", "errors>0%", "--fail-if", "p99>30s", "--fail-if", "rps<0.1"];
+const MIX = ["-c", 'system_env_var:{"var_name":"LANG"}*20', "-c", 'system_run_command:{"command":"echo hello"}*2',
+             "-c", 'system_run_python:{"code":"print(1)"}'];
+const LINES = 5000;
+const OUTPUT = Array.from({ length: LINES }, (_, i) => `${i + 1}\n`).join("").length;
+const STREAM = ["-c", `system_run_command:{"command":"seq 1 ${LINES}"}`, "--progress", "--fail-if", "first_progress.p99>30s"];
+const TRANSPORTS = ["streamable", "sse", "stateless"];
+const EVER = ["-d", "3600"];        // what is found before the load does not wait for its end
+
+const server = await start_server({ settings: { BASH_ALLOWED_COMMANDS: "*" } });
+const folder = temporary_folder();
+const own_process = ["-t", "stdio", "--", program, "stdio"];
+const own_settings = environment(folder, { BASH_ALLOWED_COMMANDS: "*" });
+
+function passed({ code, out, err }) {
+    assert.equal(code, 0, `${code}: ${err}${out}`);
+    return out;
+}
+
+async function report(args, settings) {
+    const run = await load(["--json", "-", ...args], settings);
+    passed(run);
+    return JSON.parse(run.out);
+}
+
+function gate_holds({ all, thresholds, revision }, name) {
+    console.log(`# ${name} ${revision}: ${thresholds.map((each) => each.value).join(", ")}`);
+    assert(all.succeeded > 0 && all.failed === 0, `${all.succeeded} succeeded, ${all.failed} failed`);
+    assert.equal(thresholds.filter((each) => !each.failed).length, GATE.length / 2);
+}
+
+function streamed({ all, revision }) {
+    assert.equal(all.output_bytes, all.succeeded * OUTPUT, `${revision}: ${all.output_bytes} bytes of output in ${all.succeeded} calls`);
+    assert.equal(all.output_gaps, 0);
+    assert.equal(all.first_progress_us.count, all.succeeded);
+}
+
+for (const transport of TRANSPORTS) {
+    await test(`load ${transport}: the gate holds`, async () => {
+        gate_holds(await report([server.url, "-t", transport, "-s", "8", "-d", "3", ...MIX, ...GATE]), transport);
+    });
+    await test(`load ${transport}: all output is streamed`, async () => {
+        streamed(await report([server.url, "-t", transport, "-s", "2", "-n", "10", ...STREAM, ...GATE]));
+    });
+}
+await test("load stdio: the gate holds", async () => {
+    gate_holds(await report(["-s", "2", "-d", "3", ...MIX, ...GATE, ...own_process], own_settings), "stdio");
+});
+await test("load stdio: all output is streamed", async () => {
+    streamed(await report(["-s", "2", "-n", "10", ...STREAM, ...GATE, ...own_process], own_settings));
+});
+
+await test("load: where nothing listens it ends at once and says where", async () => {
+    const url = `http://127.0.0.1:${await free_port()}`;
+    for (const transport of TRANSPORTS) {
+        const { code, err } = await load([url, "-t", transport, ...EVER]);
+        assert.equal(code, 1);
+        assert(err.startsWith(`Nothing answers at ${url}/`) && err.includes("Connection refused"), err);
+    }
+    const { code, err } = await load([...EVER, "-t", "stdio", "--", "/nowhere/server"]);
+    assert.equal(code, 1);
+    assert(err.includes("/nowhere/server") && err.includes("No such file"), err);
+});
+
+await test("load: a tool that does not exist ends it at once, with the nearest names", async () => {
+    for (const transport of TRANSPORTS) {
+        const { code, err } = await load([server.url, "-t", transport, ...EVER, "-c", "tools/list", "-c", "system_env_vra"]);
+        assert.equal(code, 1);
+        assert(err.includes('no tool "system_env_vra"') && err.includes("system_env_var, "), err);
+    }
+});
+
+await test("load: a threshold that does not hold is exit code 3 and a cross", async () => {
+    const { code, out } = await load([server.url, "-n", "20", "--fail-if", "p99>1us", "--fail-if", "errors>0%"]);
+    assert.equal(code, 3);
+    assert.match(out, /^✗ .* fails if p99>1us$/m);
+    assert.match(out, /^✓ 0\.00 % \(0 of 20 calls\) +fails if errors>0%$/m);
+});
+
+await test("load: an expression that cannot be read is refused with an example", async () => {
+    const { code, err } = await load([server.url, ...EVER, "--fail-if", "p99>50"]);
+    assert.equal(code, 2);
+    assert(err.includes("as in 'p99>50ms'"), err);
+});
+
+const FAILING = ["-n", "20", "-c", 'system_run_command:{"command":"echo oops >&2; exit 3"}'];
+for (const transport of TRANSPORTS) {
+    await test(`load ${transport}: runs that fail are failures, with their first words`, async () => {
+        const { code, out } = await load([server.url, "-t", transport, ...FAILING]);
+        assert.equal(code, 3);
+        assert.match(out, /20 x tool failed, the first: exit code 3: oops/);
+        passed(await load([server.url, "-t", transport, ...FAILING, "--allow-nonzero"]));
+    });
+}
+
+await test("load: without a threshold failed calls are exit code 3, and the first text is shown", async () => {
+    const { code, out } = await load([server.url, "-n", "20", "-c", 'file_read:{"path":"nowhere.txt"}']);
+    assert.equal(code, 3);
+    assert.match(out, /20 x tool error, the first: .*nowhere\.txt/);
+    assert.match(out, /^✗ 100\.00 % /m);
+});
+
+await test("load: the server's revision is taken, another than the forced one refused", async () => {
+    const old = await start_old_server();
+    try {
+        const found = await report([old.url, "-s", "2", "-n", "20", "-c", "second", "--fail-if", "errors>0%"]);
+        assert.equal(found.revision, "2025-03-26");
+        const forced = await load([old.url, ...EVER, "--revision", "2025-11-25"]);
+        assert.equal(forced.code, 1);
+        assert(forced.err.includes("answers 2025-03-26"), forced.err);
+        const none = await load([old.url, ...EVER, "-c", "third"]);
+        assert.equal(none.code, 1);
+        assert(none.err.includes("first, second"), none.err);
+        const stateless = await load([old.url, "-t", "stateless", ...EVER]);
+        assert.equal(stateless.code, 1);
+        assert(stateless.err.includes("does not know the stateless revision 2026-07-28 (HTTP 400: Server not initialized)"), stateless.err);
+    } finally {
+        await old.stop();
+    }
+});
+
+await test("load: live lines show the last second, not an average since the start", async () => {
+    const old = await start_old_server({ most_calls: 100 });
+    try {
+        const { code, err } = await load([old.url, "-s", "2", "-d", "3.5", "--drain", "0", "-c", "first"]);
+        const rates = [...err.matchAll(/^\d+ s: (\d+) calls\/s/gm)].map(([, rate]) => Number(rate));
+        assert(rates.length >= 2 && rates[0] > 0 && rates.at(-1) === 0, err);
+        assert.equal(code, 3);      // two of 102 calls have no answer
+    } finally {
+        await old.stop();
+    }
+});
+
+const ENDPOINTS = {
+    "an absolute path": (url, id) => `/messages?sessionId=${id}`,
+    "a relative path": (url, id) => `messages?sessionId=${id}`,
+    "a whole address": (url, id) => `${url}/messages?sessionId=${id}`,
+};
+for (const [what, endpoint] of Object.entries(ENDPOINTS)) {
+    await test(`load sse: the endpoint is ${what}`, async () => {
+        const old = await start_old_server({ endpoint });
+        try {
+            passed(await load([old.url, "-t", "sse", "-s", "2", "-n", "20", "-c", "first", "--fail-if", "errors>0%"]));
+        } finally {
+            await old.stop();
+        }
+    });
+}
+
+await test("load https: a certificate must be trusted and name the host", async () => {
+    const front = await start_tls_front(server.port);
+    const other = await start_tls_front(server.port, "DNS:elsewhere.example");
+    try {
+        const refused = await load([front.url, ...EVER]);
+        assert.equal(refused.code, 1);
+        assert(refused.err.includes("No secure connection") && refused.err.includes("--insecure"), refused.err);
+        const wrong_name = await load([other.url, ...EVER], { SSL_CERT_FILE: other.certificate });
+        assert.equal(wrong_name.code, 1);
+        assert(wrong_name.err.includes("mismatch"), wrong_name.err);
+        passed(await load([other.url, "--insecure", "-n", "50"]));
+        for (const transport of TRANSPORTS)
+            streamed(await report([front.url, "-t", transport, "-s", "2", "-n", "6", ...STREAM, ...GATE], { SSL_CERT_FILE: front.certificate }));
+    } finally {
+        front.stop();
+        other.stop();
+    }
+});
+
+await test("load: a bearer token comes from the option or the environment", async () => {
+    const closed = await start_server({ settings: { MCP_AUTH_TOKENS: "tester=secret-of-the-load-test" } });
+    try {
+        const without = await load([closed.url, ...EVER]);
+        assert.equal(without.code, 1);
+        assert(without.err.includes("HTTP 401") && without.err.includes("CONTAINER_MCP_TOKEN"), without.err);
+        for (const transport of TRANSPORTS) {
+            const calls = ["-t", transport, "-s", "2", "-n", "20", "-c", "tools/list", "--fail-if", "errors>0%"];
+            passed(await load([closed.url, ...calls, "--token", "secret-of-the-load-test"]));
+            passed(await load([closed.url, ...calls], { CONTAINER_MCP_TOKEN: "secret-of-the-load-test" }));
+        }
+    } finally {
+        await closed.stop();
+    }
+});
+
+await test("load: the server stops and leaves nothing", () => server.stop());
+process.exit();

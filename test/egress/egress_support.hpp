@@ -1,0 +1,93 @@
+#pragma once
+
+#include "egress/egress_guard.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+#include "test/web/origin.hpp"
+
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+
+namespace cmcp::test {
+
+inline std::shared_ptr<const egress_policy> rules(std::vector<std::string> domains, std::vector<std::string> opened)
+{
+    settings chosen;
+    chosen.web_allowed_domains = std::move(domains);
+    chosen.web_allowed_private = std::move(opened);
+    return std::make_shared<egress_policy>(egress_policy::from_settings(chosen));
+}
+
+/// A connection to the proxy, talked to in bytes.
+class proxy_client {
+public:
+    proxy_client(asio::io_context& io, std::uint16_t port) : io_(io), socket_(io)
+    {
+        socket_.connect({asio::ip::address_v4::loopback(), port});
+    }
+    void write(const std::string& bytes) { asio::write(socket_, asio::buffer(bytes)); }
+    void half_close() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
+
+    /// A header and as much body as it says, or all until the end of the connection.
+    std::string read_answer(bool head = false) { return run_coroutine(io_, answer(head)); }
+    std::string read_bytes(std::size_t count) { return run_coroutine(io_, bytes(count)); }
+    std::string read_rest() { return run_coroutine(io_, rest()); }
+
+private:
+    awaitable<std::string> answer(bool head)
+    {
+        auto [failure, end] =
+            co_await asio::async_read_until(socket_, asio::dynamic_buffer(buffer_), "\r\n\r\n", as_tuple);
+        if (failure) co_return "";
+        std::string text = buffer_.substr(0, end);
+        buffer_.erase(0, end);
+        const auto at = text.find("Content-Length: ");
+        if (head || at == std::string::npos) co_return text;
+        const std::string body = co_await bytes(std::stoul(text.substr(at + 16)));
+        co_return text + body;
+    }
+    awaitable<std::string> bytes(std::size_t count)
+    {
+        if (buffer_.size() < count) {
+            const auto missing = asio::transfer_exactly(count - buffer_.size());
+            co_await asio::async_read(socket_, asio::dynamic_buffer(buffer_), missing, asio::use_awaitable);
+        }
+        std::string text = buffer_.substr(0, count);
+        buffer_.erase(0, count);
+        co_return text;
+    }
+    awaitable<std::string> rest()
+    {
+        co_await asio::async_read(socket_, asio::dynamic_buffer(buffer_), asio::transfer_all(), as_tuple);
+        co_return std::exchange(buffer_, {});
+    }
+
+    asio::io_context& io_;
+    asio::ip::tcp::socket socket_;
+    std::string buffer_;
+};
+
+/// A web server behind a guard that has its address opened.
+struct guard_stage {
+    asio::io_context io;
+    origin web{io};
+    egress_guard guard{io.get_executor(), rules({"*"}, {web.place()})};
+
+    guard_stage() { guard.start(); }
+    proxy_client client() { return {io, guard.port()}; }
+    static std::string get(const std::string& url, const egress_ticket& ticket, const std::string& method = "GET")
+    {
+        return method + " " + url +
+               " HTTP/1.1\r\nHost: elsewhere\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+    }
+    static std::string connect(const std::string& place, const egress_ticket& ticket)
+    {
+        return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place +
+               "\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+    }
+};
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace cmcp::test

@@ -1,0 +1,222 @@
+#include "test/files/file_support.hpp"
+
+#include "files/file_watch.hpp"
+#include "files/remove_tree.hpp"
+#include "files/workspace_resources.hpp"
+#include "files/workspaces.hpp"
+#include "jsonrpc/rpc_error.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include <fcntl.h>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+caller named(std::string principal, std::string session = {})
+{
+    caller who;
+    who.principal = std::move(principal);
+    who.session = std::move(session);
+    return who;
+}
+
+struct resource_stage {
+    file_scene scene;
+    asio::io_context io;
+    blocking_pool pool;
+    workspaces places{scene.base, false};
+    file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"})};
+    file_watch watch{io.get_executor()};
+    workspace_resources resources{files, watch};
+
+    std::optional<json::array> read(std::string uri) { return run_coroutine(io, resources.read(who, std::move(uri))); }
+    caller who;
+};
+
+}  // namespace
+
+TEST_CASE("workspaces give each caller a folder of its own with mode 0700")
+{
+    file_scene scene;
+    const fs::path root = scene.base / "data";
+    const workspaces places(root, false);
+    CHECK(places.folder({}) == root / "workspace");
+    CHECK(places.folder(named("ann")) == root / "callers/ann/workspace");
+    CHECK(places.folder(named("ann", "session")) == root / "callers/ann/workspace");
+    CHECK(places.folder(named("../../etc")) == root / "callers/%2e%2e%2f%2e%2e%2fetc/workspace");
+    struct stat status {};
+    REQUIRE(::stat((root / "callers/ann/workspace").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("workspaces never give two principals the same folder")
+{
+    CHECK(workspaces::safe_name("a/b") != workspaces::safe_name("a%2fb"));
+    CHECK(workspaces::safe_name("..") == "%2e%2e");
+    CHECK(workspaces::safe_name(std::string(500, 'x')) != workspaces::safe_name(std::string(501, 'x')));
+    CHECK(workspaces::safe_name(std::string(500, 'x')).size() < 120);
+    CHECK_FALSE(workspaces::safe_name("").empty());
+    CHECK(workspaces::safe_name("Ümläut\n").find_first_of("/\n") == std::string::npos);
+}
+
+TEST_CASE("workspaces of sessions do not show the session's id and are forgotten with all they hold")
+{
+    file_scene scene;
+    const workspaces places(scene.base / "data", true);
+    const auto folder = places.folder(named("", "secret-session-id"));
+    CHECK_FALSE(contains(folder.string(), "secret"));
+    CHECK(folder != places.folder(named("", "another")));
+    CHECK(folder != places.folder(named("ann", "secret-session-id")));
+    CHECK(places.folder(named("")) == scene.base / "data/workspace");
+
+    fs::create_directories(folder / "a/b/c");
+    fs::create_symlink(scene.base / "outside", folder / "a/link");
+    file_scene::put_at(folder / "a/b/c/file", "x");
+    places.forget(named("", "secret-session-id"));
+    CHECK_FALSE(fs::exists(folder.parent_path()));
+    places.forget(named(""));
+    CHECK(fs::exists(scene.base / "data/workspace"));
+    CHECK(scene.outside_is_untouched());
+}
+
+TEST_CASE("removing a tree takes 2,500 levels and folders without rights")
+{
+    file_scene scene;
+    unique_fd at(::open(scene.place.c_str(), O_PATH | O_CLOEXEC));
+    for (int i = 0; i < 2500; ++i) {
+        REQUIRE(::mkdirat(at.get(), "d", 0755) == 0);
+        unique_fd(::openat(at.get(), "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+        at = unique_fd(::openat(at.get(), "d", O_PATH | O_CLOEXEC));
+    }
+    scene.put("sub/.removed-1", "");
+    REQUIRE(::mkdir((scene.place / ".removed-1").c_str(), 0) == 0);
+    REQUIRE(::chmod((scene.place / "sub").c_str(), 0) == 0);
+    CHECK(remove_tree(scene.place));
+    CHECK_FALSE(fs::exists(scene.place));
+    CHECK(remove_tree(scene.place));
+    CHECK(scene.outside_is_untouched());
+}
+
+TEST_CASE("workspace resources list what file_read would give, with URIs that are read back")
+{
+    resource_stage stage;
+    stage.scene.put("naïve ✓.txt", "unicode");
+    stage.scene.put("data.bin",
+                    "\xff\xfe\xfd"
+                    "abc");
+    stage.scene.put("run.sh", "not allowed");
+    const auto listed = run_coroutine(stage.io, stage.resources.list(stage.who));
+    REQUIRE(listed.size() == 4);
+    CHECK(listed[0].at("uri") == "workspace:///data.bin");
+    CHECK(listed[1].at("uri") == "workspace:///hello.txt");
+    CHECK(listed[1].at("mimeType") == "text/plain");
+    CHECK(listed[2].at("uri") == "workspace:///na%C3%AFve%20%E2%9C%93.txt");
+    CHECK(listed[3].at("name") == "sub/inner.txt");
+
+    const auto text = stage.read("workspace:///na%C3%AFve%20%E2%9C%93.txt");
+    REQUIRE(text);
+    CHECK(text->at(0).at("text") == "unicode");
+    const auto blob = stage.read("workspace:///data.bin");
+    REQUIRE(blob);
+    CHECK(blob->at(0).at("blob") == "//79YWJj");
+    CHECK(blob->at(0).at("uri") == "workspace:///data.bin");
+    CHECK(stage.resources.templates().at(0).at("uriTemplate") == "workspace:///{+path}");
+}
+
+TEST_CASE("workspace resources know nothing of other URIs and refuse to leave the workspace")
+{
+    resource_stage stage;
+    CHECK_FALSE(stage.read("workspace:///missing.txt"));
+    CHECK_FALSE(stage.read("file:///etc/passwd"));
+    CHECK_FALSE(stage.read("workspace:///"));
+    CHECK_FALSE(stage.read("workspace:///a%2"));
+    CHECK_FALSE(stage.read("workspace:///a%zz"));
+    for (const char* uri : {"workspace:///../outside/secret.txt", "workspace:///%2e%2e/outside/secret.txt",
+                            "workspace:///hello.txt%00", "workspace:///run.sh", "workspace:///%ff.txt"}) {
+        INFO(uri);
+        CHECK_THROWS_AS(stage.read(uri), rpc_error);
+    }
+}
+
+TEST_CASE("who observes a file is told of every change, whoever makes it, and of no other file")
+{
+    resource_stage stage;
+    const auto folder = stage.places.folder(stage.who);
+    int told = 0, others = 0;
+    auto observer = stage.resources.observe(stage.who, "workspace:///a.txt", [&] { ++told; });
+    const auto other = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++others; });
+    REQUIRE(observer);
+    const auto changed = [&](auto change) {
+        const int before = told;
+        change();
+        stage.io.restart();
+        while (told == before && stage.io.run_one() > 0) {
+        }
+        return told > before;
+    };
+    CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x"; }));
+    CHECK(changed([&] {
+        run_coroutine(stage.io, stage.files.write(stage.who, file_write_request{"a.txt", "y", "utf-8"}));
+    }));
+    CHECK(changed([&] {
+        run_coroutine(stage.io, stage.files.move(stage.who, file_move_request{"a.txt", "b.txt", false}));
+    }));
+    CHECK(changed([&] { fs::rename(folder / "b.txt", folder / "a.txt"); }));
+    CHECK(changed([&] { fs::remove(folder / "a.txt"); }));
+    CHECK(others == 0);
+
+    const int before = told;
+    observer.reset();
+    auto again = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++told; });
+    CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x", std::ofstream(folder / "other.txt") << "x"; }));
+    CHECK(told == before + 1);
+}
+
+TEST_CASE("nobody observes another caller's files, missing folders or paths that lead out")
+{
+    resource_stage stage;
+    int told = 0;
+    const auto mine = stage.resources.observe(named("ann"), "workspace:///a.txt", [&] { ++told; });
+    const auto his = stage.resources.observe(named("bob"), "workspace:///a.txt", [&] { told += 100; });
+    REQUIRE(mine);
+    REQUIRE(his);
+    run_coroutine(stage.io, stage.files.write(named("ann"), file_write_request{"a.txt", "x", "utf-8"}));
+    stage.io.restart();
+    while (told == 0 && stage.io.run_one() > 0) {
+    }
+    CHECK(told < 100);
+    CHECK_FALSE(stage.resources.observe(stage.who, "workspace:///missing/a.txt", [] {}));
+    CHECK_FALSE(stage.resources.observe(stage.who, "file:///etc/passwd", [] {}));
+    CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///../a.txt", [] {}), rpc_error);
+    CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///..", [] {}), rpc_error);
+}
+
+TEST_CASE("an observer may end itself or the watch while it is told")
+{
+    resource_stage stage;
+    auto watch = std::make_unique<file_watch>(stage.io.get_executor());
+    const file_root root(stage.places.folder(stage.who));
+    bool told = false;
+    std::shared_ptr<void> first = watch->observe(root.descriptor(), "a.txt", [&] {
+        told = true;
+        first.reset();
+        watch.reset();
+    });
+    const auto second = watch->observe(root.descriptor(), "a.txt", [] {});
+    std::ofstream(stage.places.folder(stage.who) / "a.txt") << "x";
+    while (stage.io.run_one() > 0) {
+    }
+    CHECK(told);
+}
+
+TEST_CASE("file calls of different callers see different files")
+{
+    resource_stage stage;
+    run_coroutine(stage.io, stage.files.write(named("ann"), file_write_request{"a.txt", "ann's", "utf-8"}));
+    CHECK_THROWS_AS(run_coroutine(stage.io, stage.files.read(named("bob"), file_read_request{"a.txt"})), file_missing);
+    CHECK_THROWS_AS(run_coroutine(stage.io, stage.files.read({}, file_read_request{"a.txt"})), file_missing);
+    const auto mine = run_coroutine(stage.io, stage.files.read(named("ann"), file_read_request{"a.txt"}));
+    CHECK(mine.content == "ann's");
+}

@@ -1,0 +1,135 @@
+#include "async/task_group.hpp"
+#include "runs/run_admission.hpp"
+#include "test/runs/run_support.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+using namespace cmcp;
+using namespace cmcp::test;
+using place = run_admission::place;
+
+namespace {
+
+struct stage {
+    asio::io_context io;
+    run_admission admission;
+    std::map<std::string, std::unique_ptr<place>> inside;  // by the name of the run
+    std::vector<std::string> order;
+    std::vector<std::string> turned_away;
+
+    explicit stage(admission_limits limits) : admission(io.get_executor(), limits) {}
+
+    static awaitable<> one(stage& s, std::string caller, std::string name)
+    {
+        auto got = co_await s.admission.enter(caller);
+        if (got) {
+            s.order.push_back(name);
+            s.inside[name] = std::make_unique<place>(std::move(*got));
+        } else {
+            s.turned_away.push_back(name);
+        }
+    }
+    void enter(std::string caller, std::string name)
+    {
+        asio::co_spawn(io, one(*this, std::move(caller), std::move(name)), [](std::exception_ptr) {});
+        settle();
+    }
+    void leave(const std::string& name)
+    {
+        inside.erase(name);
+        settle();
+    }
+    void settle()
+    {
+        io.restart();
+        io.poll();
+    }
+};
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a caller that has to wait for a place is told so, another one is not")
+{
+    stage s({.at_once = 1, .per_caller = 1, .waiting = 4});
+    recording_io told(s.io.get_executor());
+    std::vector<place> places;
+    const auto enter = [&](const char* caller) {
+        asio::co_spawn(s.io, s.admission.enter(caller, &told),
+                       [&](std::exception_ptr, std::optional<place> got) { places.push_back(std::move(*got)); });
+        s.settle();
+    };
+    enter("a");
+    CHECK(told.logs.empty());
+    enter("b");
+    CHECK(told.logs == names{"admission: Waiting for a place: 1 run going on, 1 run waiting."});
+    CHECK(places.size() == 1);
+    places.clear();
+    s.settle();
+    CHECK(places.size() == 1);
+}
+
+TEST_CASE("runs beyond the limit wait for a place")
+{
+    stage s({.at_once = 2, .per_caller = 2, .waiting = 10});
+    for (const char* name : {"1", "2", "3"}) s.enter("a", name);
+    CHECK(s.order == names{"1", "2"});
+    s.leave("1");
+    CHECK(s.order == names{"1", "2", "3"});
+    CHECK(s.admission.running() == 2);
+}
+
+TEST_CASE("one caller cannot take every place")
+{
+    stage s({.at_once = 3, .per_caller = 2, .waiting = 10});
+    for (const char* name : {"a1", "a2", "a3", "a4"}) s.enter("a", name);
+    s.enter("b", "b1");
+    CHECK(s.order == names{"a1", "a2", "b1"});
+}
+
+TEST_CASE("callers that wait take turns")
+{
+    stage s({.at_once = 1, .per_caller = 1, .waiting = 10});
+    for (const char* name : {"a1", "a2", "a3"}) s.enter("a", name);
+    for (const char* name : {"b1", "b2"}) s.enter("b", name);
+    for (const char* name : {"a1", "a2", "b1", "a3", "b2"}) s.leave(name);
+    CHECK(s.order == names{"a1", "a2", "b1", "a3", "b2"});
+    CHECK(s.admission.running() == 0);
+    CHECK(s.admission.waiting() == 0);
+}
+
+TEST_CASE("a full queue turns callers away, and one caller fills only half of it")
+{
+    stage s({.at_once = 1, .per_caller = 1, .waiting = 4});
+    for (const char* name : {"a1", "a2", "a3", "a4"}) s.enter("a", name);
+    CHECK(s.turned_away == names{"a4"});
+    for (const char* name : {"b1", "b2", "b3"}) s.enter("b", name);
+    CHECK(s.turned_away == names{"a4", "b3"});
+    CHECK(s.admission.waiting() == 4);
+}
+
+TEST_CASE("a cancelled wait leaves the queue")
+{
+    stage s({.at_once = 1, .per_caller = 1, .waiting = 4});
+    s.enter("a", "a1");
+    asio::cancellation_signal cancel;
+    std::exception_ptr failure;
+    asio::co_spawn(s.io, stage::one(s, "a", "a2"),
+                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr e) { failure = e; }));
+    s.settle();
+    CHECK(s.admission.waiting() == 1);
+    cancel.emit(asio::cancellation_type::terminal);
+    s.settle();
+    CHECK(s.admission.waiting() == 0);
+    CHECK_THROWS_AS(std::rethrow_exception(failure), boost::system::system_error);
+    s.leave("a1");
+    s.enter("a", "a3");
+    CHECK(s.order == names{"a1", "a3"});
+}

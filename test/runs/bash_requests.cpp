@@ -1,0 +1,156 @@
+#include "runs/bash_manager.hpp"
+#include "test/runs/run_support.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+using namespace cmcp;
+using namespace cmcp::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+settings allowing(std::vector<std::string> commands)
+{
+    settings chosen;
+    chosen.bash_allowed_commands = std::move(commands);
+    return chosen;
+}
+
+struct bash_stage : run_stage {
+    explicit bash_stage(settings given = allowing({"ls", "cat"})) : chosen(std::move(given)), bash(chosen, runs) {}
+
+    run_outcome run_command(std::string command, run_options options = {})
+    {
+        return run_coroutine(io, bash.run(caller(), progress, std::move(command), std::move(options)));
+    }
+    const sandbox::run_request& asked() const { return backend.requests.at(0); }
+
+    settings chosen;
+    bash_manager bash;
+};
+
+}  // namespace
+
+TEST_CASE("a command is one argument of bash, which reads no start-up file")
+{
+    bash_stage s;
+    s.run_command("echo a; echo b");
+    CHECK(s.asked().argv ==
+          std::vector<std::string>{"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", "echo a; echo b", "bash"});
+    CHECK_FALSE(s.asked().script.has_value());
+    CHECK_FALSE(s.asked().input.has_value());
+}
+
+TEST_CASE("a long command goes through a descriptor, one that is too long is refused")
+{
+    bash_stage s;
+    const std::string command = "echo " + std::string(200'000, 'x');
+    s.run_command(command);
+    CHECK(s.asked().script == command);
+    for (const auto& argument : s.asked().argv) CHECK(argument.size() < 1000);
+    CHECK(s.run_command(std::string(3'000'000, 'A')).refused.find("command:") == 0);
+    CHECK(s.backend.requests.size() == 1);
+}
+
+TEST_CASE("a NUL in a command is refused by name")
+{
+    bash_stage s;
+    CHECK(s.run_command(std::string("echo a\0b", 8)).refused == "command: must not contain a NUL character");
+    CHECK(s.backend.requests.empty());
+}
+
+TEST_CASE("the programs of a run are those of BASH_ALLOWED_COMMANDS")
+{
+    bash_stage some;
+    some.run_command("ls");
+    CHECK_FALSE(some.asked().programs.all);
+    CHECK(some.asked().programs.names == std::vector<std::string>{"ls", "cat"});
+    bash_stage all(allowing({"*"}));
+    all.run_command("ls");
+    CHECK(all.asked().programs.all);
+    CHECK(all.asked().environment.empty());
+}
+
+TEST_CASE("exit code 127 under an allow-list names the setting once")
+{
+    bash_stage s;
+    s.backend.result = scripted_backend::ended(127);
+    s.backend.prints = {{sandbox::stream::err, "env: 'id': No such file or directory"}};
+    CHECK(s.run_command("env id").err ==
+          "env: 'id': No such file or directory\n(BASH_ALLOWED_COMMANDS lists what may run: ls cat)\n");
+    s.backend.prints = {{sandbox::stream::err, "bash: id: not an allowed command (BASH_ALLOWED_COMMANDS ...)\n"}};
+    CHECK(s.run_command("id").err == "bash: id: not an allowed command (BASH_ALLOWED_COMMANDS ...)\n");
+}
+
+TEST_CASE("a program that is allowed but not installed is told apart from one that is not allowed")
+{
+    bash_stage s(allowing({"cat", "no-such-program"}));
+    s.run_command("x");
+    const auto& environment = s.asked().environment;
+    REQUIRE(environment.size() == 1);
+    const std::string handler = environment.front().second;
+    CHECK(handler.find("case ' no-such-program '") != std::string::npos);
+    s.backend.result = scripted_backend::ended(127);
+    const std::string said = "bash: no-such-program: allowed, but not installed on the server; install the package\n";
+    s.backend.prints = {{sandbox::stream::err, said}};
+    CHECK(s.run_command("no-such-program").err == said);
+}
+
+TEST_CASE("the time limit is the argument, or the default, at most the maximum")
+{
+    CHECK(chosen_timeout(std::nullopt, 30s, 120s) == 30s);
+    CHECK(chosen_timeout(0.5, 30s, 120s) == 500ms);
+    CHECK(chosen_timeout(1e-9, 30s, 120s) == 1ms);
+    CHECK(chosen_timeout(999999999, 30s, 120s) == 120s);
+    CHECK(chosen_timeout(1e300, 30s, 120s) == 120s);
+    CHECK(chosen_timeout(std::nullopt, 30s, 5s) == 5s);
+}
+
+TEST_CASE("working_dir is relative to the workspace or absolute inside")
+{
+    bash_stage s;
+    std::filesystem::create_directories(s.places.folder(caller()) / "a/b");
+    const auto folder_of = [&](std::string asked) {
+        s.backend.requests.clear();
+        run_options options;
+        options.working_dir = std::move(asked);
+        const run_outcome outcome = s.run_command("pwd", options);
+        return s.backend.requests.empty() ? outcome.refused : s.asked().working_dir;
+    };
+    CHECK(folder_of("") == "/workspace");
+    CHECK(folder_of("a/b") == "/workspace/a/b");
+    CHECK(folder_of("/workspace/a") == "/workspace/a");
+    CHECK(folder_of("/tmp") == "/tmp");
+    CHECK(folder_of("missing").find("working_dir: \"missing\" does not exist") == 0);
+    CHECK(folder_of(std::string("a\0b", 3)) == "working_dir: must not contain a NUL character");
+}
+
+TEST_CASE("a run's progress is complete and ends before its result")
+{
+    bash_stage s;
+    for (int i = 0; i < 100; ++i) s.backend.prints.emplace_back(sandbox::stream::out, "line\n");
+    s.backend.prints.emplace_back(sandbox::stream::err, "\xE2\x82");
+    s.run_command("x");
+    std::string expected;
+    for (int i = 0; i < 100; ++i) expected += "line\n";
+    CHECK(s.progress.all() == expected + "\xEF\xBF\xBD");
+}
+
+TEST_CASE("a cancelled run whose caller does not read ends")
+{
+    bash_stage s;
+    s.progress.full = true;
+    s.backend.prints.assign(3, {sandbox::stream::out, std::string(1 << 20, 'x')});
+    asio::cancellation_signal cancel;
+    bool ended = false;
+    asio::co_spawn(s.io, s.bash.run(caller(), s.progress, "x", {}),
+                   asio::bind_cancellation_slot(
+                       cancel.slot(), [&](std::exception_ptr e, const run_outcome&) { ended = e != nullptr; }));
+    while (s.progress.messages.empty()) s.io.run_one();
+    cancel.emit(asio::cancellation_type::terminal);
+    while (!ended && s.io.run_one() != 0) {
+    }
+    CHECK(ended);
+    CHECK(s.admission.running() == 0);
+}

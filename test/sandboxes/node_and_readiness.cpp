@@ -1,0 +1,113 @@
+#include "app/readiness.hpp"
+#include "sandboxes/handles.hpp"
+#include "sandboxes/node_name.hpp"
+
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+struct root_folder {
+    root_folder()
+    {
+        std::string name = (std::filesystem::temp_directory_path() / "cmcp-root-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+        chosen.sandbox_root = path;
+    }
+    root_folder(const root_folder&) = delete;
+    root_folder& operator=(const root_folder&) = delete;
+    ~root_folder() { std::filesystem::remove_all(path); }
+
+    std::filesystem::path path;
+    settings chosen;
+};
+
+std::vector<std::string> problems_of(
+    const settings& chosen, readiness::launcher_check launcher = [] { return std::nullopt; })
+{
+    asio::io_context io;
+    readiness ready(chosen, io.get_executor(), std::move(launcher));
+    return run_coroutine(io, ready.problems());
+}
+
+}  // namespace
+
+TEST_CASE("the node's name is kept in SANDBOX_ROOT from the first start on")
+{
+    root_folder root;
+    const auto first = node_name(root.chosen);
+    CHECK_FALSE(first.empty());
+    CHECK(handle_maker::cleaned(first) == first);
+    CHECK(node_name(root.chosen) == first);
+    std::ofstream(root.path / "node") << "of-the-last-container\n";
+    CHECK(node_name(root.chosen) == "of-the-last-container");
+    root.chosen.sandbox_node = "explicit";
+    CHECK(node_name(root.chosen) == "explicit");
+}
+
+TEST_CASE("what is written in the node's file becomes a part of handles that fit")
+{
+    root_folder root;
+    std::ofstream(root.path / "node") << "Odd name/../x";
+    const handle_maker maker(node_name(root.chosen));
+    CHECK(maker.node() == "odd-name----x");
+    CHECK(handle_maker::fits("sbx", maker.make("sbx")));
+    std::ofstream(root.path / "node", std::ios::trunc) << "";
+    const auto another = node_name(root.chosen);
+    CHECK_FALSE(another.empty());
+    CHECK(node_name(root.chosen) == another);
+}
+
+TEST_CASE("a server whose disk, launcher and interpreter work is ready")
+{
+    root_folder root;
+    CHECK(problems_of(root.chosen).empty());
+    CHECK(std::filesystem::is_empty(root.path));
+}
+
+TEST_CASE("what keeps runs from working is named with the setting")
+{
+    root_folder root;
+    const auto interpreter = root.path / "python";
+    std::filesystem::create_symlink("/bin/true", interpreter);
+    root.chosen.python_interpreter = interpreter.string();
+    root.chosen.sandbox_root = root.path / "data";
+    asio::io_context io;
+    readiness ready(root.chosen, io.get_executor(), [] { return std::optional<std::string>("The launcher is gone."); });
+    std::filesystem::remove(interpreter);
+    const auto all = run_coroutine(io, ready.problems());
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].find("SANDBOX_ROOT is not there") == 0);
+    CHECK(all[1].find("PYTHON_INTERPRETER is gone") == 0);
+    CHECK(all[2] == "The launcher is gone.");
+}
+
+TEST_CASE("many who ask at once share one look")
+{
+    root_folder root;
+    int looks = 0;
+    asio::io_context io;
+    readiness ready(root.chosen, io.get_executor(), [&looks] {
+        ++looks;
+        return std::nullopt;
+    });
+    int answers = 0;
+    for (int i = 0; i < 50; ++i)
+        asio::co_spawn(io, ready.problems(),
+                       [&answers](std::exception_ptr failure, const std::vector<std::string>& found) {
+                           if (!failure && found.empty()) ++answers;
+                       });
+    io.run();
+    CHECK(answers == 50);
+    CHECK(looks == 1);
+}

@@ -1,0 +1,36 @@
+#include "sandboxes/package_origin.hpp"
+#include "test/runs/run_support.hpp"
+
+using namespace cmcp;
+
+namespace {
+
+package_origin told(std::string answer, int exit_code = 0)
+{
+    asio::io_context io;
+    test::scripted_backend backend;
+    backend.prints = {{sandbox::stream::out, std::move(answer)}};
+    backend.result.why = sandbox::cause::exited;
+    backend.result.exit_code = exit_code;
+    auto asking = default_package_origin(backend, {}, package_kind::pip);
+    return test::run_coroutine(io, std::move(asking));
+}
+
+}  // namespace
+
+TEST_CASE("the index that pip knows is taken as it says")
+{
+    const auto origin = told(R"({"index": "https://index.example/simple", "hosts": ["files.example"]})");
+    CHECK(origin.index == "https://index.example/simple");
+    CHECK(origin.hosts == std::vector<std::string>{"files.example"});
+}
+
+TEST_CASE("an index is unknown where pip is missing, fails or says something else")
+{
+    CHECK(told("", 1).index.empty());
+    CHECK(told(R"({"index": "https://index.example/simple", "hosts": []})", 1).index.empty());
+    CHECK(told("Traceback").index.empty());
+    CHECK(told("[]").index.empty());
+    CHECK(told(R"({"index": 3})").index.empty());
+    CHECK(told(R"({"index": "https://index.example/", "hosts": [1]})").index.empty());
+}

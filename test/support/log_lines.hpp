@@ -1,0 +1,69 @@
+#pragma once
+
+#include "log/log.hpp"
+#include "test/support/catch.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace cmcp::test {
+
+/// While it lives, the log goes to a file as JSON lines, which a test reads. One at a time; it must outlive who logs.
+class log_lines {
+public:
+    explicit log_lines(log::level threshold = log::level::info)
+        : file_(std::filesystem::temp_directory_path() / ("cmcp-log-lines-" + std::to_string(::getpid())))
+    {
+        std::filesystem::remove(file_);
+        const std::string name = file_.string();
+        log::configure({.threshold = threshold, .json_lines = true, .file = name});
+    }
+    log_lines(const log_lines&) = delete;
+    log_lines& operator=(const log_lines&) = delete;
+    ~log_lines()
+    {
+        log::configure({.threshold = log::level::info, .json_lines = false, .file = "/dev/stderr"});
+        std::filesystem::remove(file_);
+    }
+
+    std::string text() const
+    {
+        std::ifstream in(file_);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+    std::vector<json::object> of(std::string_view event) const
+    {
+        std::vector<json::object> found;
+        std::ifstream in(file_);
+        for (std::string line; std::getline(in, line);) {
+            auto parsed = json::parse(line).as_object();
+            if (parsed.at("event").as_string() == event) found.push_back(std::move(parsed));
+        }
+        return found;
+    }
+
+    json::object only(std::string_view event) const
+    {
+        const auto found = of(event);
+        INFO(text());
+        REQUIRE(found.size() == 1);
+        return found.front();
+    }
+
+private:
+    std::filesystem::path file_;
+};
+
+/// A member that is text; empty when it is not there.
+inline std::string member_text(const json::object& line, std::string_view name)
+{
+    const auto* found = line.if_contains(name);
+    return found && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+}  // namespace cmcp::test

@@ -1,0 +1,151 @@
+#include "web/devtools_connection.hpp"
+
+#include "async/task_group.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/write.hpp>
+
+#include <optional>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+// The browser's end: reads commands, says what the test wants.
+struct fake_browser {
+    asio::io_context io;
+    devtools_connection::stream peer{io};
+    std::shared_ptr<devtools_connection> connection;
+    devtools_splitter splitter{1 << 20};
+    task_group tasks{io.get_executor()};
+
+    fake_browser()
+    {
+        devtools_connection::stream ours(io);
+        asio::local::connect_pair(ours, peer);
+        connection = std::make_shared<devtools_connection>(std::move(ours));
+        tasks.spawn("reader", connection->run());
+    }
+    ~fake_browser()
+    {
+        connection->close("over");
+        io.poll();
+    }
+
+    // A call in the background; its outcome as text.
+    struct outcome {
+        std::optional<std::string> text;
+    };
+    std::shared_ptr<outcome> call(std::string session, std::string method)
+    {
+        auto found = std::make_shared<outcome>();
+        tasks.spawn("call", call_and_keep(connection, std::move(session), std::move(method), found));
+        return found;
+    }
+    static awaitable<> call_and_keep(std::shared_ptr<devtools_connection> connection, std::string session,
+                                     std::string method, std::shared_ptr<outcome> into)
+    {
+        try {
+            auto result = co_await connection->call(std::move(session), std::move(method), json::object());
+            into->text = json::serialize(result);
+        } catch (const devtools_error& refused) {
+            into->text = std::string("refused: ") + refused.what();
+        } catch (const devtools_closed& ended) {
+            into->text = std::string("closed: ") + ended.what();
+        }
+    }
+    json::object hear() { return run_coroutine(io, read()); }
+    awaitable<json::object> read()
+    {
+        std::string bytes(4096, '\0');
+        for (;;) {
+            if (auto message = splitter.next()) co_return json::parse(*message).as_object();
+            auto space = asio::buffer(bytes);
+            const auto length = co_await peer.async_read_some(space, asio::use_awaitable);
+            splitter.add({bytes.data(), length});
+        }
+    }
+    void say(std::string text)
+    {
+        text.push_back('\0');
+        asio::write(peer, asio::buffer(text));
+    }
+    void until(const std::shared_ptr<outcome>& found)
+    {
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        io.restart();
+        while (!found->text && std::chrono::steady_clock::now() < patience)
+            io.run_one_for(std::chrono::milliseconds(100));
+        REQUIRE(found->text);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("answers of the browser find their question in whatever order they come")
+{
+    fake_browser b;
+    auto first = b.call("", "A");
+    auto second = b.call("S", "B");
+    const auto heard_first = b.hear();
+    const auto heard_second = b.hear();
+    CHECK(heard_first.at("method") == "A");
+    CHECK_FALSE(heard_first.contains("sessionId"));
+    CHECK(heard_second.at("sessionId") == "S");
+    b.say(R"({"id":2,"error":{"code":-32000,"message":"no"}})");
+    b.say(R"({"id":1,"result":{"x":1}})");
+    b.until(first);
+    b.until(second);
+    CHECK(*first->text == R"({"x":1})");
+    CHECK(*second->text == "refused: no");
+}
+
+TEST_CASE("events reach the listener of their session only, also when it takes itself away")
+{
+    fake_browser b;
+    std::vector<std::string> seen;
+    b.connection->listen("S", [&](const std::string& method, const json::object&) {
+        seen.push_back(method);
+        b.connection->ignore("S");
+    });
+    auto asked = b.call("", "A");
+    b.hear();
+    b.say(R"({"method":"other","sessionId":"T","params":{}})");
+    b.say(R"({"method":"first","sessionId":"S","params":{}})");
+    b.say(R"({"method":"second","sessionId":"S","params":{}})");
+    b.say(R"({"id":1,"result":{}})");
+    b.until(asked);
+    CHECK(seen == std::vector<std::string>{"first"});
+}
+
+TEST_CASE("a page that is gone ends the calls of its session and no others")
+{
+    fake_browser b;
+    auto lost = b.call("S", "A");
+    auto kept = b.call("T", "B");
+    b.hear();
+    b.hear();
+    b.connection->abandon("S", "the page crashed");
+    b.until(lost);
+    CHECK(*lost->text == "refused: the page crashed");
+    CHECK_FALSE(kept->text);
+    b.say(R"({"id":2,"result":{}})");
+    b.until(kept);
+    CHECK(*kept->text == "{}");
+}
+
+TEST_CASE("when the conversation ends every call is told why, and later ones at once")
+{
+    fake_browser b;
+    auto waiting = b.call("S", "A");
+    b.hear();
+    b.connection->close("signal 9");
+    b.until(waiting);
+    CHECK(*waiting->text == "closed: signal 9");
+    auto late = b.call("S", "B");
+    b.until(late);
+    CHECK(*late->text == "closed: signal 9");
+}
