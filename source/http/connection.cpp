@@ -33,7 +33,7 @@ private:
     request_reader* reader_;
 };
 
-void count(const router& routes, const http_request& asked, const exchange& answered,
+void count(const router& routes, const http_request& request, const exchange& answered,
            std::chrono::steady_clock::time_point began)
 {
     static auto& requests = metrics::all().counters("cmcp_http_requests_total",
@@ -42,30 +42,30 @@ void count(const router& routes, const http_request& asked, const exchange& answ
                                                     {"path", "status"});
     static auto& seconds = metrics::all().histograms(
         "cmcp_http_request_seconds", "Time from a whole request to its whole answer, streams left out.", {"path"});
-    auto path = routes.known_path(asked.path);
+    auto path = routes.known_path(request.path);
     requests.at({path, std::to_string(answered.status())}).add();
     if (answered.streamed()) return;
     seconds.at({path}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-void log_access(const http_request& asked, int status, std::chrono::steady_clock::time_point began)
+void log_access(const http_request& request, int status, std::chrono::steady_clock::time_point began)
 {
     if (!log::enabled(log::level::debug)) return;
-    auto trace = metrics::trace_id(asked.header("traceparent").value_or(""));
-    log::debug("http_request", {{"request", asked.id},
-                                {"client_request_id", log::unless_empty(asked.client_id())},
-                                {"method", asked.method},
-                                {"path", asked.path},
+    auto trace = metrics::trace_id(request.header("traceparent").value_or(""));
+    log::debug("http_request", {{"request", request.id},
+                                {"client_request_id", log::unless_empty(request.client_id())},
+                                {"method", request.method},
+                                {"path", request.path},
                                 {"status", status},
                                 {"ms", std::chrono::steady_clock::now() - began},
                                 {"trace", trace}});
 }
 
-std::string shared_lines(const request_guard& guard, const http_request& asked)
+std::string shared_lines(const request_guard& guard, const http_request& request)
 {
     std::string lines;
-    append_field(lines, "X-Request-Id", asked.id);
-    guard.share_with_origin(asked, lines);
+    append_field(lines, "X-Request-Id", request.id);
+    guard.share_with_origin(request, lines);
     return lines;
 }
 
@@ -79,33 +79,33 @@ struct served {
 awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader)
 {
     served done;
-    http_request asked;
+    http_request request;
     http_reply refusal;
-    auto outcome = co_await reader.next(asked, refusal);
+    auto outcome = co_await reader.next(request, refusal);
     done.peer_gone = outcome == request_reader::outcome::closed;
     if (done.peer_gone) co_return done;
     auto began = std::chrono::steady_clock::now();
-    asked.id = log::next_id('r');
-    if (refusal.status == 401) context.note_refused_login(asked);
-    exchange x(peer, asked, shared_lines(context.guard, asked));
+    request.id = log::next_id('r');
+    if (refusal.status == 401) context.note_refused_login(request);
+    exchange x(peer, request, shared_lines(context.guard, request));
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
         co_await x.reply(std::move(refusal));
     else
         co_await context.routes.serve(x);
     // What is left of a body would be taken for the next request.
-    if (asked.stream && !asked.stream->complete()) x.close_after();
+    if (request.stream && !request.stream->complete()) x.close_after();
     done.rest = x.take_rest();
     if (!done.rest.valid()) peer.unwatch();
-    count(context.routes, asked, x, began);
-    log_access(asked, x.status(), began);
+    count(context.routes, request, x, began);
+    log_access(request, x.status(), began);
     done.go_on = x.can_go_on();
     co_return done;
 }
 
 awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
 {
-    request_reader reader(*peer, context->chosen, *context->budget, *context);
+    request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     for (bool go_on = true; go_on;) {
         auto begun = reader.begun();
@@ -134,34 +134,23 @@ void connection_context::close_idle()
     for (auto* reader : readers) reader->interrupt_if_idle();
 }
 
-std::optional<http_reply> connection_context::refuse(http_request& asked) const
-{
-    auto refused = guard.check(asked);
-    // What is not there is not there for anybody: no token would help.
-    bool may_be_nothing = !refused || refused->status == 401;
-    auto nothing = may_be_nothing ? routes.refuse(asked) : std::nullopt;
-    return nothing ? nothing : refused;
-}
-
 // The path is a peer's text; the query may hold a session id.
-void connection_context::note_refused_login(const http_request& asked)
+void connection_context::note_refused_login(const http_request& request)
 {
     constexpr std::size_t longest_path = 200;
     if (!refused_logins.may_write()) return;
-    log::warning("login_refused", {{"request", asked.id},
-                                   {"client_request_id", log::unless_empty(asked.client_id())},
-                                   {"peer", asked.address},
-                                   {"method", asked.method},
-                                   {"path", std::string_view(asked.path).substr(0, longest_path)},
-                                   {"reason", request_guard::login_problem(asked)}});
+    log::warning("login_refused", {{"request", request.id},
+                                   {"client_request_id", log::unless_empty(request.client_id())},
+                                   {"peer", request.address},
+                                   {"method", request.method},
+                                   {"path", std::string_view(request.path).substr(0, longest_path)},
+                                   {"reason", request_guard::login_problem(request)}});
 }
-
-bool connection_context::streams(const http_request& asked) const { return routes.streams(asked); }
 
 // No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.
 awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
 {
-    auto timeout = context->chosen.write_timeout;
+    auto timeout = context->config.write_timeout;
     auto peer = std::make_shared<client_socket>(std::move(socket), timeout, context->deadlines);
     return serve_peer(std::move(peer), std::move(context));
 }

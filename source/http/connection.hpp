@@ -17,19 +17,17 @@
 namespace cmcp {
 
 /// What the connections of one server share.
-struct connection_context final : request_admission {
+struct connection_context {
     connection_context(const settings& limits, const request_guard& guards, const router& routing,
                        std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
-        : chosen(limits), guard(guards), routes(routing), deadlines(std::move(wheel)), budget(std::move(memory))
+        : config(limits), guard(guards), routes(routing), deadlines(std::move(wheel)), budget(std::move(memory))
     {
     }
 
-    std::optional<http_reply> refuse(http_request& asked) const override;
-    bool streams(const http_request& asked) const override;
-    void note_refused_login(const http_request& asked);  ///< a line of the log, unless there are many
+    void note_refused_login(const http_request& request);  ///< a line of the log, unless there are many
     void close_idle();  ///< ends the connections of which no request has begun to arrive
 
-    const settings& chosen;
+    const settings& config;
     const request_guard& guard;
     const router& routes;
     std::shared_ptr<deadline_wheel> deadlines;

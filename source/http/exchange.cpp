@@ -31,14 +31,14 @@ awaitable<bool> stream_body::write(std::string_view data)
 
 awaitable<bool> stream_body::end() { return peer_->write(chunked_ ? "0\r\n\r\n" : ""); }
 
-exchange::exchange(client_socket& peer, http_request& asked, std::string shared)
-    : peer_(peer), request_(asked), shared_(std::move(shared)), close_(!asked.keep_alive)
+exchange::exchange(client_socket& peer, http_request& request, std::string shared)
+    : peer_(peer), request_(request), shared_(std::move(shared)), close_(!request.keep_alive)
 {
 }
 
 awaitable<> exchange::reply(http_reply answer)
 {
-    if (!answer.problem.empty()) answer.body = refusal_body(answer, request_.path);
+    if (!answer.problem.empty()) answer.body = refusal_body(answer, request_.rpc_errors);
     status_ = answer.status;
     close_ = close_ || answer.close;
     // RFC 9110 section 8.6: no Content-Length with 204.

@@ -37,7 +37,7 @@ public:
     using fields = std::vector<std::pair<std::string, std::string>>;
 
     /// `shared`: whole lines that every answer to this request carries (X-Request-Id, CORS).
-    exchange(client_socket& peer, http_request& asked, std::string shared);
+    exchange(client_socket& peer, http_request& request, std::string shared);
 
     http_request& request() { return request_; }
     asio::any_io_executor executor() { return peer_.executor(); }

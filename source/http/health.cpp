@@ -1,5 +1,7 @@
 #include "http/health.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "metrics/process_metrics.hpp"
+#include "metrics/registry.hpp"
 
 #include <utility>
 
@@ -38,14 +40,30 @@ awaitable<> answer_ready(exchange& x, readiness_check ready, std::function<json:
     co_await x.reply(std::move(reply));
 }
 
+awaitable<> answer_metrics(exchange& x)
+{
+    http_reply reply;
+    reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    reply.body = metrics::all().text();
+    reply.with("Cache-Control", "no-store");
+    return x.reply(std::move(reply));
+}
+
 }  // namespace
 
 void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details)
 {
-    for (auto method : {"GET", "HEAD"}) {
-        routes.add(method, "/healthz", [ready, details](exchange& x) { return answer_ready(x, ready, details); });
-        routes.add(method, "/livez", answer_live);
-    }
+    routes.add({.methods = {"GET", "HEAD"},
+                .path = "/healthz",
+                .serve = [ready, details](exchange& x) { return answer_ready(x, ready, details); },
+                .access = route_access::probe});
+    routes.add({.methods = {"GET", "HEAD"}, .path = "/livez", .serve = answer_live, .access = route_access::probe});
+}
+
+void add_metrics_route(router& routes)
+{
+    metrics::observe_process();
+    routes.add({.methods = {"GET"}, .path = "/metrics", .serve = answer_metrics});
 }
 
 }  // namespace cmcp

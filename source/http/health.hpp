@@ -19,4 +19,7 @@ using readiness_check = std::function<awaitable<std::vector<std::string>>()>;
 /// `ready` may be empty.
 void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details);
 
+/// GET /metrics: the figures of metrics::all() in the text format of Prometheus.
+void add_metrics_route(router& routes);
+
 }  // namespace cmcp

@@ -17,9 +17,9 @@ int hex_digit(char c)
 
 }  // namespace
 
-bool takes_html(const http_request& asked)
+bool takes_html(const http_request& request)
 {
-    return asked.header("accept").value_or("").find("text/html") != std::string_view::npos;
+    return request.header("accept").value_or("").find("text/html") != std::string_view::npos;
 }
 
 std::string percent_decoded(std::string_view text)

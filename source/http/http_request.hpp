@@ -10,6 +10,7 @@
 namespace cmcp {
 
 class body_stream;
+struct route;
 
 /// One request as the routes see it: parsed, within the limits, admitted by the guard.
 struct http_request {
@@ -25,6 +26,8 @@ struct http_request {
     std::string principal;                ///< who authenticated; empty: no authentication is configured
     std::string address;                  ///< of the peer, without the port
     std::string id;                       ///< what the log and X-Request-Id call it
+    const route* target = nullptr;        ///< of the route table; null: no route fits
+    bool rpc_errors = true;               ///< whether refusals have the form of JSON-RPC errors
     std::shared_ptr<body_stream> stream;  ///< in place of `body`, where the route reads it piece by piece
 
     /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.
@@ -39,7 +42,7 @@ struct http_request {
 };
 
 /// Browsers name text/html in Accept; clients of MCP and curl do not.
-bool takes_html(const http_request& asked);
+bool takes_html(const http_request& request);
 
 std::string percent_decoded(std::string_view text);
 

@@ -5,16 +5,6 @@
 
 namespace cmcp {
 
-namespace {
-
-bool is_path_of_mcp(std::string_view path)
-{
-    if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-    return path.empty() || path == "/mcp" || path == "/sse" || path == "/messages";
-}
-
-}  // namespace
-
 std::string_view refusal_type_of(int status)
 {
     switch (status) {
@@ -50,9 +40,9 @@ std::string_view refusal_type_of(int status)
     }
 }
 
-std::string refusal_body(const http_reply& refused, std::string_view path)
+std::string refusal_body(const http_reply& refused, bool rpc_errors)
 {
-    if (is_path_of_mcp(path)) return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem));
+    if (rpc_errors) return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem));
     json::object body;
     body["error"] = refused.problem;
     body["error_type"] =

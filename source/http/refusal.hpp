@@ -44,9 +44,8 @@ inline constexpr std::array refusal_types{
 /// The type of a refusal that has none of its own.
 std::string_view refusal_type_of(int status);
 
-/// The body of a refusal. Paths of MCP get the form that clients of MCP read anyway,
-/// {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}, as do requests whose path could not
-/// be read; all others get {"error": sentence, "error_type": type}.
-std::string refusal_body(const http_reply& refused, std::string_view path);
+/// The body of a refusal: {"error": sentence, "error_type": type}, or with `rpc_errors` the form that clients of MCP
+/// read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
+std::string refusal_body(const http_reply& refused, bool rpc_errors);
 
 }  // namespace cmcp

@@ -1,4 +1,5 @@
 #include "http/request_guard.hpp"
+#include "http/route.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -41,24 +42,29 @@ bool same_secret(std::string_view given, std::string_view secret)
     return difference == 0;
 }
 
-std::optional<std::string_view> bearer_token(const http_request& asked)
+std::optional<std::string_view> bearer_token(const http_request& request)
 {
     constexpr std::string_view scheme = "Bearer ";
-    const auto given = asked.count("authorization") == 1 ? *asked.header("authorization") : std::string_view();
+    const auto given = request.count("authorization") == 1 ? *request.header("authorization") : std::string_view();
     const bool bearer = given.size() > scheme.size() && equal_ignoring_case(given.substr(0, scheme.size()), scheme);
     return bearer ? std::optional(given.substr(scheme.size())) : std::nullopt;
 }
 
-// Pages that say how the server is and that hold no secret: a balancer asks for them without a token, and in HTTP/1.0
-// without a Host (RFC 9112 section 3.2 asks for one from HTTP/1.1 on).
-bool is_health_probe(const http_request& asked)
+// A balancer asks for a probe without a token, and in HTTP/1.0 without a Host (RFC 9112 section 3.2 asks for a Host
+// from HTTP/1.1 on).
+bool is_probe(const http_request& request)
 {
-    return (asked.path == "/healthz" || asked.path == "/livez") && asked.query.empty();
+    return request.target != nullptr && request.target->access == route_access::probe && request.query.empty();
 }
 
-bool may_lack_host(const http_request& asked)
+bool may_lack_host(const http_request& request)
 {
-    return asked.version == 10 && asked.count("host") == 0 && is_health_probe(asked);
+    return request.version == 10 && request.count("host") == 0 && is_probe(request);
+}
+
+bool is_open(const http_request& request)
+{
+    return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
 }
 
 bool is_json(std::string_view content_type)
@@ -83,82 +89,79 @@ std::string mirrored_parameters(std::string_view asked)
 
 }  // namespace
 
-request_guard::request_guard(const settings& chosen) : chosen_(chosen) {}
+request_guard::request_guard(const settings& config) : config_(config) {}
 
-std::optional<http_reply> request_guard::check(http_request& asked) const
+std::optional<http_reply> request_guard::check(http_request& request) const
 {
-    if (auto refused = check_framing(asked)) return refused;
-    if (auto refused = check_source(asked)) return refused;
-    if (asked.method == "OPTIONS") return preflight(asked);
-    if (auto refused = authenticate(asked)) return refused;
-    return check_media(asked);
+    if (auto refused = check_framing(request)) return refused;
+    if (auto refused = check_source(request)) return refused;
+    if (request.method == "OPTIONS") return preflight(request);
+    if (auto refused = authenticate(request)) return refused;
+    return check_media(request);
 }
 
-std::optional<http_reply> request_guard::check_framing(const http_request& asked) const
+std::optional<http_reply> request_guard::check_framing(const http_request& request) const
 {
     auto bad = [](int status, std::string_view sentence) {
         auto reply = error_reply(status, sentence);
         reply.close = true;
         return reply;
     };
-    if (asked.method == "CONNECT" || asked.method == "TRACE") {
+    if (request.method == "CONNECT" || request.method == "TRACE") {
         auto reply = method_not_allowed("GET, POST, DELETE, OPTIONS");
         reply.close = true;
         return reply;
     }
-    if (asked.path.empty() || asked.path.front() != '/')
+    if (request.path.empty() || request.path.front() != '/')
         return bad(400, "The request target must be a path that begins with '/': this server is no proxy.");
-    if (asked.count("host") != 1 && !may_lack_host(asked))
+    if (request.count("host") != 1 && !may_lack_host(request))
         return bad(400, "A request must have exactly one Host header.");
-    if (asked.count("content-length") > 1) return bad(400, "A request must not have two Content-Length headers.");
-    auto length = asked.header("content-length");
-    auto coding = asked.header("transfer-encoding");
+    if (request.count("content-length") > 1) return bad(400, "A request must not have two Content-Length headers.");
+    auto length = request.header("content-length");
+    auto coding = request.header("transfer-encoding");
     if (length && !all_digits(*length)) return bad(400, "Content-Length must be one decimal number.");
     if (length && coding) return bad(400, "Send either Content-Length or Transfer-Encoding, not both.");
-    if (asked.count("transfer-encoding") > 1 || (coding && !equal_ignoring_case(*coding, "chunked")))
+    if (request.count("transfer-encoding") > 1 || (coding && !equal_ignoring_case(*coding, "chunked")))
         return bad(400, "Transfer-Encoding must be 'chunked' and nothing else.");
-    if (coding && asked.version == 10) return bad(400, "HTTP/1.0 has no Transfer-Encoding.");
-    auto expected = asked.header("expect");
+    if (coding && request.version == 10) return bad(400, "HTTP/1.0 has no Transfer-Encoding.");
+    auto expected = request.header("expect");
     if (expected && !equal_ignoring_case(*expected, "100-continue"))
         return bad(417, "The only expectation that is met is 100-continue.");
     return std::nullopt;
 }
 
-std::optional<http_reply> request_guard::check_source(const http_request& asked) const
+std::optional<http_reply> request_guard::check_source(const http_request& request) const
 {
-    if (!may_lack_host(asked) && !host_allowed(asked.header("host").value_or("")))
+    if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
-    if (asked.count("origin") > 1 || !origin_allowed(asked.header("origin").value_or("http://localhost")))
+    if (request.count("origin") > 1 || !origin_allowed(request.header("origin").value_or("http://localhost")))
         return error_reply(403, "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.");
     return std::nullopt;
 }
 
-std::optional<http_reply> request_guard::check_media(const http_request& asked) const
+std::optional<http_reply> request_guard::check_media(const http_request& request) const
 {
-    auto coding = asked.header("content-encoding");
+    auto coding = request.header("content-encoding");
     if (coding && !equal_ignoring_case(*coding, "identity"))
         return error_reply(415, "Send the body without Content-Encoding.");
-    if (asked.method != "POST" || asked.path == "/sandbox/file") return std::nullopt;
-    const bool has_body = asked.header("transfer-encoding") || asked.header("content-length").value_or("0") != "0";
-    if (!has_body && asked.path.starts_with("/mcp/tools/")) return std::nullopt;
-    if (asked.count("content-type") != 1 || !is_json(*asked.header("content-type")))
+    if (request.method != "POST") return std::nullopt;
+    const auto body = request.target == nullptr ? route_body::json : request.target->body;
+    if (body == route_body::none || body == route_body::streamed) return std::nullopt;
+    const bool has_body = request.header("transfer-encoding") || request.header("content-length").value_or("0") != "0";
+    if (!has_body && body == route_body::optional_json) return std::nullopt;
+    if (request.count("content-type") != 1 || !is_json(*request.header("content-type")))
         return error_reply(415, "Send the body with Content-Type: application/json.");
     return std::nullopt;
 }
 
-std::optional<http_reply> request_guard::authenticate(http_request& asked) const
+std::optional<http_reply> request_guard::authenticate(http_request& request) const
 {
-    if (chosen_.auth_tokens.empty()) return std::nullopt;
-    if (is_health_probe(asked)) return std::nullopt;
-    if (asked.path == "/docs" && asked.method != "POST")
-        return std::nullopt;  // a page without a secret, with a field for the token
-    if (asked.path == "/" && asked.method != "POST" && takes_html(asked))
-        return std::nullopt;  // says that a token is needed
-    const auto token = bearer_token(asked);
+    if (config_.auth_tokens.empty() || is_open(request)) return std::nullopt;
+    const auto token = bearer_token(request);
     bool known = false;
-    for (const auto& [name, secret] : chosen_.auth_tokens)
+    for (const auto& [name, secret] : config_.auth_tokens)
         if (token && same_secret(*token, secret) && !known) {
-            asked.principal = name;
+            request.principal = name;
             known = true;
         }
     if (known) return std::nullopt;
@@ -168,31 +171,31 @@ std::optional<http_reply> request_guard::authenticate(http_request& asked) const
     return reply;
 }
 
-std::string_view request_guard::login_problem(const http_request& asked)
+std::string_view request_guard::login_problem(const http_request& request)
 {
-    if (bearer_token(asked)) return "unknown token";
-    return asked.count("authorization") == 0 ? "no token" : "no bearer token";
+    if (bearer_token(request)) return "unknown token";
+    return request.count("authorization") == 0 ? "no token" : "no bearer token";
 }
 
-http_reply request_guard::preflight(const http_request& asked) const
+http_reply request_guard::preflight(const http_request& request) const
 {
     http_reply reply;
     reply.status = 204;
     reply.with("Allow", "GET, POST, DELETE, OPTIONS");
-    if (!asked.header("origin")) return reply;
+    if (!request.header("origin")) return reply;
     reply.with("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
                "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
                "x-request-id, "
                "last-event-id, range, if-range, if-none-match" +
-                   mirrored_parameters(asked.header("access-control-request-headers").value_or("")));
+                   mirrored_parameters(request.header("access-control-request-headers").value_or("")));
     reply.with("Access-Control-Max-Age", "600");
     return reply;
 }
 
-void request_guard::share_with_origin(const http_request& asked, std::string& lines) const
+void request_guard::share_with_origin(const http_request& request, std::string& lines) const
 {
-    auto origin = asked.header("origin");
+    auto origin = request.header("origin");
     if (!origin || !origin_allowed(*origin)) return;
     append_field(lines, "Access-Control-Allow-Origin", *origin);
     append_field(lines, "Access-Control-Expose-Headers",
@@ -206,20 +209,20 @@ bool request_guard::host_allowed(std::string_view host) const
     if (!name) return false;
     if (is_loopback_name(*name)) return true;
     // A wildcard address to listen on is no name that a client has reason to use.
-    bool wildcard = chosen_.host == "0.0.0.0" || chosen_.host == "::";
+    bool wildcard = config_.host == "0.0.0.0" || config_.host == "::";
     const bool bracketed = name->starts_with('[');
     const auto bare = bracketed ? name->substr(1, name->size() - 2) : *name;
-    if (!wildcard && equal_ignoring_case(bare, chosen_.host)) return true;
+    if (!wildcard && equal_ignoring_case(bare, config_.host)) return true;
     auto fits = [&](const std::string& allowed) {
         return allowed == "*" || equal_ignoring_case(allowed, *name) || equal_ignoring_case(allowed, host);
     };
-    return std::any_of(chosen_.allowed_hosts.begin(), chosen_.allowed_hosts.end(), fits);
+    return std::any_of(config_.allowed_hosts.begin(), config_.allowed_hosts.end(), fits);
 }
 
 bool request_guard::origin_allowed(std::string_view origin) const
 {
     auto fits = [&](const std::string& allowed) { return allowed == "*" || equal_ignoring_case(allowed, origin); };
-    if (std::any_of(chosen_.allowed_origins.begin(), chosen_.allowed_origins.end(), fits)) return true;
+    if (std::any_of(config_.allowed_origins.begin(), config_.allowed_origins.end(), fits)) return true;
     auto scheme = origin.substr(0, origin.find("://"));
     if (scheme.size() == origin.size()) return false;
     if (!equal_ignoring_case(scheme, "http") && !equal_ignoring_case(scheme, "https")) return false;

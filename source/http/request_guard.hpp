@@ -11,31 +11,33 @@
 namespace cmcp {
 
 /// Decides before anything runs whether a request is let in: framing fields that smuggle, Host and Origin (DNS
-/// rebinding, cross-site requests), CORS preflights, bearer tokens, media types. Looks at the header only.
+/// rebinding, cross-site requests), CORS preflights, bearer tokens, media types. Looks at the header and at the
+/// request's target in the route table.
 class request_guard {
 public:
-    explicit request_guard(const settings& chosen);
+    explicit request_guard(const settings& config);
 
-    /// The answer that ends the request, or nothing when it may go on; fills `principal` then.
-    std::optional<http_reply> check(http_request& asked) const;
+    /// The answer that ends the request, or nothing when the request may go on; fills `principal` then. The router has
+    /// placed the request.
+    std::optional<http_reply> check(http_request& request) const;
 
     /// Appends the CORS lines of an answer when the request came from an allowed origin.
-    void share_with_origin(const http_request& asked, std::string& lines) const;
+    void share_with_origin(const http_request& request, std::string& lines) const;
 
     /// Why a request that check() answers with 401 is none of a known principal.
-    static std::string_view login_problem(const http_request& asked);
+    static std::string_view login_problem(const http_request& request);
 
     bool host_allowed(std::string_view host) const;
     bool origin_allowed(std::string_view origin) const;
 
 private:
-    std::optional<http_reply> check_framing(const http_request& asked) const;
-    std::optional<http_reply> check_source(const http_request& asked) const;
-    std::optional<http_reply> check_media(const http_request& asked) const;
-    std::optional<http_reply> authenticate(http_request& asked) const;
-    http_reply preflight(const http_request& asked) const;
+    std::optional<http_reply> check_framing(const http_request& request) const;
+    std::optional<http_reply> check_source(const http_request& request) const;
+    std::optional<http_reply> check_media(const http_request& request) const;
+    std::optional<http_reply> authenticate(http_request& request) const;
+    http_reply preflight(const http_request& request) const;
 
-    const settings& chosen_;
+    const settings& config_;
 };
 
 }  // namespace cmcp

@@ -52,39 +52,49 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (result != outcome::request) co_return result;
 
     request_parser parser(limits_.max_header_bytes);
-    auto found = parser.put_header(peer_.buffered().substr(header.begin(), header.size() - header.begin()), into);
+    auto progress = parser.put_header(peer_.buffered().substr(header.begin(), header.size() - header.begin()), into);
     peer_.buffer().consume(header.size());
-    if (found != state::more && found != state::done) co_return refuse(refusal, found, parser);
+    routes_.place(into);
+    if (progress != state::more && progress != state::done) co_return refuse(refusal, progress, parser);
     into.address = peer_.address();
-    const bool streams = admits_.streams(into);
+    const bool streams = into.target != nullptr && into.target->body == route_body::streamed;
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
-    auto refused = admits_.refuse(into);
-    if (!refused && budget_.exhausted() && found == state::more && parser.announced() > small_body)
+    auto refused = refuse_by_header(into);
+    if (!refused && budget_.exhausted() && progress == state::more && parser.announced() > small_body)
         refused = memory_short();
-    bool expects = found == state::more && into.header("expect");
+    bool expects = progress == state::more && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
         refusal.close = refusal.close || !into.keep_alive || expects || parser.announced() > most_read_over;
-        if (refusal.close || found == state::done) co_return outcome::refused;
+        if (refusal.close || progress == state::done) co_return outcome::refused;
     } else if (expects) {
-        auto told = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
-        if (!told) co_return outcome::closed;
+        const bool sent = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
+        if (!sent) co_return outcome::closed;
     }
     if (streams && !refused) {
         peer_.clear_deadline();
         into.stream =
-            std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, found == state::done);
+            std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, progress == state::done);
         co_return outcome::request;
     }
     http_reply broken;
-    if (found == state::more && peer_.buffer().size() != 0) found = take_body(parser);
-    if (found != state::done) result = co_await read_body(parser, found, !refused, broken);
+    if (progress == state::more && peer_.buffer().size() != 0) progress = take_body(parser);
+    if (progress != state::done) result = co_await read_body(parser, progress, !refused, broken);
     peer_.clear_deadline();
     if (result == outcome::refused) refusal = std::move(broken);
     if (result == outcome::request && refused) result = outcome::refused;
     if (result == outcome::request) into.body = parser.take_body();
     co_return result;
+}
+
+// A token does not help where there is nothing, so 404 and 405 come before 401.
+std::optional<http_reply> request_reader::refuse_by_header(http_request& request) const
+{
+    auto refused = guard_.check(request);
+    const bool may_be_nothing = !refused || refused->status == 401;
+    auto nothing = may_be_nothing ? routes_.refuse(request) : std::nullopt;
+    return nothing ? nothing : refused;
 }
 
 awaitable<bool> request_reader::wait()
@@ -131,21 +141,21 @@ awaitable<request_reader::outcome> request_reader::read_header(raw_header& heade
 state request_reader::take_body(request_parser& parser)
 {
     std::size_t used = 0;
-    const auto found = parser.put_body(peer_.buffered(), used);
+    const auto progress = parser.put_body(peer_.buffered(), used);
     peer_.buffer().consume(used);
-    return found;
+    return progress;
 }
 
 // One deadline for the whole body as well.
-awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state found, bool keep,
+awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state progress, bool keep,
                                                              http_reply& refusal)
 {
     body_share held(budget_);
-    for (bool waiting = false;; found = take_body(parser)) {
+    for (bool waiting = false;; progress = take_body(parser)) {
         held.grow_to(parser.body_size());
-        if (found == state::done) co_return outcome::request;
-        if (found == state::more && !keep && parser.body_size() > most_read_over) found = state::too_large;
-        if (found != state::more) co_return refuse(refusal, found, parser);
+        if (progress == state::done) co_return outcome::request;
+        if (progress == state::more && !keep && parser.body_size() > most_read_over) progress = state::too_large;
+        if (progress != state::more) co_return refuse(refusal, progress, parser);
         // What the parser leaves is the beginning of a chunk header; one that never ends would grow the buffer.
         if (peer_.buffer().size() > most_read_over) co_return refuse(refusal, 400, "A chunk header is too long.");
         if (!waiting) peer_.set_deadline(limits_.body_timeout);
@@ -157,9 +167,9 @@ awaitable<request_reader::outcome> request_reader::read_body(request_parser& par
     }
 }
 
-request_reader::outcome request_reader::refuse(http_reply& refusal, state found, const request_parser& parser) const
+request_reader::outcome request_reader::refuse(http_reply& refusal, state progress, const request_parser& parser) const
 {
-    if (found == state::too_large) return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
+    if (progress == state::too_large) return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
     return refuse(refusal, 400, "The request is not valid HTTP/1.1: " + parser.why() + ".");
 }
 

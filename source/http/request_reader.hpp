@@ -6,23 +6,13 @@
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "http/raw_header.hpp"
+#include "http/request_guard.hpp"
 #include "http/request_parser.hpp"
+#include "http/router.hpp"
 
 #include <optional>
 
 namespace cmcp {
-
-/// What is decided about a request by its header alone.
-class request_admission {
-public:
-    virtual ~request_admission() = default;
-
-    /// What it returns is the answer, and the body is not kept.
-    virtual std::optional<http_reply> refuse(http_request& asked) const = 0;
-
-    /// Whether the body is left to the route, whatever its size.
-    virtual bool streams(const http_request& asked) const = 0;
-};
 
 /// Reads the next request of a connection within the limits of size and time.
 class request_reader {
@@ -33,8 +23,9 @@ public:
         closed    ///< the peer is gone or silent
     };
 
-    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_admission& admits)
-        : peer_(peer), limits_(limits), budget_(budget), admits_(admits)
+    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_guard& guard,
+                   const router& routes)
+        : peer_(peer), limits_(limits), budget_(budget), guard_(guard), routes_(routes)
     {
     }
 
@@ -48,16 +39,19 @@ public:
     void interrupt_if_idle();  ///< ends wait()
 
 private:
+    std::optional<http_reply> refuse_by_header(http_request& request) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     request_parser::state take_body(request_parser& parser);
-    awaitable<outcome> read_body(request_parser& parser, request_parser::state found, bool keep, http_reply& refusal);
+    awaitable<outcome> read_body(request_parser& parser, request_parser::state progress, bool keep,
+                                 http_reply& refusal);
     outcome refuse(http_reply& refusal, int status, std::string_view sentence) const;
-    outcome refuse(http_reply& refusal, request_parser::state found, const request_parser& parser) const;
+    outcome refuse(http_reply& refusal, request_parser::state progress, const request_parser& parser) const;
 
     client_socket& peer_;
     const settings& limits_;
     memory_budget& budget_;
-    const request_admission& admits_;
+    const request_guard& guard_;
+    const router& routes_;
     bool first_ = true;
     bool idle_ = false;
 };

@@ -5,6 +5,8 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
+
 namespace cmcp {
 
 namespace {
@@ -17,43 +19,35 @@ std::string_view without_last_slash(std::string_view path)
 
 }  // namespace
 
-bool router::route::fits(std::string_view asked) const
+bool route::fits(std::string_view wanted) const
 {
     const std::string_view own = path;
-    if (!own.ends_with("/*")) return own == without_last_slash(asked);
+    if (!own.ends_with("/*")) return own == without_last_slash(wanted);
     const auto folder = own.substr(0, own.size() - 1);
-    return asked.size() > folder.size() && asked.starts_with(folder);
+    return wanted.size() > folder.size() && wanted.starts_with(folder);
 }
 
-void router::add(std::string method, std::string path, handler serve, bool streams)
+void router::place(http_request& request) const
 {
-    routes_.push_back(route{std::move(method), std::move(path), std::move(serve), streams});
+    request.rpc_errors = request.path.empty();
+    for (const auto& each : routes_) {
+        if (!each.fits(request.path)) continue;
+        request.rpc_errors = request.rpc_errors || each.rpc_errors;
+        const bool has_method =
+            std::find(each.methods.begin(), each.methods.end(), request.method) != each.methods.end();
+        if (!has_method || (each.html_only && !takes_html(request))) continue;
+        request.target = &each;
+        return;
+    }
 }
 
-void router::add_page(std::string path, handler serve)
+std::optional<http_reply> router::refuse(const http_request& request) const
 {
-    for (const char* method : {"GET", "HEAD"}) routes_.push_back(route{method, path, serve, false, true});
-}
-
-bool router::streams(const http_request& asked) const
-{
-    const auto* found = find(asked);
-    return found != nullptr && found->streams;
-}
-
-const router::route* router::find(const http_request& asked) const
-{
-    for (const auto& each : routes_)
-        if (each.method == asked.method && each.fits(asked.path) && (!each.is_page || takes_html(asked))) return &each;
-    return nullptr;
-}
-
-std::optional<http_reply> router::refuse(const http_request& asked) const
-{
-    if (find(asked) != nullptr) return std::nullopt;
+    if (request.target != nullptr) return std::nullopt;
     std::string allowed;
     for (const auto& each : routes_)
-        if (!each.is_page && each.fits(asked.path)) allowed += (allowed.empty() ? "" : ", ") + each.method;
+        if (!each.html_only && each.fits(request.path))
+            for (const auto method : each.methods) allowed.append(allowed.empty() ? "" : ", ").append(method);
     if (!allowed.empty()) return method_not_allowed(allowed);
     return error_reply(404,
                        "There is nothing here; MCP is served at /mcp (Streamable HTTP) and /sse (HTTP+SSE), REST is "
@@ -69,11 +63,11 @@ std::string_view router::known_path(std::string_view path) const
 
 awaitable<> router::serve(exchange& x) const
 {
-    const auto* found = find(x.request());
-    if (found == nullptr) co_return;
+    const auto* target = x.request().target;
+    if (target == nullptr) co_return;
     std::string failure;
     try {
-        co_await found->serve(x);
+        co_await target->serve(x);
         co_return;
     } catch (const boost::system::system_error& e) {
         if (e.code() == asio::error::operation_aborted) throw;
@@ -81,7 +75,7 @@ awaitable<> router::serve(exchange& x) const
     } catch (const std::exception& e) {
         failure = e.what();
     }
-    log::error("route_failed", {{"request", x.request().id}, {"path", found->path}, {"error", failure}});
+    log::error("route_failed", {{"request", x.request().id}, {"path", target->path}, {"error", failure}});
     x.close_after();
     if (x.status() != 0) co_return;
     auto answer = error_reply(500, "The server failed to answer this request (request " + x.request().id +

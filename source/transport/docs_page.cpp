@@ -1,4 +1,4 @@
-#include "transport/docs_page.hpp"
+#include "transport/rest_routes.hpp"
 
 #include <string_view>
 
@@ -6,7 +6,9 @@ namespace cmcp {
 
 extern const std::string_view docs_page;  // docs_page.html
 
-// Everything that comes from the server is set as text, never as markup.
+namespace {
+
+// The page sets everything that comes from the server as text, never as markup.
 awaitable<> serve_docs(exchange& x)
 {
     http_reply reply;
@@ -19,7 +21,15 @@ awaitable<> serve_docs(exchange& x)
     reply.with("X-Content-Type-Options", "nosniff");
     reply.with("Referrer-Policy", "no-referrer");
     reply.with("Cache-Control", "no-cache");
-    co_await x.reply(std::move(reply));
+    return x.reply(std::move(reply));
+}
+
+}  // namespace
+
+// Open because it holds no secret and has a field for the token.
+void add_docs_route(router& routes)
+{
+    routes.add({.methods = {"GET", "HEAD"}, .path = "/docs", .serve = serve_docs, .access = route_access::open});
 }
 
 }  // namespace cmcp

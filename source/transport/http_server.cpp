@@ -4,14 +4,12 @@
 #include "async/task_group.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
-#include "http/metrics_route.hpp"
 #include "http/refusal.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/landing_page.hpp"
-#include "transport/rest_files.hpp"
-#include "transport/rest_tools.hpp"
+#include "transport/rest_routes.hpp"
 #include "transport/session_store.hpp"
 #include "transport/streamable_http.hpp"
 
@@ -33,7 +31,7 @@ void turn_away(asio::ip::tcp::socket socket)
 {
     auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
     reply.with("Retry-After", "5");
-    reply.body = refusal_body(reply, {});
+    reply.body = refusal_body(reply, true);
     auto length = "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
     auto text = reply_head(reply.status, reply.fields, reply.type(), length, false) + reply.body;
     boost::system::error_code ignored;
@@ -87,13 +85,14 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           connections(io.get_executor()),
           streamable(core, chosen, sessions, requests),
           sse(core, chosen, sessions, requests),
-          rest(core, chosen),
           context(chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);
-        rest.add_routes(routes);
-        if (gateway != nullptr) files.emplace(*gateway).add_routes(routes);
+        add_tool_routes(routes, core, chosen);
+        if (gateway != nullptr) add_file_routes(routes, *gateway);
+        add_openapi_route(routes);
+        add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
         add_landing_page(routes, chosen, std::move(ready), [this] { return details(); });
         if (chosen.metrics) add_metrics_route(routes);
@@ -149,8 +148,6 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     task_group connections;
     streamable_http streamable;
     http_sse sse;
-    rest_tools rest;
-    std::optional<rest_files> files;
     connection_context context;
 };
 

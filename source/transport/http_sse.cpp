@@ -31,11 +31,19 @@ std::string endpoint_event(const http_request& asked, const std::string& public_
 
 void http_sse::add_routes(router& routes)
 {
-    routes.add("GET", "/sse", [this](exchange& x) { return open(x); });
-    routes.add("POST", "/messages", [this](exchange& x) { return post(x); });
-    // Who comes past the proxy gets the same address from the endpoint event.
+    routes.add(
+        {.methods = {"GET"}, .path = "/sse", .serve = [this](exchange& x) { return open(x); }, .rpc_errors = true});
+    const auto add_post = [this, &routes](std::string path) {
+        routes.add({.methods = {"POST"},
+                    .path = std::move(path),
+                    .serve = [this](exchange& x) { return post(x); },
+                    .body = route_body::json,
+                    .rpc_errors = true});
+    };
+    add_post("/messages");
+    // A client that comes past the proxy gets the same address from the endpoint event.
     const std::string prefix = path_of(chosen_.public_url);
-    if (!prefix.empty()) routes.add("POST", prefix + "/messages", [this](exchange& x) { return post(x); });
+    if (!prefix.empty()) add_post(prefix + "/messages");
 }
 
 std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, http_reply& refusal)

@@ -83,11 +83,11 @@ std::string server_row(const std::vector<std::string>& troubles)
     return row("Server", text, "ill");
 }
 
-std::string state_rows(const settings& chosen, const std::vector<std::string>& troubles,
+std::string state_rows(const settings& config, const std::vector<std::string>& troubles,
                        const std::function<json::object()>& details)
 {
     std::string rows = server_row(troubles);
-    if (!chosen.auth_tokens.empty()) return rows;
+    if (!config.auth_tokens.empty()) return rows;
     const json::object now = details();
     if (const auto* layers = now.if_contains("layers"); layers != nullptr && layers->is_array())
         rows += layer_rows(layers->as_array());
@@ -101,13 +101,13 @@ struct replacement {
     std::string text;  // markup
 };
 
-std::vector<replacement> replacements(const http_request& asked, const settings& chosen, std::string state)
+std::vector<replacement> replacements(const http_request& request, const settings& config, std::string state)
 {
-    const bool token = !chosen.auth_tokens.empty();
+    const bool token = !config.auth_tokens.empty();
     return {{"version", html_escaped(CMCP_VERSION)},
             {"state", std::move(state)},
             {"tokens", token ? "<p>The server asks for a token: put yours in place of YOUR_TOKEN.</p>\n" : ""},
-            {"address", html_escaped(address_used(asked, chosen))},
+            {"address", html_escaped(address_used(request, config))},
             {"claude_token", token ? " --header \"Authorization: Bearer YOUR_TOKEN\"" : ""},
             {"json_token", token ? ", \"headers\": { \"Authorization\": \"Bearer YOUR_TOKEN\" }" : ""},
             {"curl_token", token ? " -H 'Authorization: Bearer YOUR_TOKEN'" : ""}};
@@ -127,7 +127,7 @@ std::string filled_in(std::string_view text, const std::vector<replacement>& wit
     return page.append(text);
 }
 
-awaitable<> serve_landing_page(exchange& x, const settings& chosen, readiness_check ready,
+awaitable<> serve_landing_page(exchange& x, const settings& config, readiness_check ready,
                                std::function<json::object()> details)
 {
     std::vector<std::string> troubles;
@@ -135,8 +135,8 @@ awaitable<> serve_landing_page(exchange& x, const settings& chosen, readiness_ch
     const std::string_view text = landing_page;
     http_reply reply;
     reply.content_type = "text/html; charset=utf-8";
-    auto state = state_rows(chosen, troubles, details);
-    reply.body = filled_in(text, replacements(x.request(), chosen, std::move(state)));
+    auto state = state_rows(config, troubles, details);
+    reply.body = filled_in(text, replacements(x.request(), config, std::move(state)));
     reply.with(
         "Content-Security-Policy",
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
@@ -149,28 +149,34 @@ awaitable<> serve_landing_page(exchange& x, const settings& chosen, readiness_ch
 
 }  // namespace
 
-std::string address_used(const http_request& asked, const settings& chosen)
+std::string address_used(const http_request& request, const settings& config)
 {
-    if (!chosen.public_url.empty()) {
-        std::string_view url = chosen.public_url;
+    if (!config.public_url.empty()) {
+        std::string_view url = config.public_url;
         while (url.ends_with('/')) url.remove_suffix(1);
         return std::string(url);
     }
-    const auto host = asked.header("host").value_or("");
+    const auto host = request.header("host").value_or("");
     const bool secure =
-        asked.count("x-forwarded-proto") == 1 && equal_ignoring_case(*asked.header("x-forwarded-proto"), "https");
-    std::string prefix(asked.count("x-forwarded-prefix") == 1 ? *asked.header("x-forwarded-prefix") : "");
+        request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
+    std::string prefix(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
     while (prefix.ends_with('/')) prefix.pop_back();
-    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(chosen.port);
+    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
     return (secure ? "https://" : "http://") + std::string(host) +
            (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
 }
 
-void add_landing_page(router& routes, const settings& chosen, readiness_check ready,
+void add_landing_page(router& routes, const settings& config, readiness_check ready,
                       std::function<json::object()> details)
 {
-    routes.add_page("/",
-                    [&chosen, ready, details](exchange& x) { return serve_landing_page(x, chosen, ready, details); });
+    // Open because it says that a token is needed. Clients of MCP that were configured without a path come here, too.
+    routes.add(
+        {.methods = {"GET", "HEAD"},
+         .path = "/",
+         .serve = [&config, ready, details](exchange& x) { return serve_landing_page(x, config, ready, details); },
+         .access = route_access::open,
+         .html_only = true,
+         .rpc_errors = true});
 }
 
 }  // namespace cmcp

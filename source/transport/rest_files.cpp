@@ -1,20 +1,22 @@
-#include "transport/rest_files.hpp"
-
 #include "http/body_stream.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "transport/byte_range.hpp"
 #include "transport/content_disposition.hpp"
 #include "transport/form_file.hpp"
+#include "transport/rest_routes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <utility>
 
 namespace cmcp {
 
 namespace {
+
+using named_values = std::map<std::string, std::string>;
 
 constexpr std::size_t piece = 256 * 1024;
 
@@ -47,34 +49,34 @@ std::string range_text(const byte_range& range, std::uint64_t size)
            std::to_string(size);
 }
 
-std::map<std::string, std::string> query_of(const http_request& asked)
+named_values query_of(const http_request& request)
 {
-    std::map<std::string, std::string> made;
+    named_values values;
     for (const char* name : {"sandbox_id", "sandbox_name", "file_path", "dest_path"})
-        if (auto value = asked.parameter(name)) made[name] = std::move(*value);
-    return made;
+        if (auto value = request.parameter(name)) values[name] = std::move(*value);
+    return values;
 }
 
-std::string value_of(const std::map<std::string, std::string>& from, const std::string& name)
+std::string value_of(const named_values& from, const std::string& name)
 {
-    const auto found = from.find(name);
-    return found == from.end() ? std::string() : found->second;
+    const auto at = from.find(name);
+    return at == from.end() ? std::string() : at->second;
 }
 
 // The file of a form keeps its name where none is asked for, and in a folder.
-void add_file_name(std::map<std::string, std::string>& named, const std::string& name)
+void add_file_name(named_values& named, const std::string& name)
 {
     auto& path = named["file_path"];
     if (path.empty()) path = value_of(named, "dest_path");
     if (path.empty() || path.ends_with('/')) path += name;
 }
 
-std::string sandbox_of(const std::map<std::string, std::string>& named)
+std::string sandbox_of(const named_values& named)
 {
-    auto found = value_of(named, "sandbox_id");
-    if (found.empty()) found = value_of(named, "sandbox_name");
-    if (found.empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
-    return found;
+    auto sandbox = value_of(named, "sandbox_id");
+    if (sandbox.empty()) sandbox = value_of(named, "sandbox_name");
+    if (sandbox.empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
+    return sandbox;
 }
 
 http_reply refusal_of(const gateway_error& refused)
@@ -83,36 +85,7 @@ http_reply refusal_of(const gateway_error& refused)
     return error_reply(refused.status, refused.what(), untyped ? "InvalidArgument" : refused.type);
 }
 
-}  // namespace
-
-void rest_files::add_routes(router& routes)
-{
-    for (const auto* method : {"GET", "HEAD"})
-        routes.add(method, "/sandbox/file", [this](exchange& x) { return download(x); });
-    routes.add(
-        "POST", "/sandbox/file", [this](exchange& x) { return upload(x); }, true);
-}
-
-awaitable<> rest_files::download(exchange& x)
-{
-    std::unique_ptr<file_download> file;
-    http_reply refusal;
-    try {
-        const auto named = query_of(x.request());
-        const auto path = value_of(named, "file_path");
-        if (path.empty()) throw gateway_error(400, "file_path must name a file.");
-        auto sandbox = sandbox_of(named);
-        file = co_await files_.open(x.request().principal, std::move(sandbox), path);
-    } catch (const gateway_error& refused) {
-        refusal = refusal_of(refused);
-    }
-    if (file)
-        co_await send(x, std::move(file));
-    else
-        co_await x.reply(std::move(refusal));
-}
-
-awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
+awaitable<> send(exchange& x, std::unique_ptr<file_download> file)
 {
     const std::string tag = "\"" + file->tag() + "\"";
     auto headers = fields_of(*file, tag);
@@ -123,10 +96,10 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
         co_await x.reply(std::move(same));
         co_return;
     }
-    const auto asked = x.request().header("range");
+    const auto wanted = x.request().header("range");
     const bool current = x.request().header("if-range").value_or(tag) == tag;
     const auto range =
-        read_range(asked && current ? std::optional<std::string_view>(*asked) : std::nullopt, file->size());
+        read_range(wanted && current ? std::optional<std::string_view>(*wanted) : std::nullopt, file->size());
     if (range.is != byte_range::kind::whole) headers.emplace_back("Content-Range", range_text(range, file->size()));
     if (range.is == byte_range::kind::unsatisfiable) {
         auto refusal = error_reply(416, "The file has " + std::to_string(file->size()) + " bytes.");
@@ -141,52 +114,46 @@ awaitable<> rest_files::send(exchange& x, std::unique_ptr<file_download> file)
     while (delivered && sent < range.length) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.length - sent));
         const std::string bytes = co_await file->read(range.first + sent, most);
-        if (bytes.empty()) break;  // it was cut meanwhile; the connection ends, so that the client sees it
+        if (bytes.empty()) break;  // the file was cut meanwhile; the connection ends, so that the client sees it
         delivered = co_await x.write_body(bytes);
         sent += bytes.size();
     }
 }
 
-awaitable<> rest_files::upload(exchange& x)
+awaitable<> download(exchange& x, file_gateway& files)
 {
-    http_reply reply;
+    std::unique_ptr<file_download> file;
+    http_reply refusal;
     try {
-        const auto stored = co_await store(x);
-        reply.body = jsonrpc::write_json(stored);
+        const auto named = query_of(x.request());
+        const auto path = value_of(named, "file_path");
+        if (path.empty()) throw gateway_error(400, "file_path must name a file.");
+        auto sandbox = sandbox_of(named);
+        file = co_await files.open(x.request().principal, std::move(sandbox), path);
     } catch (const gateway_error& refused) {
-        reply = refusal_of(refused);
+        refusal = refusal_of(refused);
     }
-    reply.close = !x.request().stream->complete();
-    co_await x.reply(std::move(reply));
-}
-
-awaitable<json::object> rest_files::store(exchange& x)
-{
-    auto named = query_of(x.request());
-    auto boundary = form_file::boundary_of(x.request().header("content-type").value_or(""));
-    json::object stored;
-    if (boundary)
-        stored = co_await store_form(x, std::move(*boundary), std::move(named));
+    if (file)
+        co_await send(x, std::move(file));
     else
-        stored = co_await store_body(x, named);
-    co_return stored;
+        co_await x.reply(std::move(refusal));
 }
 
-awaitable<std::unique_ptr<file_upload>> rest_files::begin(exchange& x, const fields& named,
-                                                          std::optional<std::uint64_t> announced)
+awaitable<std::unique_ptr<file_upload>> begin(exchange& x, file_gateway& files, const named_values& named,
+                                              std::optional<std::uint64_t> announced)
 {
     auto path = value_of(named, "file_path");
     if (path.empty()) path = value_of(named, "dest_path");
     if (path.empty()) throw gateway_error(400, "file_path must name the file that the body becomes.");
     auto sandbox = sandbox_of(named);
-    auto made = co_await files_.begin(x.request().principal, std::move(sandbox), std::move(path), announced);
-    co_return made;
+    auto started = co_await files.begin(x.request().principal, std::move(sandbox), std::move(path), announced);
+    co_return started;
 }
 
-awaitable<json::object> rest_files::store_body(exchange& x, const fields& named)
+awaitable<json::object> store_body(exchange& x, file_gateway& files, const named_values& named)
 {
     auto& body = *x.request().stream;
-    const auto upload = co_await begin(x, named, body.announced());
+    const auto upload = co_await begin(x, files, named, body.announced());
     for (;;) {
         auto bytes = co_await body.next();
         if (!bytes) break;
@@ -197,7 +164,7 @@ awaitable<json::object> rest_files::store_body(exchange& x, const fields& named)
     co_return stored;
 }
 
-awaitable<json::object> rest_files::store_form(exchange& x, std::string boundary, fields named)
+awaitable<json::object> store_form(exchange& x, file_gateway& files, std::string boundary, named_values named)
 {
     auto& body = *x.request().stream;
     form_file form(boundary);
@@ -211,7 +178,7 @@ awaitable<json::object> rest_files::store_form(exchange& x, std::string boundary
         if (!upload && form.at() != form_file::state::fields) {
             for (const auto& [name, value] : form.fields()) named.try_emplace(name, value);
             add_file_name(named, form.file_name().substr(form.file_name().rfind('/') + 1));
-            upload = co_await begin(x, named, std::nullopt);
+            upload = co_await begin(x, files, named, std::nullopt);
         }
         if (upload && !part.empty()) co_await upload->write(std::move(part));
     }
@@ -219,6 +186,102 @@ awaitable<json::object> rest_files::store_form(exchange& x, std::string boundary
         throw gateway_error(400, "The form ended early, or has no file; nothing was stored.");
     auto stored = co_await upload->finish();
     co_return stored;
+}
+
+awaitable<json::object> store(exchange& x, file_gateway& files)
+{
+    auto named = query_of(x.request());
+    auto boundary = form_file::boundary_of(x.request().header("content-type").value_or(""));
+    json::object stored;
+    if (boundary)
+        stored = co_await store_form(x, files, std::move(*boundary), std::move(named));
+    else
+        stored = co_await store_body(x, files, named);
+    co_return stored;
+}
+
+awaitable<> upload(exchange& x, file_gateway& files)
+{
+    http_reply reply;
+    try {
+        const auto stored = co_await store(x, files);
+        reply.body = jsonrpc::write_json(stored);
+    } catch (const gateway_error& refused) {
+        reply = refusal_of(refused);
+    }
+    reply.close = !x.request().stream->complete();
+    co_await x.reply(std::move(reply));
+}
+
+json::object query_parameter(std::string_view name, std::string_view description, bool required)
+{
+    json::object described;
+    described["name"] = name;
+    described["in"] = "query";
+    described["required"] = required;
+    described["description"] = description;
+    described["schema"] = json::object{{"type", "string"}};
+    return described;
+}
+
+json::array file_parameters()
+{
+    json::array parameters;
+    parameters.push_back(query_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", false));
+    parameters.push_back(query_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", false));
+    parameters.push_back(
+        query_parameter("file_path", "Path of the file, relative to the working folder or beginning with it", true));
+    return parameters;
+}
+
+json::object bytes_schema() { return {{"type", "string"}, {"format", "binary"}}; }
+
+std::vector<route_operation> describe_download()
+{
+    route_operation download;
+    download.path = "/sandbox/file";
+    download.id = "download_file";
+    download.summary = "Download a file of a sandbox; ranges are served";
+    download.tag = "sandboxes";
+    download.parameters = file_parameters();
+    download.gives["application/octet-stream"] = bytes_schema();
+    download.gives_what = "The bytes";
+    return {download};
+}
+
+std::vector<route_operation> describe_upload()
+{
+    const json::object text{{"type", "string"}};
+    route_operation upload;
+    upload.path = "/sandbox/file";
+    upload.id = "upload_file";
+    upload.summary = "Upload a file to a sandbox: the body is the file, or a form with one";
+    upload.tag = "sandboxes";
+    upload.parameters = file_parameters();
+    upload.takes["application/octet-stream"] = bytes_schema();
+    upload.takes["multipart/form-data"] = json::object{
+        {"type", "object"}, {"properties", {{"file", bytes_schema()}, {"sandbox_id", text}, {"file_path", text}}}};
+    upload.gives["application/json"] = json::object{
+        {"type", "object"},
+        {"properties",
+         {{"success", {{"type", "boolean"}}}, {"path", {{"type", "string"}}}, {"size", {{"type", "integer"}}}}}};
+    upload.gives_what = "Stored";
+    return {upload};
+}
+
+}  // namespace
+
+void add_file_routes(router& routes, file_gateway& files)
+{
+    routes.add({.methods = {"GET", "HEAD"},
+                .path = "/sandbox/file",
+                .serve = [&files](exchange& x) { return download(x, files); },
+                .operations = describe_download});
+    routes.add({.methods = {"POST"},
+                .path = "/sandbox/file",
+                .serve = [&files](exchange& x) { return upload(x, files); },
+                .body = route_body::streamed,
+                .operations = describe_upload});
 }
 
 }  // namespace cmcp

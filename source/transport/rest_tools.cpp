@@ -1,14 +1,11 @@
-#include "transport/rest_tools.hpp"
-
 #include "async/task_group.hpp"
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/running_request.hpp"
 #include "mcp/schema_validator.hpp"
-#include "transport/docs_page.hpp"
-#include "transport/openapi.hpp"
 #include "transport/rest_reply.hpp"
+#include "transport/rest_routes.hpp"
 #include "transport/rest_sink.hpp"
 #include "transport/sse_frame.hpp"
 
@@ -36,48 +33,48 @@ awaitable<> run_tool(server_core& core, std::string principal, jsonrpc::request 
 }
 
 // What the client says of itself in REST.
-json::object client_info_of(const http_request& asked)
+json::object client_info_of(const http_request& request)
 {
     json::object info;
-    info["name"] = asked.header("user-agent").value_or("");
+    info["name"] = request.header("user-agent").value_or("");
     return info;
 }
 
 // The stateless revision has just what one request needs. Who takes no events is sent nothing before the result.
-jsonrpc::request request_for(const http_request& asked, const std::string& name, json::object arguments, bool events)
+jsonrpc::request request_for(const http_request& request, const std::string& name, json::object arguments, bool events)
 {
     json::object meta;
     meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
     meta[reserved_name::client_capabilities] = json::object();
-    meta[reserved_name::client_info] = client_info_of(asked);
+    meta[reserved_name::client_info] = client_info_of(request);
     if (events) meta["progressToken"] = 1;
     if (events) meta[reserved_name::log_level] = "info";
-    jsonrpc::request made;
-    made.id = 1;
-    made.method = "tools/call";
-    made.params["name"] = name;
-    made.params["arguments"] = std::move(arguments);
-    made.params["_meta"] = std::move(meta);
-    made.ids = {asked.id, asked.client_id()};
-    return made;
+    jsonrpc::request call;
+    call.id = 1;
+    call.method = "tools/call";
+    call.params["name"] = name;
+    call.params["arguments"] = std::move(arguments);
+    call.params["_meta"] = std::move(meta);
+    call.ids = {request.id, request.client_id()};
+    return call;
 }
 
-void log_refusal(const http_request& asked, const std::string& name)
+void log_refusal(const http_request& request, const std::string& name)
 {
     auto who = std::make_shared<caller>();
-    who->principal = asked.principal;
-    who->client_info = client_info_of(asked);
+    who->principal = request.principal;
+    who->client_info = client_info_of(request);
     json::object params;
     params["name"] = name;
-    const jsonrpc::request_ids ids{asked.id, asked.client_id()};
+    const jsonrpc::request_ids ids{request.id, request.client_id()};
     record_refusal(ids, "tools/call", params, std::move(who),
                    rpc_error(rpc_code::invalid_params, "refused before it ran"));
 }
 
 // Who takes JSON gets JSON.
-bool wants_events(const http_request& asked)
+bool wants_events(const http_request& request)
 {
-    const auto accepted = asked.header("accept").value_or("");
+    const auto accepted = request.header("accept").value_or("");
     return accepted.find("text/event-stream") != std::string::npos &&
            accepted.find("application/json") == std::string::npos;
 }
@@ -87,12 +84,12 @@ http_reply error_of(const json::object& error)
     const auto& code = error.at("code");
     const bool busy = code == rpc_code::server_busy;
     const bool misfit = code == rpc_code::invalid_params;
-    auto made = error_reply(busy     ? 503
-                            : misfit ? 400
-                                     : 500,
-                            error.at("message").as_string(), misfit ? "InvalidArgument" : "");
-    if (busy) made.with("Retry-After", "1");
-    return made;
+    auto reply = error_reply(busy     ? 503
+                             : misfit ? 400
+                                      : 500,
+                             error.at("message").as_string(), misfit ? "InvalidArgument" : "");
+    if (busy) reply.with("Retry-After", "1");
+    return reply;
 }
 
 http_reply reply_of(const rest_sink& sink)
@@ -102,23 +99,12 @@ http_reply reply_of(const rest_sink& sink)
     return rest_reply(sink.result());
 }
 
-}  // namespace
-
-void rest_tools::add_routes(router& routes)
+bool read_arguments(http_request& request, std::size_t depth, json::object& into, std::string& problem)
 {
-    routes.add("POST", "/mcp/tools/*", [this](exchange& x) { return call(x); });
-    for (const auto* method : {"GET", "HEAD"}) {
-        routes.add(method, "/openapi.json", [this](exchange& x) { return describe(x); });
-        routes.add(method, "/docs", [](exchange& x) { return serve_docs(x); });
-    }
-}
-
-bool rest_tools::read_arguments(http_request& asked, json::object& into, std::string& problem) const
-{
-    const std::string body = std::exchange(asked.body, {});
+    const std::string body = std::exchange(request.body, {});
     if (body.find_first_not_of(" \t\r\n") == std::string::npos) return true;
     json::parse_options limits;
-    limits.max_depth = chosen_.json_depth;
+    limits.max_depth = depth;
     json::error_code failure;
     json::value parsed = json::parse(body, failure, {}, limits);
     if (failure)
@@ -130,49 +116,28 @@ bool rest_tools::read_arguments(http_request& asked, json::object& into, std::st
     return problem.empty();
 }
 
-std::string rest_tools::check(const std::string& name, json::object& arguments) const
+std::string misfit_of(server_core& core, const std::string& name, json::object& arguments)
 {
-    integers_as_integers(arguments, core_.tools().find(name)->definition().input_schema);
-    return core_.tools().validate(name, arguments);
+    integers_as_integers(arguments, core.tools().find(name)->definition().input_schema);
+    return core.tools().validate(name, arguments);
 }
 
-std::optional<http_reply> rest_tools::refuse(const std::string& name, http_request& asked,
-                                             json::object& arguments) const
+std::optional<http_reply> refuse(server_core& core, const settings& config, const std::string& name,
+                                 http_request& request, json::object& arguments)
 {
-    const tool* called = core_.tools().find(name);
+    const tool* called = core.tools().find(name);
     if (called == nullptr)
         return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
     if (const std::string obstacle = called->obstacle(); !obstacle.empty())
         return error_reply(503, obstacle, "NotAvailable");
     std::string problem;
-    if (!read_arguments(asked, arguments, problem)) return error_reply(400, problem);
-    problem = check(name, arguments);
+    if (!read_arguments(request, config.json_depth, arguments, problem)) return error_reply(400, problem);
+    problem = misfit_of(core, name, arguments);
     if (!problem.empty()) return error_reply(400, problem, "InvalidArgument");
     return std::nullopt;
 }
 
-awaitable<> rest_tools::call(exchange& x)
-{
-    const std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
-    json::object arguments;
-    if (auto refusal = refuse(name, x.request(), arguments)) {
-        log_refusal(x.request(), name);
-        co_await x.reply(std::move(*refusal));
-        co_return;
-    }
-    auto sink = std::make_shared<rest_sink>(x.executor());
-    const bool events = wants_events(x.request());
-    // Going out of scope, the group cancels the call if it still runs: the client has closed the connection.
-    task_group running(x.executor());
-    auto request = request_for(x.request(), name, std::move(arguments), events);
-    running.spawn("rest call", run_tool(core_, x.request().principal, std::move(request), sink));
-    if (events)
-        co_await stream(x, sink);
-    else
-        co_await answer(x, sink);
-}
-
-awaitable<> rest_tools::answer(exchange& x, std::shared_ptr<rest_sink> sink)
+awaitable<> answer(exchange& x, std::shared_ptr<rest_sink> sink)
 {
     auto limit = news::clock::now() + rest_unwatched;
     bool watching = false;
@@ -192,7 +157,7 @@ awaitable<> rest_tools::answer(exchange& x, std::shared_ptr<rest_sink> sink)
     co_await x.reply(std::move(reply));
 }
 
-awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
+awaitable<> stream(exchange& x, std::shared_ptr<rest_sink> sink, std::chrono::milliseconds keep_alive)
 {
     x.watch([weak = std::weak_ptr(sink)] {
         if (auto waits = weak.lock()) waits->close();
@@ -201,7 +166,7 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
     bool delivered = co_await x.begin_stream("text/event-stream", std::move(fields), ": running\n\n");
     auto body = x.body();
     while (delivered && !sink->ended() && !sink->closed()) {
-        const auto limit = news::clock::now() + chosen_.keep_alive;
+        const auto limit = news::clock::now() + keep_alive;
         co_await sink->wait(limit);
         std::string events = sink->take_events();
         if (events.empty() && news::clock::now() >= limit) events = ": keep-alive\n\n";
@@ -209,19 +174,74 @@ awaitable<> rest_tools::stream(exchange& x, std::shared_ptr<rest_sink> sink)
     }
     if (!delivered || x.gone()) co_return;
     const auto reply = reply_of(*sink);
-    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, x.request().path);
+    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, x.request().rpc_errors);
     std::string last = sink->take_events();
     append_event(last, "result", result, std::nullopt);
     co_await body.write(last);
     co_await body.end();
 }
 
-awaitable<> rest_tools::describe(exchange& x)
+awaitable<> call(exchange& x, server_core& core, const settings& config)
 {
-    http_reply reply;
-    reply.body = jsonrpc::write_json(openapi_of(core_.tools(), CMCP_VERSION));
-    reply.with("Cache-Control", "no-cache");
-    co_await x.reply(std::move(reply));
+    const std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
+    json::object arguments;
+    if (auto refusal = refuse(core, config, name, x.request(), arguments)) {
+        log_refusal(x.request(), name);
+        co_await x.reply(std::move(*refusal));
+        co_return;
+    }
+    auto sink = std::make_shared<rest_sink>(x.executor());
+    const bool events = wants_events(x.request());
+    // Going out of scope, the group cancels the call if it still runs: the client has closed the connection.
+    task_group running(x.executor());
+    auto request = request_for(x.request(), name, std::move(arguments), events);
+    running.spawn("rest call", run_tool(core, x.request().principal, std::move(request), sink));
+    if (events)
+        co_await stream(x, sink, config.keep_alive);
+    else
+        co_await answer(x, sink);
+}
+
+route_operation operation_of(const tool_definition& tool)
+{
+    route_operation operation;
+    operation.path = std::string(prefix) + tool.name;
+    operation.id = tool.name;
+    operation.summary = tool.title.empty() ? tool.name : tool.title;
+    operation.description = tool.description;
+    operation.tag = tool.name.starts_with("system_") ? "system"
+                    : tool.name.starts_with("file_") ? "files"
+                    : tool.name.starts_with("web_")  ? "web"
+                    : tool.name.starts_with("job_")  ? "jobs"
+                                                     : "sandboxes";
+    operation.takes["application/json"] = tool.input_schema;
+    operation.body_required = tool.input_schema.contains("required");
+    operation.gives["application/json"] =
+        tool.output_schema.empty() ? json::object{{"type", "object"}} : tool.output_schema;
+    operation.gives["text/event-stream"] = json::object{{"type", "string"},
+                                                        {"description",
+                                                         "event: stdout and event: stderr {text, offset} while it "
+                                                         "runs, event: log {level, logger, data}, then event: result"}};
+    operation.gives_what = "The result object";
+    return operation;
+}
+
+std::vector<route_operation> describe_tools(const tool_registry& tools)
+{
+    std::vector<route_operation> operations;
+    for (const auto& each : tools.all()) operations.push_back(operation_of(each->definition()));
+    return operations;
+}
+
+}  // namespace
+
+void add_tool_routes(router& routes, server_core& core, const settings& config)
+{
+    routes.add({.methods = {"POST"},
+                .path = std::string(prefix) + "*",
+                .serve = [&core, &config](exchange& x) { return call(x, core, config); },
+                .body = route_body::optional_json,
+                .operations = [&core] { return describe_tools(core.tools()); }});
 }
 
 }  // namespace cmcp

@@ -63,9 +63,15 @@ streamable_http::streamable_http(server_core& core, const settings& chosen, sess
 
 void streamable_http::add_routes(router& routes)
 {
-    routes.add("POST", "/mcp", [this](exchange& x) { return post(x); });
-    routes.add("GET", "/mcp", [this](exchange& x) { return get(x); });
-    routes.add("DELETE", "/mcp", [this](exchange& x) { return remove(x); });
+    const auto add = [&routes](std::string_view method, route::handler serve, route_body body) {
+        routes.add({.methods = {method}, .path = "/mcp", .serve = std::move(serve), .body = body, .rpc_errors = true});
+    };
+    add(
+        "POST", [this](exchange& x) { return post(x); }, route_body::json);
+    add(
+        "GET", [this](exchange& x) { return get(x); }, route_body::none);
+    add(
+        "DELETE", [this](exchange& x) { return remove(x); }, route_body::none);
 }
 
 // No coroutine, nor is what it calls where it need not be: a call has fewer frames, and a stream that waits holds none.

@@ -1,3 +1,4 @@
+#include "http/health.hpp"
 #include "http/request_guard.hpp"
 
 #include "test/support/catch.hpp"
@@ -91,24 +92,30 @@ TEST_CASE("a star allows every origin, and its answers say so")
 
 TEST_CASE("a health probe of HTTP/1.0 needs no Host, and nothing else does without")
 {
+    router routes;
+    add_health_routes(routes, {}, {});
+    const auto status_of = [&routes](http_request request) {
+        routes.place(request);
+        return status_with(settings(), std::move(request));
+    };
     http_request probe;
     probe.method = "GET";
     probe.version = 10;
     for (const char* path : {"/healthz", "/livez"}) {
         probe.path = path;
-        CHECK(status_with(settings(), probe) == 0);
+        CHECK(status_of(probe) == 0);
     }
     probe.version = 11;
-    CHECK(status_with(settings(), probe) == 400);
+    CHECK(status_of(probe) == 400);
     probe.version = 10;
     probe.path = "/mcp";
-    CHECK(status_with(settings(), probe) == 400);
+    CHECK(status_of(probe) == 400);
     probe.path = "/healthz";
     probe.query = "verbose";
-    CHECK(status_with(settings(), probe) == 400);
+    CHECK(status_of(probe) == 400);
     probe.query.clear();
     probe.fields = {{"host", "evil.example"}};
-    CHECK(status_with(settings(), probe) == 403);
+    CHECK(status_of(probe) == 403);
 }
 
 TEST_CASE("a preflight from a foreign origin gets no permission")
@@ -163,4 +170,43 @@ TEST_CASE("a bearer token names the principal")
     asked.fields.back().second = "bearer secret-two";
     CHECK_FALSE(guard.check(asked));
     CHECK(asked.principal == "ben");
+}
+
+TEST_CASE("a route says who may use it and which body it takes")
+{
+    router routes;
+    const auto serve = [](exchange&) -> awaitable<> { co_return; };
+    routes.add({.methods = {"GET", "POST"}, .path = "/private", .serve = serve, .body = route_body::json});
+    routes.add({.methods = {"GET"}, .path = "/public", .serve = serve, .access = route_access::open});
+    routes.add({.methods = {"GET"}, .path = "/alive", .serve = serve, .access = route_access::probe});
+    routes.add({.methods = {"POST"}, .path = "/perhaps/*", .serve = serve, .body = route_body::optional_json});
+    routes.add({.methods = {"POST"}, .path = "/bytes", .serve = serve, .body = route_body::streamed});
+    settings closed;
+    closed.auth_tokens = {{"anna", "secret"}};
+    const auto status_of = [&](const settings& config, std::string method, std::string path, std::string query = {},
+                               std::string type = {}, std::string length = "0") {
+        http_request request;
+        request.method = std::move(method);
+        request.path = std::move(path);
+        request.query = std::move(query);
+        request.fields = {{"host", "localhost"}, {"content-length", length}};
+        if (!type.empty()) request.fields.emplace_back("content-type", type);
+        routes.place(request);
+        return status_with(config, request);
+    };
+    CHECK(status_of(closed, "GET", "/private") == 401);
+    CHECK(status_of(closed, "GET", "/public") == 0);
+    CHECK(status_of(closed, "GET", "/public/") == 0);
+    CHECK(status_of(closed, "GET", "/public", "a=b") == 0);
+    CHECK(status_of(closed, "POST", "/public") == 401);
+    CHECK(status_of(closed, "GET", "/alive") == 0);
+    CHECK(status_of(closed, "GET", "/alive", "verbose") == 401);
+    CHECK(status_of(closed, "GET", "/nothing") == 401);
+    const settings open;
+    CHECK(status_of(open, "POST", "/private") == 415);
+    CHECK(status_of(open, "POST", "/private", {}, "application/json") == 0);
+    CHECK(status_of(open, "POST", "/perhaps/one") == 0);
+    CHECK(status_of(open, "POST", "/perhaps/one", {}, "text/plain", "2") == 415);
+    CHECK(status_of(open, "POST", "/bytes", {}, "image/png", "2") == 0);
+    CHECK(status_of(open, "POST", "/nothing", {}, "text/plain", "2") == 415);
 }

@@ -5,6 +5,7 @@
 #include "transport/content_disposition.hpp"
 #include "transport/form_file.hpp"
 #include "transport/rest_reply.hpp"
+#include "transport/rest_routes.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -100,6 +101,75 @@ TEST_CASE("every refusal on a path that is not MCP's has one shape")
         CHECK(body.at("error_type").as_string() == each.type);
         CHECK_FALSE(body.at("error").as_string().empty());
     }
+}
+
+TEST_CASE("pages without a secret need no token, and nothing else does without")
+{
+    auto config = http_fixture::quick_settings();
+    config.auth_tokens = {{"me", "secret"}};
+    config.metrics = true;
+    http_fixture server(config);
+    const auto status = [&server](const std::string& bytes) { return request(server, bytes).status; };
+    CHECK(status("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n") == 200);
+    CHECK(status(get("/")) == 404);
+    CHECK(status(get("/docs")) == 200);
+    CHECK(status(get("/healthz")) == 200);
+    CHECK(status(get("/livez")) == 200);
+    CHECK(status(get("/healthz?verbose")) == 401);
+    CHECK(status(get("/metrics")) == 401);
+    CHECK(status(get("/openapi.json")) == 401);
+    CHECK(status(get("/sse", "Accept: text/event-stream\r\n")) == 401);
+    CHECK(status(post("/messages", "{}")) == 401);
+    CHECK(status(post("/mcp", "{}")) == 401);
+    CHECK(status(tool_call("echo", "{}")) == 401);
+    CHECK(status(post("/docs", "{}")) == 405);
+    CHECK(status(post("/healthz", "{}")) == 405);
+    CHECK(status(get("/nothing")) == 404);
+    CHECK(status(tool_call("echo", "{}", "Authorization: Bearer secret\r\n")) == 200);
+}
+
+TEST_CASE("at the paths of MCP a refusal is a JSON-RPC error, whatever the method")
+{
+    auto config = http_fixture::quick_settings();
+    config.public_url = "https://example.org/behind";
+    http_fixture server(config);
+    for (const auto* path : {"/", "/mcp", "/mcp/", "/sse", "/messages", "/behind/messages"}) {
+        INFO(path);
+        const auto answer = request(server, "PUT " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        CHECK(answer.status == (std::string_view(path) == "/" ? 404 : 405));
+        CHECK(answer.parsed().as_object().contains("jsonrpc"));
+    }
+    for (const auto* path : {"/docs", "/openapi.json", "/livez", "/mcp/tools/echo", "/nothing"}) {
+        INFO(path);
+        const auto answer = request(server, "PUT " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        CHECK(answer.parsed().as_object().contains("error_type"));
+    }
+}
+
+TEST_CASE("openapi.json describes what the routes say of themselves")
+{
+    router routes;
+    const auto serve = [](exchange&) -> awaitable<> { co_return; };
+    const auto describe = [] {
+        route_operation thing;
+        thing.path = "/thing";
+        thing.id = "make_thing";
+        thing.tag = "things";
+        thing.takes["application/json"] = json::object{{"type", "object"}};
+        thing.body_required = false;
+        thing.gives["image/png"] = json::object{{"type", "string"}};
+        return std::vector<route_operation>{thing};
+    };
+    routes.add({.methods = {"POST"}, .path = "/thing", .serve = serve, .operations = describe});
+    routes.add({.methods = {"GET"}, .path = "/silent", .serve = serve});
+    const auto document = openapi_document(routes);
+    const auto& paths = document.at("paths").as_object();
+    CHECK(paths.size() == 1);
+    const auto& post = paths.at("/thing").at("post");
+    CHECK(post.at("operationId") == "make_thing");
+    CHECK(post.at("requestBody").at("required") == false);
+    CHECK(post.at("requestBody").at("content").at("application/json").at("schema").at("type") == "object");
+    CHECK(post.at("responses").at("200").at("content").as_object().contains("image/png"));
 }
 
 TEST_CASE("a tool's own refusal has its type, its status and what else the tool says")

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "http/exchange.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Who may use a route.
+enum class route_access {
+    caller,  ///< a known principal, where MCP_AUTH_TOKENS names any
+    open,    ///< anybody, because the page holds no secret
+    probe,   ///< anybody whose request has no query; in HTTP/1.0 even without a Host
+};
+
+/// Which body a route takes with POST.
+enum class route_body {
+    none,
+    json,           ///< application/json of at most HTTP_MAX_BODY_MB
+    optional_json,  ///< the same, or nothing
+    streamed,       ///< any type and any size; the route reads http_request::stream
+};
+
+/// A path and method as /openapi.json describes them.
+struct route_operation {
+    std::string path;
+    std::string id;
+    std::string summary;
+    std::string description;  ///< may be empty
+    std::string tag;
+    json::array parameters;     ///< of the query
+    json::object takes;         ///< schema of the body by media type
+    json::object gives;         ///< schema of the answer 200 by media type
+    std::string gives_what;     ///< a few words
+    bool body_required = true;  ///< where `takes` has any
+};
+
+/// One entry of the route table. The request guard, the reader of bodies and /openapi.json go by it.
+struct route {
+    using handler = std::function<awaitable<>(exchange&)>;
+
+    std::vector<std::string_view> methods;
+    std::string path;  ///< "/*" at its end means everything below
+    handler serve;
+    route_access access = route_access::caller;
+    route_body body = route_body::none;
+    bool html_only = false;   ///< only for requests whose Accept names text/html
+    bool rpc_errors = false;  ///< refusals at this path have the form that clients of MCP read
+    std::function<std::vector<route_operation>()> operations = {};  ///< empty: /openapi.json has nothing of it
+
+    /// A slash at the end of `wanted` makes no difference.
+    bool fits(std::string_view wanted) const;
+};
+
+}  // namespace cmcp

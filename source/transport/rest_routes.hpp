@@ -1,0 +1,30 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/file_gateway.hpp"
+#include "http/router.hpp"
+#include "mcp/server_core.hpp"
+
+namespace cmcp {
+
+// Each REST route is a file with such a function, and a line in http_server.cpp. References must outlive the routes.
+
+/// POST /mcp/tools/<tool>: a JSON object of arguments in, the result object out. With `Accept: text/event-stream` what
+/// the tool prints comes while it runs (rest_sink.hpp), then `event: result` with the result object. A bad argument or
+/// a refusal is 4xx with {error, error_type}. Closing the connection cancels the call.
+void add_tool_routes(router& routes, server_core& core, const settings& config);
+
+/// GET, HEAD and POST /sandbox/file: files of sandboxes, streamed both ways; parts of a file by Range. The sandbox is
+/// named by sandbox_id or sandbox_name, the file by file_path, in the query; a form may name them in fields before its
+/// file.
+void add_file_routes(router& routes, file_gateway& files);
+
+/// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes.
+void add_openapi_route(router& routes);
+json::object openapi_document(const router& routes);
+
+/// GET and HEAD /docs: one page that lists, explains and tries every tool by what /openapi.json says, and shows output
+/// as it comes. The page asks nothing of any other host.
+void add_docs_route(router& routes);
+
+}  // namespace cmcp
