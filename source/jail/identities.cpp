@@ -53,7 +53,7 @@ identities::identities() : privileged_(has_needed_capabilities()), self_{::geteu
     if (users != 0 && users == groups) base_ = users;
 }
 
-unsigned identities::take()
+identities::lease identities::take()
 {
     unsigned number = 0;
     for (const unsigned used : in_use_) {
@@ -62,10 +62,8 @@ unsigned identities::take()
     }
     if (number >= most_runs) throw step_failed("take a user id", EAGAIN);
     in_use_.insert(number);
-    return number;
+    return {*this, number};
 }
-
-void identities::release(unsigned number) { in_use_.erase(number); }
 
 id_pair identities::outside(unsigned number) const
 {

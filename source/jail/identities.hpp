@@ -13,14 +13,27 @@ namespace cmcp::sandbox {
 /// the end of the range that a container was given); without it all are the server's user.
 class identities {
 public:
+    /// The number of one run, free again with the object.
+    class lease {
+    public:
+        lease(identities& owner, unsigned number) : owner_(owner), number_(number) {}
+        lease(const lease&) = delete;
+        lease& operator=(const lease&) = delete;
+        ~lease() { owner_.in_use_.erase(number_); }
+        unsigned number() const { return number_; }
+
+    private:
+        identities& owner_;
+        unsigned number_;
+    };
+
     identities();
 
     bool privileged() const { return privileged_; }
     bool own_range() const { return base_ != 0; }
     id_pair self() const { return self_; }
 
-    unsigned take();  ///< a free number; throws step_failed when all are in use
-    void release(unsigned number);
+    lease take();  ///< of a free number; throws step_failed when all are in use
     id_pair outside(unsigned number) const;
 
     /// A user namespace that shows files of `owner` as files of run `number`. Kept for the next run.

@@ -17,6 +17,14 @@ struct firejail_view {
     landlock_rules rules;  ///< with the workspace
 };
 
+/// What the launcher keeps of one run under Firejail.
+struct firejail_run {
+    std::string profile{};  ///< path of the file
+    unique_fd messages{};   ///< what Firejail prints
+    unique_fd first{};      ///< pidfd of the first process of the run's PID namespace; none: it is not known yet
+    int helper = 0;         ///< the number of live_inside() in there
+};
+
 /// The Firejail of this machine, which makes the namespaces and mounts of runs in the launcher's stead (inside.hpp does
 /// the rest). Keeps its profiles in a folder of its own below /tmp as long as it lives.
 class firejail {

@@ -4,6 +4,8 @@
 #include "jail/setup_step.hpp"
 #include "launcher/own_place.hpp"
 #include "launcher/server_wishes.hpp"
+#include "launcher/standby_clones.hpp"
+#include "launcher/standby_commands.hpp"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -15,15 +17,14 @@
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, the counts of workspaces, and three for each run; prepared_runs has some far
-// above.
+// Tags of epoll: the server, the signals, the counts of workspaces, and four for each key, of which there is no 0.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
 constexpr std::uint64_t count_tag = 2;
-enum class run_event : std::uint64_t { ended, said, refused };
-constexpr std::uint64_t run_tag(std::uint64_t id, run_event what)
+enum class key_event : std::uint64_t { ended, said, refused, zygote_said };
+constexpr std::uint64_t key_tag(std::uint64_t key, key_event event)
 {
-    return (id + 1) * 4 + static_cast<std::uint64_t>(what);
+    return key * 4 + static_cast<std::uint64_t>(event);
 }
 
 unique_fd watch_signals()
@@ -38,16 +39,15 @@ unique_fd watch_signals()
 
 }  // namespace
 
-launcher::launcher(unique_fd server, launcher_settings chosen)
+launcher::launcher(unique_fd server, launcher_settings settings)
     : server_(std::move(server)),
-      chosen_(std::move(chosen)),
+      settings_(std::move(settings)),
       poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
       signals_(watch_signals()),
-      cgroups_(chosen_.use_cgroups),
+      cgroups_(settings_.use_cgroups),
       filters_(cgroups_.active()),
       with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0),
-      no_apparmor_(find_no_apparmor()),
-      commands_(*this, chosen_.firejail.empty() ? chosen_.waiting : 0)
+      no_apparmor_(find_no_apparmor())
 {
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
@@ -57,7 +57,7 @@ launcher::launcher(unique_fd server, launcher_settings chosen)
     facts["cgroup"] = cgroups_.reason();
     facts["watchdog"] = true;
     facts["workspace_quota"] = true;
-    if (chosen_.firejail.empty()) facts["apparmor"] = no_apparmor_;
+    if (settings_.firejail.empty()) facts["apparmor"] = no_apparmor_;
     facts["privileged"] = ids_.privileged();
     facts["own_range"] = ids_.own_range();
     try {
@@ -71,12 +71,13 @@ launcher::launcher(unique_fd server, launcher_settings chosen)
 
 void launcher::enter_place(json::object& facts)
 {
-    if (chosen_.firejail.empty()) {
+    if (settings_.firejail.empty()) {
         enter_own_namespaces(ids_);
         views_ = std::make_unique<view_store>();
+        if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(own_, settings_.waiting));
         return;
     }
-    firejail_ = std::make_unique<firejail>(chosen_.firejail, ids_.privileged());
+    firejail_ = std::make_unique<firejail>(settings_.firejail, ids_.privileged());
     facts["firejail"] = firejail_->version();
 }
 
@@ -97,7 +98,8 @@ void launcher::serve()
 
 int launcher::milliseconds_to_next_event() const
 {
-    auto next = std::min(commands_.next_event(), prepared_ ? prepared_->next_event() : steady_time::max());
+    auto next = steady_time::max();
+    for (const auto& pool : pools_) next = std::min(next, pool->next_event());
     for (const auto& [id, each] : runs_) next = std::min(next, each->next_event());
     if (next == steady_time::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
@@ -129,38 +131,37 @@ void launcher::look_at_runs()
             each->look(now);
             watch_refusals(key, *each);
         }
-    if (prepared_ && now >= prepared_->next_event()) prepared_->look(now, running());
-    if (now >= commands_.next_event()) commands_.look(now, running());
+    for (const auto& pool : pools_)
+        if (now >= pool->next_event()) pool->look(now, running());
 }
 
 void launcher::handle(std::uint64_t tag)
 {
     if (tag == server_tag) return read_server();
+    if (tag == count_tag) return start_counted();
     if (tag == signal_tag) {
         done_ = true;
         return;
     }
-    if (tag == count_tag) {
-        workspaces_.collect();
-        for (auto& each : on_hold_.take_ready()) start(std::move(each.wanted), std::move(each.descriptors));
-        return;
-    }
-    if (tag >= prepared_runs::first_tag) {
-        if (prepared_) prepared_->handle(tag);
-        return;
-    }
-    const std::uint64_t key = tag / 4 - 1;
-    run* const of = find(key);
-    if (of == nullptr) return;
-    if (tag == run_tag(key, run_event::ended)) return end(key);
-    if (tag == run_tag(key, run_event::refused))
-        of->hear_refusal();
-    else if (!of->hear())
-        ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of->control(), nullptr);
-    watch_refusals(key, *of);
-    if (prepared_ && !of->begun()) prepared_->heard_of(key);
-    if (!of->begun()) commands_.heard_of(key);
-    if (of->begun() && of->over() && !of->reported()) send(encode_ended(of->report()));
+    const std::uint64_t key = tag / 4;
+    const auto event = static_cast<key_event>(tag % 4);
+    if (event == key_event::zygote_said)
+        for (const auto& pool : pools_) pool->hear_zygote(key);
+    else if (find(key) != nullptr)
+        event == key_event::ended ? end(key) : handle_run(key, event == key_event::refused);
+}
+
+void launcher::handle_run(std::uint64_t key, bool refused)
+{
+    run& of = *find(key);
+    if (refused)
+        of.hear_refusal();
+    else if (!of.hear())
+        ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
+    watch_refusals(key, of);
+    for (const auto& pool : pools_)
+        if (!of.begun()) pool->heard_of(key);
+    if (of.over() && !of.reported()) send(encode_ended(of.report()));
 }
 
 void launcher::watch_refusals(std::uint64_t key, const run& of)
@@ -170,7 +171,7 @@ void launcher::watch_refusals(std::uint64_t key, const run& of)
     if (watched == wanted) return;
     if (watched >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, watched, nullptr);  // fails where it is closed already
     watched = wanted;
-    if (wanted >= 0) watch(wanted, run_tag(key, run_event::refused));
+    if (wanted >= 0) watch(wanted, key_tag(key, key_event::refused));
 }
 
 void launcher::read_server()
@@ -190,26 +191,64 @@ void launcher::take_message(packet message)
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
     if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
-    if (kind == message_kind::prepare && !prepared_) prepare(decode_prepare(message.bytes));
+    if (kind == message_kind::prepare && !keeps_python_) prepare(decode_prepare(message.bytes));
 }
 
-void launcher::prepare(zygote_options wanted)
+void launcher::prepare(zygote_options options)
 try {
     if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
     if (firejail_) return tell(R"({"state": "off", "detail": "Firejail starts every run anew"})");
-    check_zygote(wanted.path);
-    wanted.path = views_->protected_program(wanted.path);
-    prepared_ = std::make_unique<prepared_profiles>(static_cast<run_keeper&>(*this), std::move(wanted));
+    check_zygote(options.path);
+    options.path = views_->protected_program(options.path);
+    keeps_python_ = true;
+    add_clones(std::move(options));
 } catch (const step_failed& failure) {
     const std::string why = explain_setup_failure(failure.what(), failure.error);
     tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
 }
 
+// With the profile "auto" a second pool, asked first, serves the runs that use the libraries for data.
+void launcher::add_clones(zygote_options options)
+{
+    using role = standby_clones::role;
+    const bool both = options.profile == "auto";
+    if (both) options.profile = "stdlib";
+    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(own_, options, role::main));
+    if (!both) return;
+    options.profile = "data";
+    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(own_, std::move(options), role::data));
+}
+
 void launcher::cancel(std::uint64_t id)
 {
-    if (on_hold_.cancel(id) || (prepared_ && prepared_->cancel(id))) return report_cancelled(id);
+    const auto waited = [id](const uncounted_start& each) { return each.start.id == id; };
+    bool waits = std::erase_if(uncounted_, waited) != 0;
+    for (const auto& pool : pools_) waits = pool->cancel(id) || waits;
+    if (waits) {
+        ended_message ended{id, {}};
+        ended.result.why = cause::cancelled;
+        return send(encode_ended(ended));
+    }
     for (auto& [key, each] : runs_)
-        if (each->id() == id) return each->kill(cause::cancelled);
+        if (each->begun() && each->id() == id) return each->kill(cause::cancelled);
+}
+
+shared_parts launcher::parts()
+{
+    const bool with_apparmor = no_apparmor_.empty() && !firejail_;
+    return {ids_, views_.get(), workspaces_, cgroups_, filters_, with_time_namespace_, with_apparmor, firejail_.get()};
+}
+
+void launcher::watch_zygote(std::uint64_t key, int socket) { watch(socket, key_tag(key, key_event::zygote_said)); }
+
+void launcher::keep(std::uint64_t key, std::unique_ptr<run> kept)
+try {
+    const bool has_process = kept->pidfd() >= 0;
+    runs_.emplace(key, std::move(kept));
+    if (has_process) watch_run(key);
+} catch (...) {
+    drop(key);
+    throw;
 }
 
 run* launcher::find(std::uint64_t key)
@@ -226,49 +265,63 @@ void launcher::drop(std::uint64_t key)
 
 void launcher::watch_run(std::uint64_t key)
 {
-    const run& made = *runs_.at(key);
-    watch(made.pidfd(), run_tag(key, run_event::ended));
-    watch(made.control(), run_tag(key, run_event::said));
+    const run& of = *runs_.at(key);
+    watch(of.pidfd(), key_tag(key, key_event::ended));
+    watch(of.control(), key_tag(key, key_event::said));
 }
 
 void launcher::receive_start(packet message)
 {
-    start_message wanted = decode_start(take_body(message));
-    if (!obstacle_.empty()) return refuse(wanted.id, obstacle_);
-    if (const std::string why = refuse_workspace(wanted.request.workspace, chosen_.workspaces); !why.empty())
-        return refuse(wanted.id, why);
-    if (on_hold_.must_wait(wanted))
-        on_hold_.add({std::move(wanted), std::move(message.descriptors)});
+    start_message start = decode_start(take_body(message));
+    if (!obstacle_.empty()) return refuse(start.id, obstacle_);
+    if (const std::string why = refuse_workspace(start.request.workspace, settings_.workspaces); !why.empty())
+        return refuse(start.id, why);
+    if (must_be_counted(start))
+        uncounted_.push_back({std::move(start), std::move(message.descriptors)});
     else
-        start(std::move(wanted), std::move(message.descriptors));
+        this->start(std::move(start), std::move(message.descriptors));
 }
 
-void launcher::report_cancelled(std::uint64_t id)
-{
-    ended_message ended{id, {}};
-    ended.result.why = cause::cancelled;
-    send(encode_ended(ended));
+bool launcher::must_be_counted(const start_message& start)
+try {
+    const unique_fd folder = open_bounded_workspace(start.request);
+    if (!folder) return false;
+    const auto key = workspace_ledger::key_of(folder.get());
+    return workspaces_.must_wait(key, folder.get(), workspace_bounds(start.request.limits));
+} catch (const step_failed&) {
+    return false;  // the start meets the same obstacle and tells it
 }
 
-void launcher::start(start_message wanted, std::vector<unique_fd> descriptors)
+void launcher::start_counted()
 {
-    if (prepared_ && prepared_->take(wanted, descriptors)) return;
-    if (commands_.take(wanted, descriptors)) return;
-    start_cold(std::move(wanted), std::move(descriptors));
-}
-
-void launcher::start_cold(start_message wanted, std::vector<unique_fd> descriptors)
-{
-    const std::uint64_t id = wanted.id;
-    try {
-        workshop tools = shop();
-        runs_.emplace(id, std::make_unique<run>(tools, std::move(wanted), std::move(descriptors)));
-        watch_run(id);
-    } catch (const step_failed& failure) {
-        refuse(id, explain_setup_failure(failure.what(), failure.error));
-    } catch (const std::exception& failure) {
-        refuse(id, explain_setup_failure(failure.what(), 0));
+    workspaces_.collect();
+    std::deque<uncounted_start> starts;
+    starts.swap(uncounted_);
+    for (auto& each : starts) {
+        if (must_be_counted(each.start))
+            uncounted_.push_back(std::move(each));
+        else
+            start(std::move(each.start), std::move(each.descriptors));
     }
+}
+
+void launcher::start(start_message start, std::vector<unique_fd> descriptors)
+{
+    for (const auto& pool : pools_)
+        if (pool->take(start, descriptors)) return;
+    start_cold(std::move(start), std::move(descriptors));
+}
+
+void launcher::start_cold(start_message start, std::vector<unique_fd> descriptors)
+try {
+    const std::uint64_t key = next_key();
+    auto cold = std::make_unique<run>(parts(), key, start.request, start.probe);
+    cold->launch(start, std::move(descriptors));
+    keep(key, std::move(cold));
+} catch (const step_failed& failure) {
+    refuse(start.id, explain_setup_failure(failure.what(), failure.error));
+} catch (const std::exception& failure) {
+    refuse(start.id, explain_setup_failure(failure.what(), 0));
 }
 
 void launcher::refuse(std::uint64_t id, const std::string& why)
@@ -287,8 +340,8 @@ void launcher::end(std::uint64_t key)
     const std::string why = over.failure();
     drop(key);
     if (begun && !reported) return send(encode_ended(ended));
-    if (!begun) commands_.lost(key);
-    if (!begun && prepared_) prepared_->lost(key, why);
+    if (begun) return;
+    for (const auto& pool : pools_) pool->lost(key, why);
 }
 
 void launcher::send(std::string message)

@@ -45,14 +45,14 @@ void protect_this_process()
 cmcp::sandbox::launcher_settings read_arguments(const std::vector<std::string>& arguments)
 {
     const std::string workspaces = "--workspaces=", firejail = "--firejail=", waiting = "--waiting=";
-    cmcp::sandbox::launcher_settings chosen;
+    cmcp::sandbox::launcher_settings settings;
     for (const auto& each : arguments) {
-        if (each == "--no-cgroups") chosen.use_cgroups = false;
-        if (each.starts_with(firejail)) chosen.firejail = each.substr(firejail.size());
-        if (each.starts_with(waiting)) chosen.waiting = std::stoul(each.substr(waiting.size()));
-        if (each.starts_with(workspaces)) chosen.workspaces = each.substr(workspaces.size());
+        if (each == "--no-cgroups") settings.use_cgroups = false;
+        if (each.starts_with(firejail)) settings.firejail = each.substr(firejail.size());
+        if (each.starts_with(waiting)) settings.waiting = std::stoul(each.substr(waiting.size()));
+        if (each.starts_with(workspaces)) settings.workspaces = each.substr(workspaces.size());
     }
-    return chosen;
+    return settings;
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "launcher/run.hpp"
 
-#include "jail/closing.hpp"
 #include "jail/held_program.hpp"
-#include "jail/jail.hpp"
 #include "jail/limits.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
@@ -18,6 +16,7 @@
 
 #include <algorithm>
 
+// The life of a run; run_setup.cpp has how it comes about.
 namespace cmcp::sandbox {
 namespace {
 
@@ -33,31 +32,19 @@ std::chrono::microseconds total_time(const rusage& used)
 
 }  // namespace
 
-std::vector<int> run::clone_descriptors() const
+run::~run()
 {
-    std::vector<int> descriptors{plan_->control.get()};
-    if (cgroup_.folder() >= 0) descriptors.push_back(cgroup_.folder());
-    return descriptors;
-}
-
-void run::attach(cloned child)
-{
-    child_ = std::move(child);
-    prepared_ = true;
-    const auto plan = std::move(plan_);
-    if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan)))
-        throw step_failed("hand over the plan", EAGAIN);
-    if (ids_.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan->outside, false);
-    send_packet(control_.get(), "g");
-    outside_ = plan->outside;
+    if (!child_.pidfd) return;
+    kill(cause::cancelled);
+    finish();
 }
 
 bool run::fits(const run_request& request) const
 {
-    if (views_ != nullptr && views_->find(request).place != view_) return false;
+    if (parts_.views->find(request).place != view_) return false;
     if (request.workspace.empty()) return true;
     struct stat now {};
-    if (::stat(request.workspace.c_str(), &now) != 0 || place_ != std::pair(now.st_dev, now.st_ino)) return false;
+    if (::stat(request.workspace.c_str(), &now) != 0 || folder_ != std::pair(now.st_dev, now.st_ino)) return false;
     return workspace_.as_full_as_before();
 }
 
@@ -66,12 +53,11 @@ void run::begin(const start_message& start, const std::vector<unique_fd>& descri
     std::vector<int> numbers;
     for (const auto& each : descriptors) numbers.push_back(each.get());
     if (numbers.size() < 2) throw step_failed("receive descriptors", EBADMSG);
-    give_pipes({numbers[0], numbers[1], start.request.result_channel ? numbers.back() : -1}, outside_);
-    const std::string told = held_ ? encode_held_start(start) : encode_begin(start, !prepared_);
-    if (!send_packet(control_.get(), told, numbers)) throw step_failed("hand over the run", EAGAIN);
+    give_pipes({numbers[0], numbers[1], start.request.result_channel ? numbers.back() : -1});
+    const std::string message =
+        program_ == program::held ? encode_held_start(start) : encode_begin(start, program_ != program::cloned);
+    if (!send_packet(control_.get(), message, numbers)) throw step_failed("hand over the run", EAGAIN);
     id_ = start.id;
-    waits_ = false;
-    waited_ = true;
     limits_ = start.request.limits;
     refusals_.begin();
     workspace_.begin();
@@ -80,37 +66,31 @@ void run::begin(const start_message& start, const std::vector<unique_fd>& descri
 
 void run::begin_clock()
 {
-    has_begun_ = true;
-    found_.cpu_limit = cpu_seconds(limits_);
+    phase_ = phase::runs;
+    evidence_.cpu_limit = cpu_seconds(limits_);
     begun_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + limits_.wall;
     next_look_ = begun_ + first_look;
 }
 
-// Firejail's own end comes before that of the namespaces; and what it had not let go yet only has the control socket.
+// Firejail's own end comes before that of the namespaces. A process that it has not let go yet only has the control
+// socket.
 void run::wait_for_firejail()
 {
-    pollfd over{first_ ? first_.get() : control_.get(), POLLIN, 0};
+    const unique_fd& first = firejail_->first;
+    pollfd over{first ? first.get() : control_.get(), POLLIN, 0};
     constexpr int patience_ms = 10'000;
-    while (!first_ && hear() && ::poll(&over, 1, patience_ms) > 0) over.fd = first_ ? first_.get() : control_.get();
-    if (first_) ::poll(&over, 1, patience_ms);
-    if (failed_ || found_.status || found_.killed_for || first_) return;
-    failed_ = true;
-    failure_ = explain_setup_failure(firejail_complaint(messages_.get()), 0);
+    while (!first && hear() && ::poll(&over, 1, patience_ms) > 0) over.fd = first ? first.get() : control_.get();
+    if (first) ::poll(&over, 1, patience_ms);
+    if (!failure_.empty() || evidence_.status || evidence_.killed_for || first) return;
+    failure_ = explain_setup_failure(firejail_complaint(firejail_->messages.get()), 0);
 }
 
 void run::hear_inside(wire_reader& message, std::vector<unique_fd>& descriptors)
 {
-    helper_ = message.number<std::int32_t>();
-    if (descriptors.size() == 1) first_ = std::move(descriptors[0]);
-}
-
-run::~run()
-{
-    if (plan_) ids_.release(number_);  // never cloned
-    if (!child_.pidfd) return;
-    kill(cause::cancelled);
-    finish();
+    if (!firejail_) return;
+    firejail_->helper = message.number<std::int32_t>();
+    if (descriptors.size() == 1) firejail_->first = std::move(descriptors[0]);
 }
 
 bool run::hear()
@@ -120,31 +100,32 @@ bool run::hear()
         if (!heard) return true;
         if (heard->bytes.empty()) return false;
         wire_reader message(heard->bytes);
+        auto& fds = heard->descriptors;
         const auto says = static_cast<child_says>(message.number<char>());
         if (says == child_says::ended) hear_end(message);
-        if (says == child_says::failed && !failed_) {
-            failed_ = true;
+        if (says == child_says::failed && failure_.empty()) {
             const int error = message.number<std::int32_t>();
             failure_ = explain_setup_failure(message.text(), error);
         }
-        waits_ |= says == child_says::waiting;
-        if (says == child_says::executes) prepared_ = false;
-        auto& fds = heard->descriptors;
+        if (says == child_says::waiting && phase_ == phase::closes_in) phase_ = phase::stands_by;
+        if (says == child_says::executes) program_ = program::executed_when_told;
         if (says == child_says::inside) hear_inside(message, fds);
         if (says == child_says::listen && fds.size() == 1) refusals_.listen(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
         fds.resize(4);
-        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]), helper_);
+        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]),
+                             firejail_ ? firejail_->helper : 0);
     }
 }
 
 void run::hear_end(wire_reader& message)
 {
-    found_.status = message.number<std::int32_t>();
+    evidence_.status = message.number<std::int32_t>();
     const auto in_user_mode = message.number<std::int64_t>();
-    cpu_ = std::chrono::microseconds(in_user_mode + message.number<std::int64_t>());
+    const std::chrono::microseconds used(in_user_mode + message.number<std::int64_t>());
+    evidence_.cpu = std::max(evidence_.cpu, used);
     peak_memory_ = std::max(peak_memory_, message.number<std::uint64_t>());
-    reached_process_limit_ |= message.number<bool>();
+    evidence_.out_of_processes |= message.number<bool>();
 }
 
 void run::hear_refusal()
@@ -154,9 +135,10 @@ void run::hear_refusal()
 
 void run::kill(cause why)
 {
-    if (!found_.killed_for) {
-        found_.killed_for = why;
-        found_.cpu = meter_.processor_time();  // the kernel drops the times of what ends with its first process
+    if (!evidence_.killed_for) {
+        evidence_.killed_for = why;
+        // The kernel drops the times of processes that end with the first process.
+        evidence_.cpu = std::max(evidence_.cpu, meter_.processor_time());
     }
     ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
     cgroup_.kill_all();
@@ -166,7 +148,7 @@ void run::measure(steady_time now)
 {
     const usage used = meter_.measure(limits_.memory);
     peak_memory_ = std::max(peak_memory_, used.memory);
-    reached_process_limit_ |= used.processes >= limits_.processes;
+    evidence_.out_of_processes |= used.processes >= limits_.processes;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
     if (used.processes > limits_.processes) return kill(cause::process_limit);
     detail_ = workspace_.look(limits_, begun_, meter_);
@@ -176,7 +158,7 @@ void run::measure(steady_time now)
 
 void run::look(steady_time now)
 {
-    if (found_.killed_for) {
+    if (evidence_.killed_for) {
         deadline_ = next_look_ = steady_time::max();
         return;
     }
@@ -192,40 +174,39 @@ ended_message run::finish()
     const auto pidfd = child_.pidfd.get();
     while (::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED, &used) != 0 && errno == EINTR) {
     }
-    if (messages_) wait_for_firejail();
+    if (firejail_) wait_for_firejail();
     hear();
     child_.pidfd.reset();
-    ids_.release(number_);
     workspace_.note_end(limits_);
-    if (messages_) return report();  // the rest is Firejail's own use
-    cpu_ = total_time(used);
+    if (firejail_) return report();  // the rest is Firejail's own use
+    evidence_.cpu = std::max(evidence_.cpu, total_time(used));
     peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
     return report();
 }
 
 ended_message run::report()
 {
-    reported_ = true;
+    phase_ = phase::reported;
     deadline_ = next_look_ = steady_time::max();
     ended_message ended{id_, {}};
     auto& result = ended.result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
-    result.cpu = found_.cpu = std::max(found_.cpu, cpu_);
-    result.prepared = prepared_;
-    result.waited = waited_;
+    result.cpu = evidence_.cpu;
+    result.prepared = program_ == program::cloned;
+    result.waited = program_ != program::executed;
     result.peak_memory = std::max(peak_memory_, cgroup_.peak_memory());
-    found_.out_of_memory = cgroup_.out_of_memory();
-    found_.out_of_processes = reached_process_limit_ || cgroup_.out_of_processes();
-    if (failed_) {
+    evidence_.out_of_memory = cgroup_.out_of_memory();
+    evidence_.out_of_processes |= cgroup_.out_of_processes();
+    if (!failure_.empty()) {
         result.error = failure_;
         return ended;
     }
-    judge(found_, result);
+    judge(evidence_, result);
     result.denied = refusals_.take();
     result.detail = detail_;
     if (workspace_.began_full())
         result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
-    if (found_.out_of_processes)
+    if (evidence_.out_of_processes)
         result.denied.push_back("fork: the limit of " + std::to_string(limits_.processes) + " processes was reached");
     return ended;
 }

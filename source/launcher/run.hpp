@@ -3,6 +3,7 @@
 #include "jail/call_filters.hpp"
 #include "jail/cgroup.hpp"
 #include "jail/identities.hpp"
+#include "jail/jail.hpp"
 #include "jail/verdict.hpp"
 #include "jail/watchdog.hpp"
 #include "launcher/firejail.hpp"
@@ -13,6 +14,7 @@
 #include "wire/packet_socket.hpp"
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,8 +23,8 @@ namespace cmcp::sandbox {
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-/// What all runs share.
-struct workshop {
+/// What all runs of a launcher share.
+struct shared_parts {
     identities& ids;
     view_store* views;  ///< none under Firejail
     workspace_ledger& workspaces;
@@ -33,33 +35,36 @@ struct workshop {
     firejail* jailer;  ///< none: the launcher makes namespaces and mounts itself
 };
 
-/// One run in flight, seen from the launcher.
+/// One run, seen from the launcher: it is planned, gets a process, stands by or begins at once, and is reported.
 class run {
 public:
-    /// Clones the child and lets it go. Throws step_failed; then nothing runs.
-    run(workshop& shop, start_message start, std::vector<unique_fd> descriptors);
-
-    /// A run of `shape` that waits, confined, for what to run; a zygote is asked to clone for it, or launch_waiting()
-    /// is called. Until it begins it has the id `key`. Throws step_failed.
-    run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe);
+    /// A run of this shape without a process: launch(), launch_standby() or attach() gives it one. `key`: the
+    /// launcher's own number for it. Throws step_failed.
+    run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe);
     run(const run&) = delete;
     run& operator=(const run&) = delete;
-    ~run();
+    ~run();  ///< ends it
 
-    std::uint64_t id() const { return id_; }
-    int pidfd() const { return child_.pidfd.get(); }
+    /// Clones a process that begins at once. Throws step_failed, then nothing runs.
+    void launch(const start_message& start, std::vector<unique_fd> descriptors);
+
+    /// Clones a process that stands by, its program held by `library` where there is one (not -1: held_program.hpp).
+    /// Throws step_failed, then nothing runs.
+    void launch_standby(int library);
+
+    std::vector<int> clone_descriptors() const;  ///< for the order of a clone to a zygote
+    void attach(cloned child);                   ///< the clone will stand by; throws, then the run must be ended
+
+    const run_request& request() const { return plan_->request; }  ///< as long as it has no process
+    std::uint64_t id() const { return id_; }                       ///< the server's number; 0: it has not begun
+    int pidfd() const { return child_.pidfd.get(); }               ///< -1: it has no process
     int control() const { return control_.get(); }
 
-    std::vector<int> clone_descriptors() const;  ///< what goes with the clone order
-    void attach(cloned child);                   ///< the clone is there; throws, then it must be ended
-    /// Makes a clone of this process, whose program is held by `library` where there is one (not -1: held_program.hpp).
-    /// Throws step_failed, then nothing runs.
-    void launch_waiting(workshop& shop, int library);
-    bool waits() const { return waits_; }  ///< it is ready to begin
-    bool begun() const { return has_begun_; }
-    bool fits(const run_request& request)
-        const;  ///< its workspace is still that folder, and as full; it sees what a new run would see
+    bool stands_by() const { return phase_ == phase::stands_by; }
+    /// Its workspace is still that folder, and as full; it sees what a new run would see.
+    bool fits(const run_request& request) const;
     void begin(const start_message& start, const std::vector<unique_fd>& descriptors);  ///< throws: it has not begun
+    bool begun() const { return phase_ >= phase::runs; }
     const std::string& failure() const { return failure_; }
 
     /// Reads what the child says. False: it will say no more.
@@ -76,64 +81,67 @@ public:
     steady_time next_event() const { return std::min(deadline_, next_look_); }
     void look(steady_time now);
 
-    /// Every process of it but its first, which is ending, has ended: what there is to say is known. The kernel takes
-    /// its time to clear the namespaces away; nobody needs to wait for that.
-    bool over() const { return found_.status.has_value() && !failed_; }
-    bool reported() const { return reported_; }
+    /// Every process of it but its first, which is ending, has ended, so the report is complete. The kernel takes its
+    /// time to clear the namespaces away; nobody needs to wait for that.
+    bool over() const { return begun() && evidence_.status.has_value() && failure_.empty(); }
+    bool reported() const { return phase_ == phase::reported; }
     ended_message report();
 
     /// Once pidfd() is readable: collects the child; nothing of the run is left then.
     ended_message finish();
 
 private:
-    void prepare(workshop& shop, struct jail_plan& plan);
-    void begin_clock();
-    void give_pipes(std::initializer_list<int> pipes, id_pair outside) const;
-    void prepare_workspace(workshop& shop, struct jail_plan& plan);
-    void prepare_view(workshop& shop, struct jail_plan& plan);
-    void launch(workshop& shop, struct jail_plan& plan, void (*live)(struct jail_plan&));
-    void launch_firejail(workshop& shop, struct jail_plan& plan);
-    void wait_for_firejail();
-    void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
-    void measure(steady_time now);
-    void hear_end(class wire_reader& message);
-    void allow_only_removal(struct jail_plan& plan) const;
+    enum class phase {
+        planned,    ///< it has no process
+        closes_in,  ///< its process confines itself, to stand by then
+        stands_by,  ///< begin() lets it run
+        runs,
+        reported,
+    };
+    enum class program {
+        executed,            ///< begins at once
+        executed_when_told,  ///< these have stood by
+        held,
+        cloned,
+    };
 
-    identities& ids_;
-    std::uint64_t id_;
-    unsigned number_;
+    void prepare(const run_request& request, bool probe);
+    void prepare_view();
+    void prepare_workspace();
+    void allow_only_removal();
+    void give_pipes(std::initializer_list<int> pipes) const;
+    void clone_child(void (*live)(jail_plan&));
+    void launch_firejail();
+    void wait_for_firejail();
+    void begin_clock();
+    void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
+    void hear_end(class wire_reader& message);
+    void measure(steady_time now);
+
+    shared_parts parts_;
+    std::uint64_t id_ = 0;
+    identities::lease identity_;
+    id_pair outside_{};  ///< who it is outside
     run_limits limits_;
+    phase phase_ = phase::planned;
+    program program_ = program::executed;
+    std::unique_ptr<jail_plan> plan_ = std::make_unique<jail_plan>();  ///< until it has a process
+    std::string view_;                                                 ///< the place of what it sees
+    std::pair<dev_t, ino_t> folder_{};                                 ///< of the workspace
+    workspace_watch workspace_;
     run_cgroup cgroup_;
-    cloned child_;
     unique_fd control_;
-    unique_fd messages_;  ///< what Firejail prints; none: a run without it
-    unique_fd first_;     ///< under Firejail: pidfd of the first process of its PID namespace
-    std::string profile_;
-    int helper_ = 0;  ///< under Firejail: the number of live_inside() in there
+    cloned child_;
+    std::optional<firejail_run> firejail_;
     usage_meter meter_;
     refusal_notes refusals_;
-    workspace_watch workspace_;
-    steady_time begun_;
-    steady_time deadline_;
-    steady_time next_look_;
-    evidence found_;
-    bool failed_ = false;
-    std::string failure_;
-    std::string detail_;
-    std::unique_ptr<struct jail_plan> plan_;  ///< until there is a clone
-    std::pair<dev_t, ino_t> place_{};         ///< of the workspace
-    view_store* views_ = nullptr;
-    std::string view_;  ///< the place of what it sees
-    id_pair outside_{};
-    bool prepared_ = false;
-    bool held_ = false;
-    bool waits_ = false;
-    bool waited_ = false;
-    bool has_begun_ = false;
-    bool reported_ = false;
-    std::chrono::microseconds cpu_{0};
+    steady_time begun_{};
+    steady_time deadline_ = steady_time::max();
+    steady_time next_look_ = steady_time::max();
+    evidence evidence_;
     std::uint64_t peak_memory_ = 0;
-    bool reached_process_limit_ = false;
+    std::string failure_;  ///< of a step before the program; empty: none
+    std::string detail_;   ///< what was exceeded
 };
 
 }  // namespace cmcp::sandbox

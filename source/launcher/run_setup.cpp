@@ -19,16 +19,16 @@
 
 #include <string>
 
-// How a run comes about; its life is in run.cpp.
+// How a run comes about; run.cpp has its life.
 namespace cmcp::sandbox {
 namespace {
 
-id_pair owner_of(int tree, std::pair<dev_t, ino_t>& place)
+id_pair owner_of(int tree, std::pair<dev_t, ino_t>& folder)
 {
     struct stat status {};
     check(::fstat(tree, &status), "open workspace");
     if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
-    place = {status.st_dev, status.st_ino};
+    folder = {status.st_dev, status.st_ino};
     return {status.st_uid, status.st_gid};
 }
 
@@ -44,143 +44,12 @@ std::uint64_t namespaces_of_a_run(bool with_time)
     return all;
 }
 
-/// A number from `ids` that goes back when the run could not be made.
-struct number_guard {
-    identities& ids;
-    unsigned number;
-    bool kept = false;
-    ~number_guard()
-    {
-        if (!kept) ids.release(number);
-    }
-};
-
-}  // namespace
-
-run::run(workshop& shop, start_message start, std::vector<unique_fd> descriptors)
-    : ids_(shop.ids),
-      id_(start.id),
-      number_(shop.ids.take()),
-      limits_(start.request.limits),
-      workspace_(shop.workspaces)
-{
-    number_guard guard{ids_, number_};
-    jail_plan plan;
-    take_descriptors(plan, start, descriptors);
-    plan.request = std::move(start.request);
-    plan.probe = start.probe;
-    if (plan.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
-    prepare(shop, plan);
-    cgroup_ = shop.cgroups.make(id_, limits_);
-    begin_clock();
-    if (shop.jailer != nullptr) {
-        launch_firejail(shop, plan);
-    } else {
-        std::tie(control_, plan.control) = packet_socket_pair();
-        launch(shop, plan, run_child);
-    }
-    guard.kept = true;
-}
-
-run::run(workshop& shop, std::uint64_t key, const run_request& shape, bool probe)
-    : ids_(shop.ids),
-      id_(key),
-      number_(shop.ids.take()),
-      limits_(shape.limits),
-      workspace_(shop.workspaces),
-      deadline_(steady_time::max()),
-      next_look_(steady_time::max()),
-      plan_(std::make_unique<jail_plan>())
-{
-    number_guard guard{ids_, number_};
-    plan_->request = shape;
-    plan_->probe = probe;
-    prepare(shop, *plan_);
-    cgroup_ = shop.cgroups.make(id_, limits_);
-    std::tie(control_, plan_->control) = packet_socket_pair();
-    guard.kept = true;
-}
-
-void run::prepare(workshop& shop, jail_plan& plan)
-{
-    plan.filters = shop.filters.choose(plan.request.programs);
-    plan.announcing = shop.filters.announcing(plan.request.programs);
-    if (shop.with_apparmor) plan.apparmor = apparmor_profile_for(plan.request.argv.at(0));
-    plan.outside = ids_.outside(number_);
-    plan.maps_itself = !ids_.privileged();
-    prepare_view(shop, plan);
-    workspace_.open(plan.request);
-    if (workspace_.began_full()) allow_only_removal(plan);
-    prepare_workspace(shop, plan);
-    if (ids_.privileged() && plan.outside.user == 0) throw step_failed("workspace owner", EPERM);
-}
-
-void run::prepare_view(workshop& shop, jail_plan& plan)
-{
-    if (shop.jailer != nullptr) {
-        shop.jailer->move_workspace(plan.request);
-        firejail_view seen = shop.jailer->view(plan.request);
-        profile_ = std::move(seen.profile);
-        plan.rules = std::move(seen.rules);
-        plan.writable_may_execute = plan.request.programs.all;
-        return;
-    }
-    views_ = shop.views;
-    const view& seen = views_->find(plan.request);
-    view_ = seen.place;
-    plan.rules = seen.rules;
-    plan.writable_may_execute = seen.writable_may_execute;
-    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
-}
-
-void run::launch_waiting(workshop& shop, int library)
-{
-    held_ = library >= 0;
-    plan_->held_library = library;
-    launch(shop, *plan_, held_ ? run_held_child : run_waiting_child);
-    outside_ = plan_->outside;
-    plan_.reset();
-}
-
-// A pipe belongs to who made it: /dev/stdout would not open for another user.
-void run::give_pipes(std::initializer_list<int> pipes, id_pair outside) const
-{
-    for (const int pipe : pipes)
-        if (ids_.privileged() && pipe >= 0 && ::fchown(pipe, outside.user, outside.group) != 0)
-            throw step_failed("give the pipes to the run");
-}
-
-// A run in a full workspace may only make room.
-void run::allow_only_removal(jail_plan& plan) const
-{
-    if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
-    const std::string place = plan.request.workspace_inside + "/";  // under Firejail it may be in /tmp
-    std::erase_if(plan.rules.read_write, [&](const std::string& path) { return place.starts_with(path + "/"); });
-    plan.rules.read_remove.push_back(plan.request.workspace_inside);
-}
-
-void run::prepare_workspace(workshop& shop, jail_plan& plan)
-{
-    if (plan.request.workspace.empty() || (shop.jailer != nullptr && !ids_.privileged())) return;
-    plan.workspace = copy_mount_tree(AT_FDCWD, plan.request.workspace, "open workspace " + plan.request.workspace);
-    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
-    set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true,
-                         "protect the workspace");
-    const id_pair owner = owner_of(plan.workspace.get(), place_);
-    if (!shop.ids.privileged()) return;
-    if (shop.ids.own_range() && map_mount_ids(plan.workspace.get(), shop.ids.mapping(owner, number_))) return;
-    // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
-    if (owner.user == 0 || owner.group == 0) throw step_failed("workspace owner", errno);
-    plan.outside = owner;
-}
-
-namespace {
-
 // Whatever happens to the first process of a run, it never comes back into the launcher's own loop.
-[[noreturn]] void live_and_end(void (*live)(jail_plan&), jail_plan& plan)
+template <class Live>
+[[noreturn]] void live_and_end(Live live)
 {
     try {
-        live(plan);
+        live();
     } catch (...) {  // the launcher sees it end, and tells it
     }
     ::_exit(127);
@@ -188,37 +57,153 @@ namespace {
 
 }  // namespace
 
-void run::launch(workshop& shop, jail_plan& plan, void (*live)(jail_plan&))
+run::run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
+    : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces)
 {
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
-    child_ = clone_into_namespaces(namespaces_of_a_run(shop.with_time_namespace), cgroup_.folder());
-    if (child_.pid == 0) live_and_end(live, plan);
-    try {
-        if (shop.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, plan.outside, false);
-        send_packet(control_.get(), "g");
-    } catch (...) {
-        kill(cause::setup_failed);
-        finish();
-        throw;
-    }
+    if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
+    prepare(request, probe);
+    cgroup_ = parts_.cgroups.make(key, limits_);
+    std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
-void run::launch_firejail(workshop& shop, jail_plan& plan)
+void run::prepare(const run_request& request, bool probe)
 {
-    auto [ours, theirs] = packet_socket_pair();
-    plan.control = std::move(theirs);
-    messages_.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()}, plan.outside);
-    send_inside_plan(ours.get(), plan, shop.jailer->namespaces_outside());
-    child_ = clone_into_namespaces(ids_.privileged() ? CLONE_NEWNS : 0, cgroup_.folder());
-    if (child_.pid == 0) {
+    jail_plan& plan = *plan_;
+    plan.request = request;
+    plan.probe = probe;
+    plan.filters = parts_.filters.choose(request.programs);
+    plan.announcing = parts_.filters.announcing(request.programs);
+    if (parts_.with_apparmor) plan.apparmor = apparmor_profile_for(request.argv.at(0));
+    outside_ = parts_.ids.outside(identity_.number());
+    plan.maps_itself = !parts_.ids.privileged();
+    prepare_view();
+    workspace_.open(plan.request);
+    if (workspace_.began_full()) allow_only_removal();
+    prepare_workspace();
+    if (parts_.ids.privileged() && outside_.user == 0) throw step_failed("workspace owner", EPERM);
+    plan.outside = outside_;
+}
+
+void run::prepare_view()
+{
+    jail_plan& plan = *plan_;
+    if (parts_.jailer != nullptr) {
+        parts_.jailer->move_workspace(plan.request);
+        firejail_view seen = parts_.jailer->view(plan.request);
+        firejail_.emplace().profile = std::move(seen.profile);
+        plan.rules = std::move(seen.rules);
+        plan.writable_may_execute = plan.request.programs.all;
+        return;
+    }
+    const view& seen = parts_.views->find(plan.request);
+    view_ = seen.place;
+    plan.rules = seen.rules;
+    plan.writable_may_execute = seen.writable_may_execute;
+    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+}
+
+// A run in a full workspace may only make room.
+void run::allow_only_removal()
+{
+    if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
+    landlock_rules& rules = plan_->rules;
+    const std::string& folder = plan_->request.workspace_inside;
+    const std::string place = folder + "/";  // under Firejail it may be in /tmp
+    std::erase_if(rules.read_write, [&](const std::string& path) { return place.starts_with(path + "/"); });
+    rules.read_remove.push_back(folder);
+}
+
+void run::prepare_workspace()
+{
+    jail_plan& plan = *plan_;
+    const std::string& path = plan.request.workspace;
+    if (path.empty() || (parts_.jailer != nullptr && !parts_.ids.privileged())) return;
+    plan.workspace = copy_mount_tree(AT_FDCWD, path, "open workspace " + path);
+    const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
+    set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true,
+                         "protect the workspace");
+    const id_pair owner = owner_of(plan.workspace.get(), folder_);
+    if (!parts_.ids.privileged()) return;
+    const bool own_range = parts_.ids.own_range();
+    if (own_range && map_mount_ids(plan.workspace.get(), parts_.ids.mapping(owner, identity_.number()))) return;
+    // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
+    if (owner.user == 0 || owner.group == 0) throw step_failed("workspace owner", errno);
+    outside_ = owner;
+}
+
+void run::launch(const start_message& start, std::vector<unique_fd> descriptors)
+{
+    id_ = start.id;
+    take_descriptors(*plan_, start, descriptors);
+    begin_clock();
+    if (firejail_)
+        launch_firejail();
+    else
+        clone_child(run_child);
+    plan_.reset();
+}
+
+void run::launch_standby(int library)
+{
+    program_ = library >= 0 ? program::held : program::executed_when_told;
+    phase_ = phase::closes_in;
+    plan_->held_library = library;
+    clone_child(library >= 0 ? run_held_child : run_waiting_child);
+    plan_.reset();
+}
+
+std::vector<int> run::clone_descriptors() const
+{
+    std::vector<int> descriptors{plan_->control.get()};
+    if (cgroup_.folder() >= 0) descriptors.push_back(cgroup_.folder());
+    return descriptors;
+}
+
+void run::attach(cloned child)
+{
+    child_ = std::move(child);
+    program_ = program::cloned;
+    phase_ = phase::closes_in;
+    const auto plan = std::move(plan_);
+    if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan)))
+        throw step_failed("hand over the plan", EAGAIN);
+    if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
+    send_packet(control_.get(), "g");
+}
+
+// The user who made a pipe owns it, so /dev/stdout would not open for another user.
+void run::give_pipes(std::initializer_list<int> pipes) const
+{
+    for (const int pipe : pipes)
+        if (parts_.ids.privileged() && pipe >= 0 && ::fchown(pipe, outside_.user, outside_.group) != 0)
+            throw step_failed("give the pipes to the run");
+}
+
+void run::clone_child(void (*live)(jail_plan&))
+{
+    jail_plan& plan = *plan_;
+    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
+    child_ = clone_into_namespaces(namespaces_of_a_run(parts_.with_time_namespace), cgroup_.folder());
+    if (child_.pid == 0) live_and_end([&] { live(plan); });
+    if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
+    send_packet(control_.get(), "g");
+}
+
+void run::launch_firejail()
+{
+    jail_plan& plan = *plan_;
+    firejail_->messages.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));
+    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
+    send_inside_plan(control_.get(), plan, parts_.jailer->namespaces_outside());
+    child_ = clone_into_namespaces(parts_.ids.privileged() ? CLONE_NEWNS : 0, cgroup_.folder());
+    if (child_.pid != 0) return;
+    live_and_end([&] {
         try {
-            shop.jailer->become(plan, profile_, messages_.get());
+            parts_.jailer->become(plan, firejail_->profile, firejail_->messages.get());
         } catch (const step_failed& failure) {
             report_failure(plan.control.get(), failure.what(), failure.error);
         }
-    }
-    control_ = std::move(ours);
+    });
 }
 
 }  // namespace cmcp::sandbox

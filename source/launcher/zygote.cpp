@@ -83,20 +83,20 @@ std::string zygote::describe_end()
     return "it ended with " + (kind + std::to_string(info.si_status));
 }
 
-std::optional<zygote::news> zygote::hear()
+std::optional<zygote::message> zygote::hear()
 {
     auto heard = receive_packet(socket_.get());
     if (!heard) return std::nullopt;
     if (heard->bytes.empty()) {
         ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-        return news{zygote_says::failed, describe_end(), {}};
+        return message{zygote_says::failed, describe_end(), {}};
     }
-    wire_reader message(heard->bytes);
-    news said{static_cast<zygote_says>(message.number<char>()), {}, {}};
-    if (said.what == zygote_says::ready || said.what == zygote_says::failed) said.text = message.text();
-    if (said.what == zygote_says::refused) said.error = message.number<std::int32_t>();
-    if (said.what == zygote_says::cloned && heard->descriptors.size() == 1) {
-        said.child.pid = message.number<std::int32_t>();
+    wire_reader in(heard->bytes);
+    message said{static_cast<zygote_says>(in.number<char>()), {}, {}};
+    if (said.kind == zygote_says::ready || said.kind == zygote_says::failed) said.text = in.text();
+    if (said.kind == zygote_says::refused) said.error = in.number<std::int32_t>();
+    if (said.kind == zygote_says::cloned && heard->descriptors.size() == 1) {
+        said.child.pid = in.number<std::int32_t>();
         said.child.pidfd = std::move(heard->descriptors.front());
     }
     return said;

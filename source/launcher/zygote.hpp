@@ -24,14 +24,14 @@ public:
 
     int socket() const { return socket_.get(); }
 
-    struct news {
-        zygote_says what;
+    struct message {
+        zygote_says kind;
         std::string text;  ///< ready: JSON; failed: a sentence
         cloned child;      ///< cloned
         int error = 0;     ///< refused
     };
     /// What it said next; nothing: no more for now. A zygote that is gone has `failed`.
-    std::optional<news> hear();
+    std::optional<message> hear();
 
     /// Orders a clone; false: it cannot be asked.
     bool order(std::span<const int> descriptors);
