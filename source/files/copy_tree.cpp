@@ -18,7 +18,6 @@ namespace cmcp {
 
 namespace {
 
-constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 constexpr std::size_t deepest = 256;  // two descriptors a level
 
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
@@ -38,12 +37,12 @@ void copy_range(int from, int to, off_t at, off_t end)
         const ssize_t done = ::copy_file_range(from, &in, to, &out, static_cast<std::size_t>(end - at), 0);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) fail("copy_file_range");
-        if (done == 0) return;  // it became shorter
+        if (done == 0) return;  // the file became shorter
         at += done;
     }
 }
 
-// Block by block where there is data: a sparse file stays sparse.
+// Only blocks with data are copied, so a sparse file stays sparse.
 void copy_content(int from, int to, off_t size)
 {
     if (::ioctl(to, FICLONE, from) == 0) return;
@@ -88,13 +87,13 @@ void copy_folder(unique_fd from, int to, std::size_t depth)
         if (S_ISREG(status.st_mode)) copy_file(reader.descriptor(), to, item.name);
         if (S_ISLNK(status.st_mode)) copy_link(reader.descriptor(), to, item.name);
         if (!S_ISDIR(status.st_mode)) continue;
-        unique_fd inner(::openat(reader.descriptor(), item.name.c_str(), folder_flags));
+        unique_fd inner = open_folder(reader.descriptor(), item.name.c_str());
         if (!inner) continue;
         if (::mkdirat(to, item.name.c_str(), 0700) != 0) fail(item.name);
-        const unique_fd made(::openat(to, item.name.c_str(), folder_flags));
-        if (!made) fail(item.name);
-        copy_folder(std::move(inner), made.get(), depth + 1);
-        keep_attributes(made.get(), status);
+        const unique_fd copy = open_folder(to, item.name.c_str());
+        if (!copy) fail(item.name);
+        copy_folder(std::move(inner), copy.get(), depth + 1);
+        keep_attributes(copy.get(), status);
     }
 }
 
@@ -102,9 +101,9 @@ void copy_folder(unique_fd from, int to, std::size_t depth)
 
 void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to)
 {
-    unique_fd source(::open(from.c_str(), folder_flags));
+    unique_fd source = open_folder(AT_FDCWD, from.c_str());
     if (!source) fail(from.string());
-    const unique_fd target(::open(to.c_str(), folder_flags));
+    const unique_fd target = open_folder(AT_FDCWD, to.c_str());
     if (!target) fail(to.string());
     copy_folder(std::move(source), target.get(), 0);
 }

@@ -1,7 +1,7 @@
-#include "files/file_changes.hpp"
+#include "files/file_operations.hpp"
 
 #include "files/file_error.hpp"
-#include "files/temporary_file.hpp"
+#include "files/incoming_file.hpp"
 #include "files/text_encoding.hpp"
 #include "text/base64.hpp"
 
@@ -16,7 +16,7 @@ namespace cmcp {
 
 namespace {
 
-/// The entry itself, not what a link points to; nothing when there is none.
+/// The entry itself, not the target of a link; nothing when there is none.
 std::optional<struct stat> look(const file_path& path, int parent, const std::string& leaf)
 {
     struct stat status {};
@@ -45,10 +45,10 @@ void check_replaceable(const file_root& root, const file_path& path, int parent,
     if (is_read_only(status, parent, leaf)) path.refuse("is read-only; write to another name or delete it first.");
 }
 
-std::string to_bytes(const file_write_request& what)
+std::string to_bytes(const file_write_request& request)
 {
-    if (what.encoding != "base64") return text_encoding(what.encoding).encode(what.content);
-    auto bytes = base64_decode(what.content);
+    if (request.encoding != "base64") return text_encoding(request.encoding).encode(request.content);
+    auto bytes = base64_decode(request.content);
     if (!bytes) throw file_error("content is not valid base64 (A-Z a-z 0-9 + /, padded with =, without line breaks).");
     return std::move(*bytes);
 }
@@ -66,18 +66,18 @@ struct entry {
 
 entry find_source(const file_root& root, const file_policy& policy, const file_path& source)
 {
-    entry found;
-    found.leaf = source.leaf();
-    found.folder = root.open_parent(source);
-    const auto status = look(source, found.folder.get(), found.leaf);
+    entry from;
+    from.leaf = source.leaf();
+    from.folder = root.open_parent(source);
+    const auto status = look(source, from.folder.get(), from.leaf);
     if (!status) source.fail(ENOENT);
-    found.status = *status;
-    if (S_ISDIR(status->st_mode)) return found;
+    from.status = *status;
+    if (S_ISDIR(status->st_mode)) return from;
     refuse_trailing_slash(source);
     if (!S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
         source.refuse("is not a regular file (a FIFO, socket or device) and is not moved.");
     policy.check_extension("source", source.relative());
-    return found;
+    return from;
 }
 
 void check_overwrite(const file_root& root, const file_path& destination, const entry& from, int parent,
@@ -102,26 +102,23 @@ void check_overwrite(const file_root& root, const file_path& destination, const 
 
 }  // namespace
 
-void write_file(const file_root& root, const file_policy& policy, const file_write_request& what)
-{
-    const file_path path("path", what.path);
+void write_file(const file_root& root, const file_policy& policy, const file_write_request& request)
+try {
+    const file_path path("path", request.path);
     const std::string leaf = path.leaf();
     refuse_trailing_slash(path);
     policy.check_extension("path", path.relative());
-    const std::string bytes = to_bytes(what);
-    policy.check_size(what.path, bytes.size(), "; write less, or split it into several files");
+    const std::string bytes = to_bytes(request);
+    policy.check_size(request.path, bytes.size(), "; write less, or split it into several files");
 
     const unique_fd parent = root.make_parent(path);
     const auto present = look(path, parent.get(), leaf);
     if (present) check_replaceable(root, path, parent.get(), leaf, *present);
-    const mode_t mode = present && S_ISREG(present->st_mode) ? present->st_mode & 0777 : 0644;
-    try {
-        temporary_file made(parent.get());
-        made.fill(root, bytes, mode);
-        made.publish(leaf);
-    } catch (const std::system_error& problem) {
-        path.fail(problem.code().value());
-    }
+    incoming_file file(root, path, present && S_ISREG(present->st_mode) ? present->st_mode & 0777 : 0644);
+    file.append(bytes);
+    file.publish();
+} catch (const std::system_error& problem) {
+    file_path("path", request.path).fail(problem.code().value());
 }
 
 void delete_file(const file_root& root, const file_policy& policy, const file_path& path)
@@ -137,10 +134,10 @@ void delete_file(const file_root& root, const file_policy& policy, const file_pa
     if (::unlinkat(parent.get(), leaf.c_str(), 0) != 0) path.fail(errno);
 }
 
-void move_file(const file_root& root, const file_policy& policy, const file_move_request& what)
+void move_file(const file_root& root, const file_policy& policy, const file_move_request& request)
 {
-    const file_path source("source", what.source);
-    const file_path destination("destination", what.destination);
+    const file_path source("source", request.source);
+    const file_path destination("destination", request.destination);
     const std::string leaf = destination.leaf();
     const entry from = find_source(root, policy, source);
     if (!S_ISDIR(from.status.st_mode)) {
@@ -148,8 +145,8 @@ void move_file(const file_root& root, const file_policy& policy, const file_move
         policy.check_extension("destination", destination.relative());
     }
     const unique_fd parent = root.make_parent(destination);
-    if (what.overwrite) check_overwrite(root, destination, from, parent.get(), leaf);
-    const unsigned flags = what.overwrite && !S_ISDIR(from.status.st_mode) ? 0 : RENAME_NOREPLACE;
+    if (request.overwrite) check_overwrite(root, destination, from, parent.get(), leaf);
+    const unsigned flags = request.overwrite && !S_ISDIR(from.status.st_mode) ? 0 : RENAME_NOREPLACE;
     if (::renameat2(from.folder.get(), from.leaf.c_str(), parent.get(), leaf.c_str(), flags) != 0)
         fail_move(source, destination, errno);
 }

@@ -1,6 +1,5 @@
-#include "files/file_listing.hpp"
-
 #include "files/file_error.hpp"
+#include "files/file_operations.hpp"
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
 #include "files/glob.hpp"
@@ -19,7 +18,7 @@ constexpr std::size_t most_names = 200'000;     // looked at in one call
 constexpr std::size_t deepest_listing = 64;     // folders open at once
 constexpr std::size_t page_bytes = 200 * 1024;  // of JSON, about
 
-/// The order of a walk that visits a folder before what is in it: a slash comes before every other character.
+/// The order of a walk that visits a folder before its entries, because a slash comes before every other character.
 bool comes_before(const std::string& left, const std::string& right)
 {
     const auto rank = [](char c) { return c == '/' ? 0 : static_cast<int>(static_cast<unsigned char>(c)); };
@@ -47,12 +46,13 @@ std::size_t cost(const file_entry& entry)
 
 class walk {
 public:
-    walk(const file_root& root, const file_path& path, const file_list_request& what)
-        : what_(what), pattern_(what.pattern.empty() ? "*" : what.pattern), base_(path.display())
+    walk(const file_root& root, const file_path& path, const file_list_request& request)
+        : request_(request), pattern_(request.pattern.empty() ? "*" : request.pattern), base_(path.display())
     {
-        recursive_ = what.recursive || (!what.pattern.empty() && pattern_.is_deep());
-        if (!what.cursor.empty()) after_ = base64_decode(what.cursor);
-        if (!what.cursor.empty() && !after_) throw file_error("cursor is not one that file_list gave as next_cursor.");
+        recursive_ = request.recursive || (!request.pattern.empty() && pattern_.is_deep());
+        if (!request.cursor.empty()) after_ = base64_decode(request.cursor);
+        if (!request.cursor.empty() && !after_)
+            throw file_error("cursor is not one that file_list gave as next_cursor.");
         unique_fd folder = root.open(path, O_PATH);
         struct stat status {};
         if (::fstat(folder.get(), &status) == 0 && !S_ISDIR(status.st_mode))
@@ -84,23 +84,23 @@ private:
 
     void enter(unique_fd folder, std::string path)
     {
-        level made{folder_reader(std::move(folder)), std::move(path), {}};
-        made.items = made.reader.read_all(most_names - seen_ + 1);
-        if (made.items.size() > most_names - seen_) {
+        level inner{folder_reader(std::move(folder)), std::move(path), {}};
+        inner.items = inner.reader.read_all(most_names - seen_ + 1);
+        if (inner.items.size() > most_names - seen_) {
             page_.count_limited = true;
-            made.items.pop_back();
+            inner.items.pop_back();
         }
-        seen_ += made.items.size();
-        std::sort(made.items.begin(), made.items.end(),
+        seen_ += inner.items.size();
+        std::sort(inner.items.begin(), inner.items.end(),
                   [](const folder_item& a, const folder_item& b) { return comes_before(a.name, b.name); });
-        levels_.push_back(std::move(made));
+        levels_.push_back(std::move(inner));
     }
 
     void visit(level& top, const folder_item& item)
     {
         const std::string path = top.path.empty() ? item.name : top.path + '/' + item.name;
         const bool shown_before = after_ && !comes_before(*after_, path);
-        // What is in a folder comes after it: the page before may have ended between the two.
+        // The entries of a folder come after it, so the page before may have ended between the two.
         if (shown_before && path != *after_ && !after_->starts_with(path + '/')) return;
         if (!shown_before && wanted(path, item.name)) show(top.reader.descriptor(), path, item.name);
         if (recursive_ && !full_ && (item.type == DT_DIR || item.type == DT_UNKNOWN)) descend(top, path, item.name);
@@ -108,7 +108,7 @@ private:
 
     bool wanted(const std::string& path, const std::string& name) const
     {
-        if (what_.pattern.empty()) return true;
+        if (request_.pattern.empty()) return true;
         if (!pattern_.is_deep()) return pattern_.matches(name);
         return pattern_.matches(base_.empty() ? path : path.substr(base_.size() + 1));
     }
@@ -121,7 +121,7 @@ private:
         if (!S_ISDIR(status.st_mode)) entry.size = static_cast<std::uint64_t>(status.st_size);
         entry.modified = modified_of(status);
         used_ += cost(entry);
-        full_ = !page_.entries.empty() && (page_.entries.size() >= what_.limit || used_ > page_bytes);
+        full_ = !page_.entries.empty() && (page_.entries.size() >= request_.limit || used_ > page_bytes);
         if (!full_) page_.entries.push_back(std::move(entry));
     }
 
@@ -131,12 +131,12 @@ private:
             page_.depth_limited = page_.depth_limited || levels_.size() >= deepest_listing;
             return;
         }
-        // Beneath the folder that is open: a swapped name leads nowhere. A folder that is closed to us is left out.
+        // Beneath the open folder a swapped name leads nowhere. A folder without permission is left out.
         unique_fd inner = file_root::open_beneath(top.reader.descriptor(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         if (inner) enter(std::move(inner), path);
     }
 
-    const file_list_request& what_;
+    const file_list_request& request_;
     glob pattern_;
     std::string base_;
     bool recursive_ = false;
@@ -150,10 +150,10 @@ private:
 
 }  // namespace
 
-file_page list_folder(const file_root& root, const file_list_request& what)
+file_page list_folder(const file_root& root, const file_list_request& request)
 {
-    const file_path path("path", what.path);
-    return walk(root, path, what).run();
+    const file_path path("path", request.path);
+    return walk(root, path, request).run();
 }
 
 }  // namespace cmcp

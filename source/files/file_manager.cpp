@@ -1,12 +1,10 @@
 #include "files/file_manager.hpp"
 
 #include "config/settings.hpp"
-#include "files/file_changes.hpp"
-#include "files/file_reader.hpp"
 
 namespace cmcp {
 
-// What runs on the pool owns its arguments and finds the folder there too: the call may be abandoned meanwhile.
+// Work on the pool owns its arguments and finds the folder there, too, because the call may be abandoned meanwhile.
 
 file_manager::file_manager(blocking_pool& pool, const workspaces& places, file_policy policy)
     : pool_(&pool), places_(&places), policy_(std::move(policy))
@@ -18,26 +16,26 @@ file_manager file_manager::from_settings(const settings& from, blocking_pool& po
     return file_manager(pool, places, file_policy::from_settings(from));
 }
 
-awaitable<file_content> file_manager::read(caller who, file_read_request what)
+awaitable<file_content> file_manager::read(caller who, file_read_request request)
 {
-    auto work = [who, what, places = places_, policy = policy_] {
-        return read_file(file_root(places->folder(who)), policy, what);
+    auto work = [who, request, places = places_, policy = policy_] {
+        return read_file(file_root(places->folder(who)), policy, request);
     };
     co_return co_await pool_->run(std::move(work));
 }
 
-awaitable<> file_manager::write(caller who, file_write_request what)
+awaitable<> file_manager::write(caller who, file_write_request request)
 {
-    auto work = [who, what = std::move(what), places = places_, policy = policy_] {
-        write_file(file_root(places->folder(who)), policy, what);
+    auto work = [who, request = std::move(request), places = places_, policy = policy_] {
+        write_file(file_root(places->folder(who)), policy, request);
         return true;
     };
     co_await pool_->run(std::move(work));
 }
 
-awaitable<file_page> file_manager::list(caller who, file_list_request what)
+awaitable<file_page> file_manager::list(caller who, file_list_request request)
 {
-    auto work = [who, what, places = places_] { return list_folder(file_root(places->folder(who)), what); };
+    auto work = [who, request, places = places_] { return list_folder(file_root(places->folder(who)), request); };
     co_return co_await pool_->run(std::move(work));
 }
 
@@ -51,10 +49,10 @@ awaitable<> file_manager::remove(caller who, std::string path)
     co_await pool_->run(std::move(work));
 }
 
-awaitable<> file_manager::move(caller who, file_move_request what)
+awaitable<> file_manager::move(caller who, file_move_request request)
 {
-    auto work = [who, what, places = places_, policy = policy_] {
-        move_file(file_root(places->folder(who)), policy, what);
+    auto work = [who, request, places = places_, policy = policy_] {
+        move_file(file_root(places->folder(who)), policy, request);
         return true;
     };
     co_await pool_->run(std::move(work));

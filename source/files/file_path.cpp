@@ -52,7 +52,7 @@ std::string quote_path(std::string_view path)
     return '"' + std::string(cut.substr(0, valid_utf8_length(cut))) + "…\"";
 }
 
-file_path::file_path(std::string_view field, std::string_view text) : field_(field), given_(text)
+file_path::file_path(std::string_view field, std::string_view text) : field_(field), text_(text)
 {
     const std::string name(field);
     if (text.empty()) throw file_error(name + " is empty; give a path relative to the workspace.");
@@ -97,7 +97,7 @@ std::string file_path::display() const
 
 void file_path::refuse(std::string_view sentence) const
 {
-    throw file_error(field_ + ' ' + quote_path(given_) + ' ' + std::string(sentence));
+    throw file_error(field_ + ' ' + quote_path(text_) + ' ' + std::string(sentence));
 }
 
 void file_path::fail(int error) const
@@ -105,7 +105,7 @@ void file_path::fail(int error) const
     if (error != ENOENT) refuse(sentence_for(error));
     std::string sentence = " does not exist; file_list shows what does.";
     if (absolute()) sentence += " A leading / means the root of the workspace.";
-    throw file_missing(field_ + ' ' + quote_path(given_) + sentence);
+    throw file_missing(field_ + ' ' + quote_path(text_) + sentence);
 }
 
 }  // namespace cmcp

@@ -13,9 +13,9 @@ public:
     file_path(std::string_view field, std::string_view text);
 
     const std::string& field() const { return field_; }
-    const std::string& given() const { return given_; }        ///< as the caller wrote it
+    const std::string& text() const { return text_; }          ///< as the caller wrote it
     const std::string& relative() const { return relative_; }  ///< never empty ("." is the root), no leading slash
-    bool absolute() const { return given_.front() == '/'; }
+    bool absolute() const { return text_.front() == '/'; }
     bool trailing_slash() const { return relative_.back() == '/'; }
 
     /// The last component and all before it ("." when there is none). The last one is the entry to act on:
@@ -23,7 +23,7 @@ public:
     std::string leaf() const;
     std::string parent() const;
 
-    /// Relative, without trailing slashes and leading "./"; empty for the root: what entries below it begin with.
+    /// Relative, without trailing slashes and leading "./"; empty for the root. The paths of its entries begin with it.
     std::string display() const;
 
     [[noreturn]] void refuse(std::string_view sentence) const;  ///< throws file_error: `field "path" sentence`
@@ -33,7 +33,7 @@ private:
     std::string_view without_trailing_slashes() const;
 
     std::string field_;
-    std::string given_;
+    std::string text_;
     std::string relative_;
 };
 

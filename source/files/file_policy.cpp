@@ -56,8 +56,8 @@ void file_policy::check_extension(std::string_view field, std::string_view path)
     if (any_extension_) return;
     const std::string extension = extension_of(path);
     if (std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end()) return;
-    const std::string found = extension.empty() ? "a name without extension" : quote_path("." + extension);
-    throw file_error(std::string(field) + ": " + found + " is not allowed; FILE_ALLOWED_EXTENSIONS allows " +
+    const std::string extension_text = extension.empty() ? "a name without extension" : quote_path("." + extension);
+    throw file_error(std::string(field) + ": " + extension_text + " is not allowed; FILE_ALLOWED_EXTENSIONS allows " +
                      allowed_list() + ".");
 }
 

@@ -9,7 +9,7 @@ namespace cmcp {
 
 struct settings;
 
-/// What FILE_MAX_SIZE_MB and FILE_ALLOWED_EXTENSIONS say.
+/// The rules of FILE_MAX_SIZE_MB and FILE_ALLOWED_EXTENSIONS.
 class file_policy {
 public:
     file_policy(std::uint64_t max_size, std::vector<std::string> extensions);

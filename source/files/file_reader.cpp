@@ -1,6 +1,5 @@
-#include "files/file_reader.hpp"
-
 #include "files/file_error.hpp"
+#include "files/file_operations.hpp"
 #include "files/text_encoding.hpp"
 #include "text/base64.hpp"
 
@@ -28,60 +27,59 @@ std::string read_at_most(const file_path& path, int fd, std::uint64_t offset, st
     return bytes;
 }
 
-/// How many bytes to read.
-std::uint64_t portion(const file_policy& policy, const file_read_request& what, std::uint64_t size)
+std::uint64_t bytes_to_read(const file_policy& policy, const file_read_request& request, std::uint64_t size)
 {
-    const std::uint64_t left = size - std::min(size, what.offset);
-    if (what.limit) return std::min({left, *what.limit, policy.max_size()});
-    policy.check_size(what.path, left, "; read it in parts with offset and limit");
+    const std::uint64_t left = size - std::min(size, request.offset);
+    if (request.limit) return std::min({left, *request.limit, policy.max_size()});
+    policy.check_size(request.path, left, "; read it in parts with offset and limit");
     return left;
 }
 
-/// Turns bytes into the content; returns how many of them are in it.
-std::size_t decode_into(file_content& made, const file_path& path, const file_read_request& what, std::string bytes)
+/// Fills reply.content; returns how many of the bytes it holds.
+std::size_t decode_into(file_content& reply, const file_path& path, const file_read_request& request, std::string bytes)
 {
-    if (what.encoding == "base64") {
-        made.content = base64_encode(bytes);
+    if (request.encoding == "base64") {
+        reply.content = base64_encode(bytes);
         return bytes.size();
     }
-    const text_encoding encoding(what.encoding);
-    if (what.offset != 0 && encoding.needs_beginning())
+    const text_encoding encoding(request.encoding);
+    if (request.offset != 0 && encoding.needs_beginning())
         throw file_error("encoding utf-16 needs the beginning of the file; use utf-16le or utf-16be with offset.");
     try {
         auto text = encoding.decode(bytes);
-        made.content = std::move(text.text);
+        reply.content = std::move(text.text);
         return text.consumed;
     } catch (const file_not_text& problem) {
-        throw file_not_text(path.field() + ' ' + quote_path(path.given()) + ' ' + problem.what());
+        throw file_not_text(path.field() + ' ' + quote_path(path.text()) + ' ' + problem.what());
     }
 }
 
 }  // namespace
 
-file_content read_file(const file_root& root, const file_policy& policy, const file_read_request& what)
+file_content read_file(const file_root& root, const file_policy& policy, const file_read_request& request)
 {
-    const file_path path("path", what.path);
-    if (what.encoding != "base64") text_encoding{what.encoding};  // a bad name is told before anything is opened
+    const file_path path("path", request.path);
+    if (request.encoding != "base64") text_encoding{request.encoding};  // refused before anything is opened
     policy.check_extension("path", path.relative());
     const unique_fd file = root.open_regular(path);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) path.fail(errno);
 
-    file_content made;
-    made.size = static_cast<std::uint64_t>(status.st_size);
-    made.modified = modified_of(status);
-    auto bytes = read_at_most(path, file.get(), what.offset, portion(policy, what, made.size));
+    file_content reply;
+    reply.size = static_cast<std::uint64_t>(status.st_size);
+    reply.modified = modified_of(status);
+    auto bytes = read_at_most(path, file.get(), request.offset, bytes_to_read(policy, request, reply.size));
     const std::uint64_t got = bytes.size();
-    const std::uint64_t taken = decode_into(made, path, what, std::move(bytes));
-    const std::uint64_t end = what.offset + taken;
-    const bool to_the_end = what.offset + got >= made.size;
+    const std::uint64_t taken = decode_into(reply, path, request, std::move(bytes));
+    const std::uint64_t end = request.offset + taken;
+    const bool to_the_end = request.offset + got >= reply.size;
     if (taken < got && to_the_end)
-        throw file_not_text("path " + quote_path(what.path) +
+        throw file_not_text("path " + quote_path(request.path) +
                             " ends within a character; read it with encoding \"base64\".");
     if (taken == 0 && got > 0) throw file_error("limit is too small for one character; ask for at least 4 bytes.");
-    // A file that was cut short meanwhile has no more to give, whatever its size was.
-    if (end < made.size && (got > 0 || what.limit == std::uint64_t{0})) made.next_offset = end;
-    return made;
+    // A file that was cut short meanwhile has no more bytes, although its size said so.
+    if (end < reply.size && (got > 0 || request.limit == std::uint64_t{0})) reply.next_offset = end;
+    return reply;
 }
 
 }  // namespace cmcp

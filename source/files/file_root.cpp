@@ -79,13 +79,13 @@ unique_fd file_root::open(const file_path& path, int flags) const
 
 unique_fd file_root::open_regular(const file_path& path) const
 {
-    // First a look that opens nothing: opening a FIFO wakes its writer, opening a device may do anything.
+    // O_PATH opens nothing: opening a FIFO would wake its writer, and opening a device may do anything.
     const unique_fd seen = open(path, O_PATH);
     require_regular(path, status_of(path, seen.get()));
     unique_fd opened = open(path, O_RDONLY);
     const auto status = status_of(path, opened.get());
-    require_regular(path, status);  // the name may mean something else by now
-    // A second name made by someone else is no file of this workspace, whatever folder it stands in.
+    require_regular(path, status);  // the name may mean another file by now
+    // A hard link that another user made does not make the file one of this workspace.
     if (status.st_nlink > 1 && status.st_uid != owner_) path.refuse("is a hard link to a file of somebody else.");
     return opened;
 }
@@ -106,10 +106,10 @@ unique_fd file_root::make_parent(const file_path& path) const
     if (std::find(names.begin(), names.end(), "..") != names.end())
         path.refuse("goes up by \"..\" from a folder that does not exist; write the path without it.");
 
-    // Every step begins at the root again: the folder just made may have been swapped for a link.
+    // Every step begins at the root again, because the new folder may have been swapped for a link.
     parent = open_beneath(descriptor(), ".", place_flags);
     std::string so_far;
-    std::size_t made = 0;
+    std::size_t new_folders = 0;
     for (const auto& name : names) {
         const bool first = so_far.empty();
         so_far += (first ? "" : "/") + name;
@@ -119,7 +119,8 @@ unique_fd file_root::make_parent(const file_path& path) const
                 path.refuse(
                     "begins with a folder that does not exist: a leading / means the root of the workspace. To "
                     "make the folder there, leave the leading / out.");
-            if (++made > most_new_folders) path.refuse("needs more than 64 new folders; make some of them first.");
+            if (++new_folders > most_new_folders)
+                path.refuse("needs more than 64 new folders; make some of them first.");
             make_folder(parent.get(), name);
             next = open_beneath(descriptor(), so_far, place_flags);
         }
@@ -131,9 +132,10 @@ unique_fd file_root::make_parent(const file_path& path) const
 
 void file_root::make_folder(int parent, const std::string& name) const
 {
-    if (::mkdirat(parent, name.c_str(), 0755) != 0) return;  // somebody was faster, or opening it will say why not
-    const unique_fd made(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (made) adopt(made.get());
+    if (::mkdirat(parent, name.c_str(), 0755) != 0)
+        return;  // another process was faster, or opening it will say why not
+    const unique_fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (folder) adopt(folder.get());
 }
 
 void file_root::adopt(int fd) const

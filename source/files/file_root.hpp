@@ -16,7 +16,7 @@ class file_root {
 public:
     explicit file_root(const std::filesystem::path& folder);  ///< throws std::system_error
 
-    /// Opens what the path means, or throws file_error. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added: never blocks.
+    /// Throws file_error. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added, so that it never blocks.
     unique_fd open(const file_path& path, int flags) const;
 
     /// The same for plain text, beneath `folder`; without a descriptor `errno` says why. EAGAIN, which the kernel gives

@@ -69,9 +69,9 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
 void file_watch::state::start()
 {
     if (inotify.is_open()) return;
-    unique_fd made(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-    if (!made) fail_watch(errno, "inotify_init1");
-    inotify.assign(made.release());
+    unique_fd descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    if (!descriptor) fail_watch(errno, "inotify_init1");
+    inotify.assign(descriptor.release());
     tasks.spawn("watch files", read(shared_from_this()));
 }
 
@@ -83,14 +83,14 @@ std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, 
     const std::string path = "/proc/self/fd/" + std::to_string(folder);
     const int watch = ::inotify_add_watch(inotify.native_handle(), path.c_str(), what_counts);
     if (watch == -1) fail_watch(errno, "inotify_add_watch");
-    auto made = std::make_shared<observer>();
-    made->watch = watch;
-    made->name = std::move(name);
-    made->changed = std::move(changed);
-    folders[watch].emplace(made->name, made);
+    auto added = std::make_shared<observer>();
+    added->watch = watch;
+    added->name = std::move(name);
+    added->changed = std::move(changed);
+    folders[watch].emplace(added->name, added);
     ++count;
-    made->owner = weak_from_this();
-    return made;
+    added->owner = weak_from_this();
+    return added;
 }
 
 void file_watch::state::forget(const observer& gone)
@@ -104,12 +104,12 @@ void file_watch::state::forget(const observer& gone)
     ::inotify_rm_watch(inotify.native_handle(), gone.watch);
 }
 
-// Observers are called at the end, each once: they may end others.
+// Observers are called at the end, each once, because they may end others.
 void file_watch::state::tell(const char* events, std::size_t size)
 {
-    std::vector<std::weak_ptr<observer>> found;
-    const auto collect = [&found](auto first, auto last) {
-        for (; first != last; ++first) found.push_back(first->second);
+    std::vector<std::weak_ptr<observer>> concerned;
+    const auto collect = [&concerned](auto first, auto last) {
+        for (; first != last; ++first) concerned.push_back(first->second);
     };
     for (std::size_t at = 0; at + sizeof(inotify_event) <= size;) {
         inotify_event event{};
@@ -121,15 +121,15 @@ void file_watch::state::tell(const char* events, std::size_t size)
         const auto folder = folders.find(event.wd);
         if (folder == folders.end()) continue;
         if ((event.mask & IN_IGNORED) != 0)
-            folders.erase(folder);  // the folder is gone, and what was in it was told before
+            folders.erase(folder);  // the folder is gone; the events of its entries came before
         else if (event.len > 0) {
             const auto [first, last] = folder->second.equal_range(std::string_view(name, ::strnlen(name, event.len)));
             collect(first, last);
         }
     }
-    std::set<const observer*> told;
-    for (const auto& each : found)
-        if (const auto one = each.lock(); one && told.insert(one.get()).second) one->changed();
+    std::set<const observer*> called;
+    for (const auto& each : concerned)
+        if (const auto one = each.lock(); one && called.insert(one.get()).second) one->changed();
 }
 
 awaitable<> file_watch::state::read(std::shared_ptr<state> self)

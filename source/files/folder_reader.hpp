@@ -17,6 +17,9 @@ struct folder_item {
     unsigned char type;  ///< DT_* of readdir(3); DT_UNKNOWN on some file systems
 };
 
+/// Opens the folder `name` of the open folder `at`, to be read; never a symbolic link to one. Empty: errno says why.
+unique_fd open_folder(int at, const char* name);
+
 /// Reads the names of one open folder.
 class folder_reader {
 public:

@@ -14,21 +14,21 @@ constexpr std::size_t most_tokens = 200;
 /// Bytes that are not UTF-8 become characters of their own, so that any name can be matched.
 std::u32string characters(std::string_view text)
 {
-    std::u32string made;
+    std::u32string result;
     for (std::size_t at = 0; at < text.size();) {
         const auto lead = static_cast<unsigned char>(text[at]);
         std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
         if (lead >= 0x80 && valid_utf8_length(text.substr(at, length)) != length) {
-            made += 0x110000 + lead;
+            result += 0x110000 + lead;
             ++at;
             continue;
         }
         char32_t c = length == 1 ? lead : lead & (0xffu >> (length + 1));
         for (std::size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
-        made += c;
+        result += c;
         at += length;
     }
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::size_t glob::add_set(const std::u32string& pattern, std::size_t at)
     }
     const std::size_t begin = i;
     const std::size_t close = pattern.find(U']', begin + 1);
-    if (close == std::u32string::npos) {  // no set at all: the bracket itself
+    if (close == std::u32string::npos) {  // the bracket stands for itself
         tokens_.push_back({kind::literal, U'['});
         return at + 1;
     }
@@ -98,7 +98,7 @@ bool glob::fits(const token& one, char32_t c)
     return std::any_of(one.ranges.begin(), one.ranges.end(), holds) != one.negated;
 }
 
-/// Steps that take no character. They only go forward, so that one pass is enough.
+/// Takes the steps that need no character. They only go forward, so one pass is enough.
 void glob::spread(std::vector<char>& active) const
 {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -109,7 +109,7 @@ void glob::spread(std::vector<char>& active) const
     }
 }
 
-// All places in the pattern where one could be are followed at once: no backtracking, however many stars there are.
+// All possible places in the pattern are followed at once, so that many stars need no backtracking.
 bool glob::matches(std::string_view text) const
 {
     std::vector<char> active(tokens_.size() + 1, 0);

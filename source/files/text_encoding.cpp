@@ -15,7 +15,7 @@ namespace cmcp {
 
 namespace {
 
-// Names without "-", "_" and case, and what iconv(3) calls them.
+// Names without "-", "_" and case, and the names of iconv(3).
 constexpr std::array<std::pair<std::string_view, const char*>, 32> known{{
     {"utf8", "UTF-8"},
     {"ascii", "ASCII"},
@@ -53,10 +53,10 @@ constexpr std::array<std::pair<std::string_view, const char*>, 32> known{{
 
 std::string plain(std::string_view name)
 {
-    std::string made;
+    std::string result;
     for (char c : name)
-        if (c != '-' && c != '_') made += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return made;
+        if (c != '-' && c != '_') result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
 }
 
 class converter {
@@ -98,30 +98,30 @@ private:
 text_encoding::text_encoding(std::string_view name)
 {
     const std::string wanted = plain(name);
-    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == wanted; });
-    if (found == known.end())
+    const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == wanted; });
+    if (entry == known.end())
         throw file_error("encoding " + quote_path(name) +
                          " is not known; use utf-8, base64 (any bytes), latin-1, "
                          "utf-16, utf-16le, utf-16be, windows-1252, shift_jis, gb18030 or another common one.");
-    canonical_ = found->second;
+    canonical_ = entry->second;
 }
 
 text_encoding::decoded text_encoding::decode(std::string_view bytes) const
 {
-    decoded made;
+    decoded result;
     std::string_view rest = bytes;
     if (canonical_ == "UTF-8") {
-        made.consumed = valid_utf8_length(bytes);
-        made.text = bytes.substr(0, made.consumed);
-        rest.remove_prefix(made.consumed);
-        if (rest.empty() || is_cut_utf8(rest)) return made;
+        result.consumed = valid_utf8_length(bytes);
+        result.text = bytes.substr(0, result.consumed);
+        rest.remove_prefix(result.consumed);
+        if (rest.empty() || is_cut_utf8(rest)) return result;
     } else {
         const converter from("UTF-8", canonical_.c_str());
-        const int error = from.convert(rest, made.text);
-        made.consumed = bytes.size() - rest.size();
-        if (error == 0 || error == EINVAL) return made;
+        const int error = from.convert(rest, result.text);
+        result.consumed = bytes.size() - rest.size();
+        if (error == 0 || error == EINVAL) return result;
     }
-    throw file_not_text("is not " + canonical_ + " text (at byte " + std::to_string(made.consumed) +
+    throw file_not_text("is not " + canonical_ + " text (at byte " + std::to_string(result.consumed) +
                         " of what was asked for); read it with encoding \"base64\".");
 }
 
@@ -130,10 +130,10 @@ std::string text_encoding::encode(std::string_view text) const
     if (valid_utf8_length(text) != text.size()) throw file_error("content is not valid UTF-8.");
     if (canonical_ == "UTF-8") return std::string(text);
     const converter to(canonical_.c_str(), "UTF-8");
-    std::string made;
-    if (to.convert(text, made) != 0)
+    std::string bytes;
+    if (to.convert(text, bytes) != 0)
         throw file_error("content holds a character that does not exist in " + canonical_ + "; use encoding utf-8.");
-    return made;
+    return bytes;
 }
 
 }  // namespace cmcp

@@ -16,7 +16,6 @@ namespace cmcp {
 
 namespace {
 
-constexpr int scan_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // folders open at once
@@ -32,7 +31,7 @@ public:
 
     tree_walk(std::size_t most, visitor see) : left_(most), see_(std::move(see)) {}
 
-    void run(const std::filesystem::path& folder) { enter(unique_fd(::open(folder.c_str(), scan_flags)), {}, 0); }
+    void run(const std::filesystem::path& folder) { enter(open_folder(AT_FDCWD, folder.c_str()), {}, 0); }
     bool cut() const { return cut_; }
 
 private:
@@ -54,7 +53,7 @@ private:
         if (::fstatat(folder, item.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
         if (!see_(path, item.name, status) || !S_ISDIR(status.st_mode)) return;
         cut_ = cut_ || depth >= deepest_scan;
-        if (depth < deepest_scan) enter(unique_fd(::openat(folder, item.name.c_str(), scan_flags)), path, depth + 1);
+        if (depth < deepest_scan) enter(open_folder(folder, item.name.c_str()), path, depth + 1);
     }
 
     std::size_t left_;
@@ -66,30 +65,30 @@ private:
 
 tree_scan scan_tree(const std::filesystem::path& workspace)
 {
-    tree_scan made;
+    tree_scan scan;
     tree_walk walk(most_entries, [&](const std::string& path, const std::string& name, const struct stat& status) {
         if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
         if (!S_ISREG(status.st_mode)) return true;
-        made.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
+        scan.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
                             nanoseconds(status.st_ctim)};
         return true;
     });
     walk.run(workspace);
-    made.cut = walk.cut();
-    return made;
+    scan.cut = walk.cut();
+    return scan;
 }
 
 std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most)
 {
-    std::vector<std::pair<std::int64_t, std::string>> found;
+    std::vector<std::pair<std::int64_t, std::string>> changed;
     for (const auto& [path, now] : after.files) {
         const auto then = before.files.find(path);
-        if (then == before.files.end() || then->second != now) found.emplace_back(-now.changed, path);
+        if (then == before.files.end() || then->second != now) changed.emplace_back(-now.changed, path);
     }
-    std::sort(found.begin(), found.end());
-    if (found.size() > most) found.resize(most);
+    std::sort(changed.begin(), changed.end());
+    if (changed.size() > most) changed.resize(most);
     std::vector<std::string> paths;
-    for (auto& [when, path] : found) paths.push_back(std::move(path));
+    for (auto& [when, path] : changed) paths.push_back(std::move(path));
     std::sort(paths.begin(), paths.end());
     return paths;
 }

@@ -9,8 +9,8 @@
 
 namespace cmcp {
 
-/// The files of a workspace at one moment: what tells whether one was changed. Follows no links, looks at a bounded
-/// number of entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
+/// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
+/// entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
 /// out.
 struct tree_scan {
     struct stamp {

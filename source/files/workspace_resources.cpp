@@ -1,12 +1,14 @@
 #include "files/workspace_resources.hpp"
 
 #include "files/file_error.hpp"
-#include "files/resource_observer.hpp"
-#include "files/resource_uri.hpp"
+#include "files/file_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "text/utf8_text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <limits>
 #include <utility>
 
 namespace cmcp {
@@ -55,12 +57,44 @@ bool is_readable(const file_policy& policy, const file_entry& entry)
 
 json::object describe(const file_entry& entry)
 {
-    json::object made;
-    made["uri"] = workspace_resources::uri_of(entry.path);
-    made["name"] = entry.path;
-    made["mimeType"] = media_type_of(entry.path, "application/octet-stream");
-    made["size"] = *entry.size;
-    return made;
+    return {{"uri", workspace_resources::uri_of(entry.path)},
+            {"name", entry.path},
+            {"mimeType", media_type_of(entry.path, "application/octet-stream")},
+            {"size", *entry.size}};
+}
+
+[[noreturn]] void refuse_query(std::string_view why)
+{
+    throw rpc_error(rpc_code::invalid_params,
+                    "uri: " + std::string(why) + "; a part of a file is workspace:///PATH?offset=BYTES&limit=BYTES");
+}
+
+std::uint64_t parse_count(std::string_view text)
+{
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        refuse_query("offset and limit are whole numbers of bytes");
+    return value;
+}
+
+void take_member(file_read_request& request, std::string_view member)
+{
+    if (member.starts_with("offset="))
+        request.offset = parse_count(member.substr(7));
+    else if (member.starts_with("limit="))
+        request.limit = parse_count(member.substr(6));
+    else
+        refuse_query("unknown member of the query");
+}
+
+void take_query(file_read_request& request, std::string_view query)
+{
+    while (!query.empty()) {
+        const std::size_t end = std::min(query.find('&'), query.size());
+        take_member(request, query.substr(0, end));
+        query.remove_prefix(std::min(end + 1, query.size()));
+    }
 }
 
 }  // namespace
@@ -93,57 +127,75 @@ std::optional<std::string> workspace_resources::path_of(std::string_view uri)
     return decoded_uri_part(uri.substr(scheme.size()));
 }
 
+std::optional<file_read_request> workspace_resources::parse(std::string_view uri)
+{
+    const std::size_t mark = std::min(uri.find('?'), uri.size());  // a question mark of a name is percent-encoded
+    auto path = path_of(uri.substr(0, mark));
+    if (!path) return std::nullopt;
+    file_read_request request;
+    request.path = std::move(*path);
+    if (mark == uri.size()) return request;
+    request.limit = std::numeric_limits<std::uint64_t>::max();
+    take_query(request, uri.substr(mark + 1));
+    return request;
+}
+
 json::array workspace_resources::templates() const
 {
-    return one_template(std::string(scheme) + "{+path}", "workspace file", "File of the workspace",
-                        "A file by its path relative to the workspace, as file_list gives it.");
+    return {resource_template(
+                "workspace:///{+path}{?offset,limit}", "part of a workspace file", "Part of a file of the workspace",
+                "Bytes of a long file, for example the output_uri of a run; _meta has its size and the next offset."),
+            resource_template("workspace:///{+path}", "workspace file", "File of the workspace",
+                              "A file by its path relative to the workspace, as file_list gives it.")};
 }
 
 awaitable<json::array> workspace_resources::list(const caller& who)
 {
     json::array all;
-    file_list_request what;
-    what.recursive = true;
+    file_list_request request;
+    request.recursive = true;
     do {
-        file_page page = co_await files_.list(who, what);
+        file_page page = co_await files_.list(who, request);
         for (const auto& entry : page.entries)
             if (all.size() < most_listed && is_readable(files_.policy(), entry)) all.push_back(describe(entry));
-        what.cursor = std::move(page.next_cursor);
-    } while (!what.cursor.empty() && all.size() < most_listed);
+        request.cursor = std::move(page.next_cursor);
+    } while (!request.cursor.empty() && all.size() < most_listed);
     co_return all;
 }
 
-awaitable<std::optional<json::object>> workspace_resources::contents(caller who, std::string path, std::string encoding)
+awaitable<std::optional<json::object>> workspace_resources::contents(caller who, file_read_request request)
 {
-    file_read_request what;
-    what.path = std::move(path);
-    what.encoding = std::move(encoding);
-    const bool text = what.encoding == "utf-8";
-    json::object made;
-    made["mimeType"] = media_type_of(what.path, text ? "text/plain" : "application/octet-stream");
+    const bool text = request.encoding == "utf-8";
+    const bool part = request.limit.has_value();
+    json::object contents;
+    contents["mimeType"] = media_type_of(request.path, text ? "text/plain" : "application/octet-stream");
     try {
-        file_content read = co_await files_.read(std::move(who), std::move(what));
-        made[text ? "text" : "blob"] = std::move(read.content);
+        file_content file = co_await files_.read(std::move(who), std::move(request));
+        contents[text ? "text" : "blob"] = std::move(file.content);
+        json::object about{{"size", file.size}};
+        if (file.next_offset) about["next_offset"] = *file.next_offset;
+        if (part) contents["_meta"] = std::move(about);
     } catch (const file_not_text&) {
         co_return std::nullopt;
     }
-    co_return made;
+    co_return contents;
 }
 
-awaitable<std::optional<json::object>> workspace_resources::text_or_bytes(caller who, std::string path)
+awaitable<std::optional<json::object>> workspace_resources::text_or_bytes(caller who, file_read_request request)
 {
-    auto found = co_await contents(who, path, "utf-8");
-    if (!found) found = co_await contents(who, path, "base64");
-    co_return found;
+    auto result = co_await contents(who, request);
+    request.encoding = "base64";
+    if (!result) result = co_await contents(std::move(who), std::move(request));
+    co_return result;
 }
 
 awaitable<std::optional<json::array>> workspace_resources::read(const caller& who, std::string uri)
 {
-    auto path = path_of(uri);
-    if (!path) co_return std::nullopt;
-    auto work = text_or_bytes(who, std::move(*path));
-    auto found = co_await contents_of(std::move(work), std::move(uri));
-    co_return found;
+    auto request = parse(uri);
+    if (!request) co_return std::nullopt;
+    auto work = text_or_bytes(who, std::move(*request));
+    auto contents = co_await contents_of(std::move(work), std::move(uri));
+    co_return contents;
 }
 
 std::shared_ptr<void> workspace_resources::observe(const caller& who, const std::string& uri,

@@ -11,7 +11,8 @@
 namespace cmcp {
 
 /// The files of the caller's workspace as resources: `workspace:///` and the path, percent-encoded (RFC 3986).
-/// Only files that file_read would give, at most 1000 of them in the list.
+/// Only files that file_read would give, at most 1000 of them in the list. A query names a part of a file that is too
+/// long to be read at once: `workspace:///PATH?offset=BYTES&limit=BYTES`. Only whole files are observed.
 class workspace_resources final : public resource_provider {
 public:
     workspace_resources(file_manager& files, file_watch& watch)
@@ -26,8 +27,11 @@ public:
     static std::optional<std::string> path_of(std::string_view uri);  ///< nothing when it is no such URI
 
 private:
-    awaitable<std::optional<json::object>> text_or_bytes(caller who, std::string path);
-    awaitable<std::optional<json::object>> contents(caller who, std::string path, std::string encoding);
+    awaitable<std::optional<json::object>> text_or_bytes(caller who, file_read_request request);
+    awaitable<std::optional<json::object>> contents(caller who, file_read_request request);
+
+    /// Nothing when it is no such URI; throws rpc_error (invalid_params) when its query is not understood.
+    static std::optional<file_read_request> parse(std::string_view uri);
 
     file_manager& files_;
     file_watch& watch_;

@@ -14,17 +14,6 @@ namespace cmcp {
 
 namespace {
 
-std::string to_hex(const unsigned char* bytes, std::size_t count)
-{
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (std::size_t i = 0; i < count; ++i) {
-        text += digits[bytes[i] >> 4];
-        text += digits[bytes[i] & 15];
-    }
-    return text;
-}
-
 void make_folder(const std::filesystem::path& folder)
 {
     if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
@@ -50,7 +39,7 @@ workspaces workspaces::from_settings(const settings& from)
 std::filesystem::path workspaces::locate(const caller& who) const
 {
     if (has_session_folder(who)) {
-        // The id itself is a secret of the client: it must not be readable in the name of a folder.
+        // The id is a secret of the client, so the name of a folder must not show it.
         const std::string id = sha256_hex(who.principal + '\0' + who.session).substr(0, 40);
         return root_ / "sessions" / id / "workspace";
     }
@@ -72,16 +61,15 @@ void workspaces::forget(const caller& who) const
 
 std::string workspaces::safe_name(const std::string& principal)
 {
+    constexpr char digits[] = "0123456789abcdef";
     std::string name;
     for (unsigned char c : principal) {
-        if (std::isalnum(c) != 0 && c < 0x80)
-            name += static_cast<char>(c);
-        else if (c == '-' || c == '_')
+        if ((std::isalnum(c) != 0 && c < 0x80) || c == '-' || c == '_')
             name += static_cast<char>(c);
         else
-            name += '%' + to_hex(&c, 1);
+            name += {'%', digits[c >> 4], digits[c & 15]};
     }
-    // "%-" never comes out of the encoding above: a long name cannot be the same as a short one.
+    // The encoding above never gives "%-", so a long name cannot be the same as a short one.
     if (name.empty() || name.size() > 120) return "%-" + sha256_hex(principal);
     return name;
 }

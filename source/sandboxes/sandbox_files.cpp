@@ -1,8 +1,8 @@
 #include "sandboxes/sandbox_files.hpp"
 
 #include "files/file_error.hpp"
+#include "files/incoming_file.hpp"
 #include "files/workspace_resources.hpp"
-#include "sandboxes/incoming_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

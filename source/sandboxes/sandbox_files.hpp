@@ -1,6 +1,6 @@
 #pragma once
 
-#include "files/file_listing.hpp"
+#include "files/file_operations.hpp"
 #include "http/file_gateway.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 

@@ -1,8 +1,7 @@
 #include "sandboxes/sandbox_resources.hpp"
 
 #include "files/file_error.hpp"
-#include "files/resource_observer.hpp"
-#include "files/resource_uri.hpp"
+#include "files/file_resources.hpp"
 #include "files/tree_scan.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
@@ -34,8 +33,8 @@ std::optional<sandbox_resources::place> sandbox_resources::parse(std::string_vie
 
 json::array sandbox_resources::templates() const
 {
-    return one_template("sandbox://{sandbox_id}/{+path}", "sandbox file", "File of a sandbox",
-                        "A file by the handle of its sandbox and its path relative to the working folder.");
+    return {resource_template("sandbox://{sandbox_id}/{+path}", "sandbox file", "File of a sandbox",
+                              "A file by the handle of its sandbox and its path relative to the working folder.")};
 }
 
 awaitable<json::array> sandbox_resources::list(const caller& who)

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "files/file_changes.hpp"
 #include "files/file_error.hpp"
-#include "files/file_reader.hpp"
+#include "files/file_operations.hpp"
 #include "test/support/catch.hpp"
 
 #include <sys/stat.h>
