@@ -56,7 +56,7 @@ struct v6_range {
     std::string_view name;
 };
 
-// IANA IPv6 Special-Purpose Address Registry within 2000::/3, and what lies outside it.
+// IANA IPv6 Special-Purpose Address Registry within 2000::/3, and the ranges outside it.
 constexpr v6_range v6_ranges[] = {
     {{0x2001, 0x0db8, 0, 0}, 32, "documentation"},
     {{0x2001, 0, 0, 0}, 23, "protocol assignments (2001::/23)"},  // holds Teredo, benchmarking, ORCHID
@@ -133,8 +133,8 @@ std::string_view special_v6(const ip::address_v6& address)
     if (address.is_loopback()) return "loopback";
     if (address.is_unspecified()) return "unspecified";
     if (const auto inner = embedded(a)) {
-        if (const auto found = special_v4(*inner); !found.empty()) return found;
-        // A public address in a form that reaches it through a translator; other odd forms are judged below.
+        if (const auto range = special_v4(*inner); !range.empty()) return range;
+        // A translator leads to the public address; the ranges below judge the other forms.
         if (word(a, 0) == 0x64 || zero(a, 0, 10)) return {};
     }
     for (const auto& range : v6_ranges)

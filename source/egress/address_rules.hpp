@@ -8,7 +8,7 @@ namespace cmcp {
 
 /// The name of the special-purpose range that `address` is in ("loopback", "private (RFC 1918)", "link-local",
 /// "cloud metadata", …; IANA special-purpose registries), empty for a public address. An IPv4 address inside an IPv6
-/// one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) is judged as what it is.
+/// one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) is judged as that IPv4 address.
 std::string_view special_range(const boost::asio::ip::address& address);
 
 /// Addresses at which clouds give out credentials: no wide entry opens them.

@@ -41,8 +41,8 @@ awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std
     std::string problem;
     bool late = false;
     try {
-        auto found = co_await with_deadline(resolve(who.name), ticket.limits().resolve);
-        co_return found;
+        auto addresses = co_await with_deadline(resolve(who.name), ticket.limits().resolve);
+        co_return addresses;
     } catch (const resolve_error& failure) {
         problem = failure.what();
         late = failure.no_answer;
@@ -56,7 +56,7 @@ awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std
          "The host " + who.name + " does not resolve (" + problem + "); check its spelling.");
 }
 
-// IPv6 and IPv4 in turns, so that one of them being broken costs one attempt.
+// IPv6 and IPv4 in turns, so that a broken family costs one attempt.
 std::vector<ip::address> in_turns(const std::vector<ip::address>& all)
 {
     std::vector<ip::address> first, second, mixed;
@@ -75,37 +75,38 @@ awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpo
     co_return failure;
 }
 
-struct attempts {
+struct connect_attempt {
     tcp::socket socket;
     ip::address address;
     boost::system::error_code failure;
     bool late = false;
 };
 
-awaitable<attempts> connect_any(std::vector<ip::address> addresses, std::uint16_t port, std::chrono::milliseconds limit)
+awaitable<connect_attempt> connect_any(std::vector<ip::address> addresses, std::uint16_t port,
+                                       std::chrono::milliseconds limit)
 {
     auto executor = co_await asio::this_coro::executor;
-    attempts made{tcp::socket(executor), {}, {}, false};
+    connect_attempt last{tcp::socket(executor), {}, {}, false};
     const auto end = clock::now() + limit;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        made.address = addresses[i];
-        made.late = false;
-        made.socket = tcp::socket(executor);
+        last.address = addresses[i];
+        last.late = false;
+        last.socket = tcp::socket(executor);
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
         const auto share =
             std::max<std::chrono::milliseconds>(least_attempt, left / static_cast<int>(addresses.size() - i));
-        const tcp::endpoint to(made.address, port);
+        const tcp::endpoint to(last.address, port);
         try {
-            made.failure = co_await with_deadline(connect_one(made.socket, to), share);
+            last.failure = co_await with_deadline(connect_one(last.socket, to), share);
         } catch (const deadline_exceeded&) {
-            made.late = true;
+            last.late = true;
         }
         auto state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none)
             throw boost::system::system_error(asio::error::operation_aborted);
-        if (!made.failure && !made.late) break;
+        if (!last.failure && !last.late) break;
     }
-    co_return made;
+    co_return last;
 }
 
 awaitable<std::vector<ip::address>> judged_addresses(egress_ticket& ticket, host who, std::uint16_t port)
@@ -120,15 +121,6 @@ awaitable<std::vector<ip::address>> judged_addresses(egress_ticket& ticket, host
         require(ticket, who, port, ticket.policy().judge(who, address, port), address.to_string());
     co_return in_turns(addresses);
 }
-
-/// Gives the place back unless a connection took it over.
-struct held_place {
-    std::shared_ptr<egress_ticket> ticket;
-    ~held_place()
-    {
-        if (ticket) ticket->leave();
-    }
-};
 
 }  // namespace
 
@@ -157,24 +149,26 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
         fail(*ticket, who, port, kind::busy, "busy",
              "Too many connections at once (" + std::to_string(ticket->limits().connections) +
                  "); try again in a few seconds.");
-    held_place place_taken{ticket};
+    auto executor = co_await asio::this_coro::executor;
+    egress_socket connection(executor, ticket);
     if (entered && !who.address) entered(egress_step::resolving, who.name);
     auto addresses = co_await judged_addresses(*ticket, who, port);
     if (entered) entered(egress_step::connecting, addresses.front().to_string());
-    auto made = co_await connect_any(addresses, port, ticket->limits().connect);
-    const std::string address = made.address.to_string();
-    if (made.late)
+    auto attempt = co_await connect_any(addresses, port, ticket->limits().connect);
+    const std::string address = attempt.address.to_string();
+    if (attempt.late)
         fail(*ticket, who, port, kind::timeout, "timeout",
              "Timed out while connecting: " + place(who, port) + " did not accept a connection within " +
                  seconds_text(ticket->limits().connect) + ".",
              address);
-    if (made.failure)
+    if (attempt.failure)
         fail(*ticket, who, port, kind::unreachable, "unreachable",
-             place(who, port) + " cannot be reached: " + made.failure.message() + ".", address);
-    egress_audit(*ticket, who, port, "allowed", ticket->policy().judge(who, made.address, port).rule, address);
+             place(who, port) + " cannot be reached: " + attempt.failure.message() + ".", address);
+    egress_audit(*ticket, who, port, "allowed", ticket->policy().judge(who, attempt.address, port).rule, address);
+    connection.socket = std::move(attempt.socket);
     boost::system::error_code ignored;
-    made.socket.set_option(tcp::no_delay(true), ignored);
-    co_return egress_socket(std::move(made.socket), std::move(place_taken.ticket));
+    connection.socket.set_option(tcp::no_delay(true), ignored);
+    co_return std::move(connection);
 }
 
 }  // namespace cmcp

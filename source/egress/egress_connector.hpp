@@ -1,22 +1,37 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "egress/egress_error.hpp"
 #include "egress/egress_ticket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace cmcp {
 
+/// A connection that the guard did not make. what() is a sentence for the caller that names host and reason.
+struct egress_error : std::runtime_error {
+    enum class kind { refused, unresolved, unreachable, timeout, busy, bytes };
+
+    egress_error(kind what_kind, std::string decided_by, const std::string& sentence)
+        : std::runtime_error(sentence), is(what_kind), rule(std::move(decided_by))
+    {
+    }
+
+    kind is;
+    std::string rule;  ///< as in egress_refusal
+};
+
 /// A TCP connection that the guard made; it counts against its ticket while it is open.
 class egress_socket {
 public:
-    egress_socket(asio::ip::tcp::socket made, std::shared_ptr<egress_ticket> from)
-        : socket(std::move(made)), ticket_(std::move(from))
+    /// `from` was entered for it.
+    egress_socket(asio::any_io_executor executor, std::shared_ptr<egress_ticket> from)
+        : socket(executor), ticket_(std::move(from))
     {
     }
     egress_socket(egress_socket&&) noexcept = default;
@@ -36,7 +51,7 @@ enum class egress_step { resolving, connecting };
 
 /// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
 /// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
-/// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` is told each step,
+/// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` hears each step
 /// with its detail.
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
                                         std::function<void(egress_step, std::string)> entered = {});

@@ -128,10 +128,10 @@ bool egress_entry::names(const host& who, std::uint16_t to) const
     return false;
 }
 
-bool egress_entry::holds(const ip::address& given, std::uint16_t to) const
+bool egress_entry::holds(const ip::address& written, std::uint16_t to) const
 {
     if (is != kind::range || (port != 0 && port != to)) return false;
-    const ip::address address = unmapped(given);
+    const ip::address address = unmapped(written);
     if (address.is_v4() != network.is_v4()) return false;
     if (address.is_v4()) return same_prefix(address.to_v4().to_bytes(), network.to_v4().to_bytes(), prefix);
     return same_prefix(address.to_v6().to_bytes(), network.to_v6().to_bytes(), prefix);

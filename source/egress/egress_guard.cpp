@@ -25,10 +25,7 @@ constexpr int queue_length = 128;
 class egress_guard::proxy : public std::enable_shared_from_this<proxy> {
 public:
     proxy(asio::any_io_executor executor, std::shared_ptr<const egress_policy> rules)
-        : acceptor(executor),
-          tasks(executor),
-          policy(std::move(rules)),
-          standing(desk->issue("standing", policy, egress_limits()))
+        : acceptor(executor), tasks(executor), policy(std::move(rules))
     {
     }
 
@@ -42,7 +39,7 @@ public:
         tasks.spawn("egress_guard", accept(shared_from_this()));
     }
 
-    // Always from within the event loop: a cancellation that is posted may come after what it is meant for has ended.
+    // Always within the event loop, because a posted cancellation may come after the end of its target.
     void stop()
     {
         asio::dispatch(acceptor.get_executor(), [self = shared_from_this()] {
@@ -52,7 +49,7 @@ public:
         });
     }
 
-    // Descriptors may be used up: trying again at once would keep the thread busy.
+    // Descriptors may be used up, and trying again at once would keep the thread busy.
     awaitable<> rest()
     {
         asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(50));
@@ -79,7 +76,6 @@ public:
     task_group tasks;
     std::shared_ptr<ticket_desk> desk = std::make_shared<ticket_desk>();
     std::shared_ptr<const egress_policy> policy;
-    std::shared_ptr<egress_ticket> standing;
     std::uint16_t port = 0;
 };
 
@@ -116,9 +112,5 @@ std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, std::share
 {
     return proxy_->desk->issue(std::move(label), std::move(policy), limits);
 }
-
-const std::shared_ptr<egress_ticket>& egress_guard::standing_ticket() const { return proxy_->standing; }
-
-std::string egress_guard::token() const { return proxy_->standing->user() + ":" + proxy_->standing->password(); }
 
 }  // namespace cmcp

@@ -14,13 +14,13 @@ namespace cmcp {
 /// The forward proxy (RFC 9110 section 7.6, RFC 9112: absolute-form requests and CONNECT) on a loopback port of the
 /// system's choice: the only way out for the browser, for installations and for sandboxes with network. It judges each
 /// name, resolves it itself, judges each address, connects to the address it judged, counts, and writes an audit line a
-/// decision. Only who holds a ticket may use it: Proxy-Authorization Basic with the ticket's random user and password.
-/// A refusal is an answer 403 (policy), 502 (does not resolve or connect), 504 (time), 503 (too many connections), 407
-/// (no ticket), with a text/plain sentence and the header `X-Egress-Rule`; it is kept in the ticket, too. Io thread
-/// only.
+/// decision. Only the holder of a ticket may use it: Proxy-Authorization Basic with the ticket's random user and
+/// password. A refusal is an answer 403 (policy), 502 (does not resolve or connect), 504 (time), 503 (too many
+/// connections), 407 (no ticket), with a text/plain sentence and the header `X-Egress-Rule`; it is kept in the ticket,
+/// too. Io thread only.
 class egress_guard {
 public:
-    /// `policy` is that of tickets which bring none.
+    /// `policy` is for tickets without one of their own.
     egress_guard(asio::any_io_executor executor, std::shared_ptr<const egress_policy> policy);
     egress_guard(const egress_guard&) = delete;
     egress_guard& operator=(const egress_guard&) = delete;
@@ -37,14 +37,8 @@ public:
     std::shared_ptr<egress_ticket> issue(std::string label, std::shared_ptr<const egress_policy> policy,
                                          egress_limits limits = {});
 
-    /// Serves a client that came in at a place where only the holder of `ticket` can be, and shows no credentials.
+    /// Serves a client without credentials, which came in at a place that only the holder of `ticket` can reach.
     void serve(asio::ip::tcp::socket client, const std::shared_ptr<egress_ticket>& ticket);
-
-    /// The ticket that lasts as long as the guard, for a program that takes one pair of credentials when it starts.
-    const std::shared_ptr<egress_ticket>& standing_ticket() const;
-
-    /// "user:password" of the standing ticket.
-    std::string token() const;
 
     class proxy;
 

@@ -9,7 +9,7 @@
 namespace cmcp {
 namespace {
 
-// WHATWG Fetch "bad ports": services that must not be talked to by what can choose the bytes of an HTTP request.
+// WHATWG Fetch "bad ports": a program that chooses the bytes of a request must not reach these services.
 constexpr std::uint16_t bad_ports[] = {
     1,    7,    9,    11,   13,   15,   17,   19,   20,   21,   22,   23,   25,   37,   42,   43,   53,
     69,   77,   79,   87,   95,   101,  102,  103,  104,  109,  110,  111,  113,  115,  117,  119,  123,
@@ -67,16 +67,16 @@ void check_opened(const std::vector<egress_entry>& entries)
 egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened)
     : domains_(std::move(domains)), opened_(std::move(opened))
 {
-    // Negative entries alone mean: everything but these.
+    // Negative entries alone allow everything else.
     const bool only_negative = std::all_of(domains_.begin(), domains_.end(), [](const auto& e) { return e.refuses; });
     if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
 }
 
-egress_policy egress_policy::from_settings(const settings& chosen)
+egress_policy egress_policy::from_settings(const settings& config)
 {
-    auto opened = read_entries(chosen.web_allowed_private, "WEB_ALLOWED_PRIVATE");
+    auto opened = read_entries(config.web_allowed_private, "WEB_ALLOWED_PRIVATE");
     check_opened(opened);
-    return egress_policy(read_entries(chosen.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(opened));
+    return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(opened));
 }
 
 bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const
@@ -84,7 +84,7 @@ bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const
     return std::any_of(opened_.begin(), opened_.end(), [&](const auto& entry) { return entry.names(who, port); });
 }
 
-// A wide entry does not open a metadata address: that takes the address itself.
+// Only an entry of the address itself opens a metadata address.
 bool egress_policy::opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
 {
     const bool metadata = is_metadata_address(address);

@@ -25,7 +25,7 @@ struct egress_entry {
     /// Throws std::invalid_argument with a sentence.
     static egress_entry parse(std::string_view text);
 
-    bool names(const host& who, std::uint16_t to) const;  ///< by the name (or address) that was asked for
+    bool names(const host& who, std::uint16_t to) const;  ///< by the name or address of the request
     bool holds(const boost::asio::ip::address& address, std::uint16_t to) const;
 };
 
@@ -36,14 +36,15 @@ struct egress_verdict {
     std::string sentence;  ///< why not, for the caller
 };
 
-/// Which names and addresses may be reached. A name is judged before it is resolved, each of its addresses after.
+/// Decides which names and addresses may be reached. A name is judged before it is resolved, each of its addresses
+/// after.
 class egress_policy {
 public:
     egress_policy() = default;  ///< every public address
     egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened);
 
     /// From WEB_ALLOWED_DOMAINS and WEB_ALLOWED_PRIVATE. Throws std::invalid_argument.
-    static egress_policy from_settings(const settings& chosen);
+    static egress_policy from_settings(const settings& config);
 
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
     egress_verdict judge(const host& who, std::uint16_t port) const;

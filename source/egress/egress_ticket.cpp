@@ -1,8 +1,7 @@
 #include "egress/egress_ticket.hpp"
 
+#include "text/base64.hpp"
 #include "text/random_id.hpp"
-
-#include <openssl/evp.h>
 
 #include <utility>
 
@@ -18,16 +17,7 @@ egress_ticket::egress_ticket(std::string label, std::shared_ptr<const egress_pol
 {
 }
 
-std::string egress_ticket::proxy_authorization() const
-{
-    const std::string plain = user_ + ":" + password_;
-    std::string coded(4 * ((plain.size() + 2) / 3) + 1, '\0');
-    const int length =
-        ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(coded.data()),
-                          reinterpret_cast<const unsigned char*>(plain.data()), static_cast<int>(plain.size()));
-    coded.resize(static_cast<std::size_t>(length));
-    return "Basic " + coded;
-}
+std::string egress_ticket::proxy_authorization() const { return "Basic " + base64_encode(user_ + ":" + password_); }
 
 void egress_ticket::add_refusal(egress_refusal refusal)
 {

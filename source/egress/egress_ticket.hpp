@@ -11,7 +11,7 @@
 
 namespace cmcp {
 
-/// What one use of the network may take.
+/// The limits of one use of the network.
 struct egress_limits {
     std::uint64_t bytes = 256ull << 20;  ///< received and sent together
     std::size_t connections = 64;        ///< at once
@@ -30,8 +30,8 @@ struct egress_refusal {
 };
 
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
-/// limits, what they were used for, and credentials for the proxy. It ends when the last pointer to it goes: then the
-/// proxy knows its credentials no more and closes its connections.
+/// limits, a count of what was used, and credentials for the proxy. When the last pointer to it goes, the proxy forgets
+/// its credentials and closes its connections.
 class egress_ticket {
 public:
     egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits);
@@ -45,7 +45,7 @@ public:
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
 
-    /// The latest refusals, oldest first, at most 32: a browser tells its user no reason, this does.
+    /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
     void add_refusal(egress_refusal refusal);
 

@@ -32,13 +32,13 @@ bool is_ascii(std::string_view text)
 // UTS 46 without the transitional mappings, as browsers do it.
 std::string to_ascii(std::string_view text)
 {
-    std::uint8_t* made = nullptr;
-    const std::string given(text);
-    const int failed = ::idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(given.c_str()), &made,
+    std::uint8_t* ascii = nullptr;
+    const std::string input(text);
+    const int failed = ::idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(input.c_str()), &ascii,
                                         IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-    const std::unique_ptr<std::uint8_t, void (*)(void*)> owner(made, ::idn2_free);
+    const std::unique_ptr<std::uint8_t, void (*)(void*)> owner(ascii, ::idn2_free);
     if (failed != IDN2_OK) refuse_host(text, "is not a valid international domain name; check its spelling.");
-    return reinterpret_cast<const char*>(made);
+    return reinterpret_cast<const char*>(ascii);
 }
 
 std::vector<std::string_view> split(std::string_view text)

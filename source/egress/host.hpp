@@ -9,7 +9,7 @@
 
 namespace cmcp {
 
-/// A host that cannot be one; what() is a sentence for the caller.
+/// Text that is no host; what() is a sentence for the caller.
 struct bad_host : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -1,8 +1,5 @@
 #include "egress/proxy_connection.hpp"
 
-#include "egress/message_relay.hpp"
-#include "egress/web_url.hpp"
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -24,7 +21,6 @@ namespace http = beast::http;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-constexpr std::uint32_t header_limit = 64 * 1024;
 constexpr std::size_t relay_piece_size = 32 * 1024;
 constexpr auto time_to_present_a_ticket = std::chrono::seconds(10);
 
@@ -44,15 +40,6 @@ unsigned status_of(egress_error::kind kind)
             return 413;
     }
     return 502;
-}
-
-std::string sentence_about(const std::string& name, error_code failure)
-{
-    if (failure == http::error::end_of_stream) return name + " closed the connection without an answer.";
-    if (failure == http::error::partial_message) return name + " closed the connection before its answer was whole.";
-    if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
-        return name + " sent a header of more than 64 KiB; it was cut off.";
-    return name + " sent no valid HTTP answer: " + failure.message() + ".";
 }
 
 struct authority {
@@ -84,15 +71,11 @@ proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<ticket_de
       from_client_(2 * header_limit),
       from_upstream_(2 * header_limit),
       piece_(relay_piece_size),
-      idle_(client_.get_executor(), time_to_present_a_ticket, [this] { close(); })
+      idle_(client_.get_executor()),
+      idle_limit_(time_to_present_a_ticket)
 {
     error_code ignored;
     client_.set_option(tcp::no_delay(true), ignored);
-}
-
-proxy_connection::~proxy_connection()
-{
-    if (ticket_) desk_->forget(*ticket_, ended_number_);
 }
 
 void proxy_connection::close()
@@ -102,9 +85,27 @@ void proxy_connection::close()
     if (upstream_) upstream_->socket.close(ignored);
 }
 
+// A deadline on one direction would cut the other one, which may be busy.
+void proxy_connection::watch_idle()
+{
+    last_moved_ = clock::now();
+    wait_until_idle();
+}
+
+void proxy_connection::wait_until_idle()
+{
+    idle_.expires_at(last_moved_ + idle_limit_);
+    idle_.async_wait([weak = weak_from_this()](error_code failure) {
+        const auto self = weak.lock();
+        if (failure || !self) return;
+        if (clock::now() >= self->last_moved_ + self->idle_limit_) return self->close();
+        self->wait_until_idle();
+    });
+}
+
 bool proxy_connection::moved(std::size_t bytes)
 {
-    idle_.moved();
+    last_moved_ = clock::now();
     if (ticket_->count(bytes)) return true;
     const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
     std::string sentence = "Cut: more than the limit of " + limit + " was transferred.";
@@ -115,6 +116,7 @@ bool proxy_connection::moved(std::size_t bytes)
 
 awaitable<> proxy_connection::run(std::shared_ptr<proxy_connection> self)
 {
+    self->watch_idle();
     for (bool more = true; more;) more = co_await self->serve_one();
     error_code ignored;
     self->client_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -128,9 +130,9 @@ awaitable<bool> proxy_connection::serve_one()
     request.body_limit(boost::none);
     auto [failure, got] = co_await http::async_read_header(client_, from_client_, request, as_tuple);
     if (failure) co_return false;
-    idle_.moved();
+    last_moved_ = clock::now();
     const bool known = co_await authenticate(request);
-    // A body that was not read stands in the way of the next request.
+    // An unread body stands in the way of the next request.
     if (!known) co_return request.is_done() && request.keep_alive();
     if (request.get().method() == http::verb::connect) {
         std::string target(request.get().target());
@@ -143,27 +145,26 @@ awaitable<bool> proxy_connection::serve_one()
 
 bool proxy_connection::admit(const egress_ticket& ticket)
 {
-    auto found = desk_->find(ticket.proxy_authorization());
-    if (!found) return false;
-    take(std::move(found));
+    auto valid = desk_->find(ticket.proxy_authorization());
+    if (!valid) return false;
+    take(std::move(valid));
     return admitted_ = true;
 }
 
 void proxy_connection::take(std::shared_ptr<egress_ticket> ticket)
 {
     ticket_ = std::move(ticket);
-    idle_.change_limit(ticket_->limits().idle);
-    ended_number_ = desk_->when_ended(*ticket_, [weak = weak_from_this()] {
-        if (const auto me = weak.lock()) me->close();
-    });
+    idle_limit_ = ticket_->limits().idle;
+    watch_idle();
+    desk_->add(*ticket_, shared_from_this());
 }
 
 awaitable<bool> proxy_connection::authenticate(const request_parser& request)
 {
     if (admitted_) co_return true;
     const auto& fields = request.get();
-    const auto found = desk_->find(fields[http::field::proxy_authorization]);
-    if (!found || (ticket_ && ticket_ != found)) {
+    const auto shown = desk_->find(fields[http::field::proxy_authorization]);
+    if (!shown || (ticket_ && ticket_ != shown)) {
         http::response<http::string_body> refusal(http::status::proxy_authentication_required, 11);
         refusal.set(http::field::proxy_authenticate, "Basic realm=\"egress\"");
         refusal.set(http::field::content_type, "text/plain");
@@ -173,7 +174,7 @@ awaitable<bool> proxy_connection::authenticate(const request_parser& request)
         co_await http::async_write(client_, refusal, as_tuple);
         co_return false;
     }
-    if (!ticket_) take(found);
+    if (!ticket_) take(shown);
     co_return true;
 }
 
@@ -196,12 +197,12 @@ awaitable<bool> proxy_connection::reach(host who, std::uint16_t port)
         from_upstream_.clear();
         upstream_name_ = who.name;
         upstream_port_ = port;
-        auto made = co_await egress_connect(ticket_, std::move(who), port);
-        upstream_.emplace(std::move(made));
+        auto connection = co_await egress_connect(ticket_, std::move(who), port);
+        upstream_.emplace(std::move(connection));
     } catch (const egress_error& failure) {
         problem = failure;
     }
-    idle_.moved();
+    last_moved_ = clock::now();
     if (problem) co_await answer(status_of(problem->is), problem->rule, problem->what());
     co_return !problem && client_.is_open();
 }
@@ -217,7 +218,7 @@ awaitable<> proxy_connection::copy(std::shared_ptr<proxy_connection> self, bool 
         if (failure || !self->moved(got)) co_return self->close();
         auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(piece.data(), got), as_tuple);
         if (stopped) co_return self->close();
-        self->idle_.moved();
+        self->last_moved_ = clock::now();
     }
     error_code ignored;
     to.shutdown(tcp::socket::shutdown_send, ignored);
@@ -244,74 +245,6 @@ awaitable<bool> proxy_connection::tunnel(std::string target)
                                                         asio::co_spawn(executor, copy(self, false), asio::deferred));
     co_await both.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     co_return false;
-}
-
-awaitable<bool> proxy_connection::forward(request_parser& request)
-{
-    std::optional<web_url> url;
-    std::string problem = "only http:// addresses can be asked for; use CONNECT for others.";
-    try {
-        url = web_url::parse(std::string_view(request.get().target()));
-        if (url->secure) url.reset();
-    } catch (const bad_url& failure) {
-        problem = failure.what();
-    }
-    if (!url) {
-        co_await answer(400, "bad request", problem);
-        co_return false;
-    }
-    const bool was_head = request.get().method() == http::verb::head;
-    const bool client_stays = request.keep_alive();
-    const bool reached = co_await reach(url->who, url->port);
-    if (!reached) co_return false;
-    erase_hop_by_hop(request.get());
-    request.get().target(url->target);
-    request.get().set(http::field::host, url->authority());
-    request.get().set(http::field::connection, "close");
-    request.get().version(11);
-    const bool sent = co_await send_request(request);
-    if (!sent) co_return false;
-    const bool stays = co_await send_response(was_head, client_stays);
-    co_return stays;
-}
-
-awaitable<bool> proxy_connection::send_request(request_parser& request)
-{
-    const auto count = [this](std::size_t bytes) { return moved(bytes); };
-    const bool sent = co_await pass_on<true>(client_, from_client_, request, upstream_->socket, piece_, count);
-    co_return sent;
-}
-
-awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays)
-{
-    std::optional<response_parser> response;
-    do {  // 1xx answers are for us
-        response.emplace();
-        response->header_limit(header_limit);
-        response->body_limit(boost::none);
-        response->skip(was_head);
-        auto [failure, got] = co_await http::async_read_header(upstream_->socket, from_upstream_, *response, as_tuple);
-        if (failure && client_.is_open()) {
-            std::string sentence = sentence_about(upstream_name_, failure);
-            ticket_->add_refusal({upstream_name_, upstream_port_, "bad response", sentence});
-            co_await answer(502, "bad response", std::move(sentence));
-        }
-        if (failure) co_return false;
-        idle_.moved();
-    } while (response->get().result_int() / 100 == 1);
-    auto& head = response->get();
-    erase_hop_by_hop(head);
-    head.version(11);
-    if (response->need_eof()) head.chunked(true);
-    head.keep_alive(client_stays);
-    const auto count = [this](std::size_t bytes) { return moved(bytes); };
-    if (was_head || response->is_done()) {
-        http::serializer<false, http::buffer_body> serializer(head);
-        auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
-        co_return !failure && count(sent) && client_stays;
-    }
-    const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
-    co_return whole&& client_stays;
 }
 
 }  // namespace cmcp

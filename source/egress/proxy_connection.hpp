@@ -2,14 +2,16 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_connector.hpp"
-#include "egress/idle_watch.hpp"
 #include "egress/ticket_desk.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,12 +25,13 @@ public:
     proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<ticket_desk> desk);
     proxy_connection(const proxy_connection&) = delete;
     proxy_connection& operator=(const proxy_connection&) = delete;
-    ~proxy_connection();
 
-    /// Before run(): the client is known to be of this ticket and shows no credentials. False: the ticket has ended.
+    /// Before run(), for a client of this ticket that shows no credentials. False: the ticket has ended.
     bool admit(const egress_ticket& ticket);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
+
+    void close();  ///< both sides, at once
 
 private:
     using request_parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
@@ -46,7 +49,11 @@ private:
 
     void take(std::shared_ptr<egress_ticket> ticket);
     bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes
-    void close();
+    void watch_idle();              ///< close() when nothing moves for idle_limit_ from now on
+    void wait_until_idle();
+
+    using clock = std::chrono::steady_clock;
+    static constexpr std::uint32_t header_limit = 64 * 1024;
 
     asio::ip::tcp::socket client_;
     std::shared_ptr<ticket_desk> desk_;
@@ -57,9 +64,10 @@ private:
     std::uint16_t upstream_port_ = 0;
     std::shared_ptr<egress_ticket> ticket_;
     bool admitted_ = false;
-    std::uint64_t ended_number_ = 0;
     std::vector<char> piece_;
-    idle_watch idle_;
+    asio::steady_timer idle_;
+    std::chrono::milliseconds idle_limit_;
+    clock::time_point last_moved_;
 };
 
 }  // namespace cmcp

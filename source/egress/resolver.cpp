@@ -37,18 +37,18 @@ void initialise_library()
 ip::address to_address(const ares_addrinfo_node& node)
 {
     if (node.ai_family == AF_INET) {
-        sockaddr_in found;
-        std::memcpy(&found, node.ai_addr, sizeof found);
-        return ip::address_v4(ntohl(found.sin_addr.s_addr));
+        sockaddr_in v4;
+        std::memcpy(&v4, node.ai_addr, sizeof v4);
+        return ip::address_v4(ntohl(v4.sin_addr.s_addr));
     }
-    sockaddr_in6 found;
-    std::memcpy(&found, node.ai_addr, sizeof found);
+    sockaddr_in6 v6;
+    std::memcpy(&v6, node.ai_addr, sizeof v6);
     ip::address_v6::bytes_type bytes;
-    std::memcpy(bytes.data(), &found.sin6_addr, bytes.size());
-    return ip::address_v6(bytes, found.sin6_scope_id);
+    std::memcpy(bytes.data(), &v6.sin6_addr, bytes.size());
+    return ip::address_v6(bytes, v6.sin6_scope_id);
 }
 
-/// One question. c-ares opens the sockets and says which to watch; a handler of this lives as long as the lookup.
+/// One question. c-ares opens the sockets and says which to watch. The handlers keep the lookup alive.
 class lookup : public std::enable_shared_from_this<lookup> {
 public:
     explicit lookup(asio::any_io_executor executor)
@@ -69,7 +69,7 @@ public:
         schedule();
     }
 
-    // Ends what is under way; no callback of c-ares comes after it.
+    // Ends the lookup; no callback of c-ares comes after it.
     void close()
     {
         if (channel_ != nullptr) ::ares_destroy(std::exchange(channel_, nullptr));
@@ -103,13 +103,13 @@ private:
         if (failed != ARES_SUCCESS) throw resolve_error(::ares_strerror(failed));
     }
 
-    static void answered(void* self, int status, int, ares_addrinfo* found)
+    static void answered(void* self, int status, int, ares_addrinfo* list)
     {
         auto& me = *static_cast<lookup*>(self);
         me.status = status;
-        for (auto* node = found != nullptr ? found->nodes : nullptr; node != nullptr; node = node->ai_next)
+        for (auto* node = list != nullptr ? list->nodes : nullptr; node != nullptr; node = node->ai_next)
             if (node->ai_family == AF_INET || node->ai_family == AF_INET6) me.addresses.push_back(to_address(*node));
-        if (found != nullptr) ::ares_freeaddrinfo(found);
+        if (list != nullptr) ::ares_freeaddrinfo(list);
         me.finished = true;
         me.done.expires_at(asio::steady_timer::time_point::min());
     }
@@ -151,7 +151,7 @@ private:
         if (at != sockets_.end()) watch(fd, std::shared_ptr<watched>(at->second));
     }
 
-    // Retransmissions and the end of patience are c-ares' own; it only has to be asked in time.
+    // c-ares repeats and gives up by itself, but has to be called in time.
     void schedule()
     {
         timeval wait{};

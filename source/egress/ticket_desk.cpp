@@ -1,5 +1,7 @@
 #include "egress/ticket_desk.hpp"
 
+#include "egress/proxy_connection.hpp"
+
 #include <openssl/crypto.h>
 
 #include <utility>
@@ -17,11 +19,10 @@ bool same(std::string_view a, std::string_view b)
 std::shared_ptr<egress_ticket> ticket_desk::issue(std::string label, std::shared_ptr<const egress_policy> policy,
                                                   egress_limits limits)
 {
-    auto made = std::make_shared<egress_ticket>(std::move(label), std::move(policy), limits);
-    entries_[made->user()] = {made, made->proxy_authorization(), {}};
-    // The holder's pointer counts by itself: connections of the proxy hold the inner one and do not keep the ticket
-    // valid.
-    return {made.get(), [made, desk = weak_from_this()](egress_ticket* ended) {
+    auto ticket = std::make_shared<egress_ticket>(std::move(label), std::move(policy), limits);
+    entries_[ticket->user()] = {ticket, ticket->proxy_authorization(), {}};
+    // The holder's pointer has a count of its own, so the pointers of connections do not keep the ticket valid.
+    return {ticket.get(), [ticket, desk = weak_from_this()](egress_ticket* ended) {
                 if (const auto still = desk.lock()) still->end(ended->user());
             }};
 }
@@ -33,24 +34,20 @@ std::shared_ptr<egress_ticket> ticket_desk::find(std::string_view authorization)
     return nullptr;
 }
 
-std::uint64_t ticket_desk::when_ended(const egress_ticket& ticket, std::function<void()> close)
+void ticket_desk::add(const egress_ticket& ticket, const std::shared_ptr<proxy_connection>& connection)
 {
     const auto at = entries_.find(ticket.user());
-    if (at != entries_.end()) at->second.open.emplace(++next_, std::move(close));
-    return next_;
-}
-
-void ticket_desk::forget(const egress_ticket& ticket, std::uint64_t number)
-{
-    const auto at = entries_.find(ticket.user());
-    if (at != entries_.end()) at->second.open.erase(number);
+    if (at == entries_.end()) return;
+    std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
+    at->second.open.push_back(connection);
 }
 
 void ticket_desk::end(const std::string& user)
 {
-    auto ended = entries_.extract(user);
+    const auto ended = entries_.extract(user);
     if (ended.empty()) return;
-    for (const auto& [number, close] : ended.mapped().open) close();
+    for (const auto& each : ended.mapped().open)
+        if (const auto connection = each.lock()) connection->close();
 }
 
 }  // namespace cmcp

@@ -15,18 +15,18 @@ using boost::system::error_code;
 
 ssl::context make_client_context(const std::filesystem::path& extra)
 {
-    ssl::context made(ssl::context::tls_client);
+    ssl::context context(ssl::context::tls_client);
     error_code failure;
-    made.set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 | ssl::context::no_sslv3 |
-                     ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 | ssl::context::no_compression);
-    made.set_default_verify_paths(failure);  // a system without certificates trusts none
-    made.set_verify_mode(ssl::verify_peer);
-    if (extra.empty()) return made;
-    made.load_verify_file(extra.string(), failure);
+    context.set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 | ssl::context::no_sslv3 |
+                        ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 | ssl::context::no_compression);
+    context.set_default_verify_paths(failure);  // a system without certificates trusts none
+    context.set_verify_mode(ssl::verify_peer);
+    if (extra.empty()) return context;
+    context.load_verify_file(extra.string(), failure);
     if (failure)
         throw config_error("WEB_CA_FILE: \"" + extra.string() + "\" cannot be read as certificates in PEM form (" +
                            failure.message() + ")");
-    return made;
+    return context;
 }
 
 void expect_host(SSL* connection, const std::string& host, bool is_address)

@@ -10,7 +10,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t longest_url = 16 * 1024;
-// What the WHATWG's URL parser takes away at both ends.
+// The WHATWG's URL parser takes these away at both ends.
 constexpr char controls_and_space_bytes[] =
     "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37 ";
 constexpr std::string_view controls_and_space(controls_and_space_bytes, 33);
@@ -90,32 +90,32 @@ bool stays_as_it_is(unsigned char c)
     return c > ' ' && c < 0x7f && std::string_view("\"<>\\^`{|}").find(static_cast<char>(c)) == std::string_view::npos;
 }
 
-// "%" that begins no escape is one itself.
+// A "%" that begins no escape is encoded, too.
 std::string encoded(std::string_view text)
 {
     static constexpr char digits[] = "0123456789ABCDEF";
     const auto is_hex = [&](std::size_t at) {
         return at < text.size() && std::string_view("0123456789abcdefABCDEF").find(text[at]) != std::string_view::npos;
     };
-    std::string made;
+    std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto c = static_cast<unsigned char>(text[i]);
         const bool bare_percent = c == '%' && !(is_hex(i + 1) && is_hex(i + 2));
         if (stays_as_it_is(c) && !bare_percent) {
-            made += text[i];
+            result += text[i];
         } else {
-            made += '%';
-            made += digits[c >> 4];
-            made += digits[c & 15];
+            result += '%';
+            result += digits[c >> 4];
+            result += digits[c & 15];
         }
     }
-    return made;
+    return result;
 }
 
 std::string target_of(std::string_view path_and_query)
 {
-    const std::string made = encoded(path_and_query);
-    return made.starts_with('/') ? made : "/" + made;
+    const std::string target = encoded(path_and_query);
+    return target.starts_with('/') ? target : "/" + target;
 }
 
 }  // namespace
@@ -133,34 +133,34 @@ web_url web_url::parse(std::string_view text)
 {
     std::string_view rest = trimmed(text, controls_and_space);
     check_text(rest);
-    web_url made;
-    made.secure = read_scheme(rest);
+    web_url url;
+    url.secure = read_scheme(rest);
     const auto end = std::min(rest.find_first_of("/?#"), rest.size());
-    read_authority(made, rest.substr(0, end));
+    read_authority(url, rest.substr(0, end));
     rest.remove_prefix(end);
     const auto hash = std::min(rest.find('#'), rest.size());
-    made.target = target_of(rest.substr(0, hash));
-    if (hash < rest.size()) made.fragment = "#" + encoded(rest.substr(hash + 1));
-    return made;
+    url.target = target_of(rest.substr(0, hash));
+    if (hash < rest.size()) url.fragment = "#" + encoded(rest.substr(hash + 1));
+    return url;
 }
 
 web_url web_url::follow(std::string_view reference) const
 {
-    const std::string_view given = trimmed(reference, controls_and_space);
-    if (given.empty()) return *this;
-    if (!leading_scheme(given).empty()) return parse(given);
-    check_text(given);
-    if (given.starts_with("//")) return parse((secure ? "https:" : "http:") + std::string(given));
-    const std::string clean = encoded(given);
+    const std::string_view relative_text = trimmed(reference, controls_and_space);
+    if (relative_text.empty()) return *this;
+    if (!leading_scheme(relative_text).empty()) return parse(relative_text);
+    check_text(relative_text);
+    if (relative_text.starts_with("//")) return parse((secure ? "https:" : "http:") + std::string(relative_text));
+    const std::string clean = encoded(relative_text);
     const std::string base_text = origin() + target;
     const auto base = boost::urls::parse_uri(base_text);
     const auto relative = boost::urls::parse_uri_reference(clean);
     if (base.has_error() || relative.has_error())
-        throw bad_url("url: \"" + std::string(given.substr(0, 100)) + "\" is malformed.");
-    boost::urls::url made;
-    if (boost::urls::resolve(*base, *relative, made).has_error())
-        throw bad_url("url: \"" + std::string(given.substr(0, 100)) + "\" is malformed.");
-    return parse(std::string_view(made.buffer().data(), made.buffer().size()));
+        throw bad_url("url: \"" + std::string(relative_text.substr(0, 100)) + "\" is malformed.");
+    boost::urls::url resolved;
+    if (boost::urls::resolve(*base, *relative, resolved).has_error())
+        throw bad_url("url: \"" + std::string(relative_text.substr(0, 100)) + "\" is malformed.");
+    return parse(std::string_view(resolved.buffer().data(), resolved.buffer().size()));
 }
 
 }  // namespace cmcp

@@ -30,7 +30,7 @@ struct web_url {
     /// Throws bad_url: no URL, another scheme, credentials, a bad host or port.
     static web_url parse(std::string_view text);
 
-    /// What `reference` (a Location, an href) means on this page (RFC 3986 section 5). Throws bad_url.
+    /// The target of `reference` (a Location, an href) on this page (RFC 3986 section 5). Throws bad_url.
     web_url follow(std::string_view reference) const;
 };
 
