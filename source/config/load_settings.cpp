@@ -1,17 +1,15 @@
 #include "config/load_settings.hpp"
 
-#include "config/default_commands.hpp"
-#include "config/env_file.hpp"
 #include "config/setting.hpp"
-#include "config/toml_file.hpp"
-#include "config/unknown_variables.hpp"
-#include "config/value_parsers.hpp"
+#include "config/setting_kinds.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -27,15 +25,15 @@ namespace fs = std::filesystem;
 
 std::string variable(const environment& variables, std::string_view name)
 {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::string() : found->second;
+    const auto entry = variables.find(name);
+    return entry == variables.end() ? std::string() : entry->second;
 }
 
-// The folder of the user's own kind of files: $XDG_… or below HOME; empty when neither is known.
+// The user's folder for configuration or data: $XDG_… or below HOME; empty when neither is known.
 fs::path user_folder(const environment& variables, std::string_view xdg, std::string_view below_home)
 {
-    const std::string chosen = variable(variables, xdg);
-    if (chosen.starts_with('/')) return fs::path(chosen) / "container-mcp";
+    const std::string folder = variable(variables, xdg);
+    if (folder.starts_with('/')) return fs::path(folder) / "container-mcp";
     const std::string home = variable(variables, "HOME");
     return home.starts_with('/') ? fs::path(home) / below_home / "container-mcp" : fs::path();
 }
@@ -77,13 +75,41 @@ void apply(loaded_settings& into, const assignments& items, finder find)
     }
 }
 
+constexpr std::array<std::string_view, 8> our_prefixes{"MCP_", "BASH_",    "PYTHON_", "FILE_",
+                                                       "WEB_", "SANDBOX_", "TOOLS_",  "HTTP_"};
+
+// Variables of bash itself, of the official Python images and of proxies begin as ours do.
+constexpr std::array<std::string_view, 12> of_others{"HTTP_PROXY",    "BASH_ENV",           "BASH_VERSION",
+                                                     "BASH_FUNC_",    "BASH_COMPAT",        "BASH_LOADABLES_PATH",
+                                                     "BASH_XTRACEFD", "PYTHON_VERSION",     "PYTHON_PIP_VERSION",
+                                                     "PYTHON_SHA256", "PYTHON_SETUPTOOLS_", "PYTHON_GET_PIP_"};
+
+bool starts_with_any(std::string_view name, const auto& prefixes)
+{
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// A variable that looks like a setting but is none is most often a typing error.
+std::vector<std::string> warnings_of_unknown(const environment& variables)
+{
+    std::vector<std::string> sentences;
+    for (const auto& [name, value] : variables) {
+        if (!starts_with_any(name, our_prefixes) || starts_with_any(name, of_others) || find_setting(name)) continue;
+        sentences.push_back("the environment variable " + name +
+                            " is no known setting and does nothing; the nearest is " +
+                            std::string(nearest_setting(name)));
+    }
+    return sentences;
+}
+
 void apply_environment(loaded_settings& into, const environment& variables)
 {
     for (const auto& entry : setting_table()) {
-        const auto found = variables.find(entry.name);
-        if (found != variables.end()) set(into, entry, {found->first, found->second, "environment"});
+        const auto item = variables.find(entry.name);
+        if (item != variables.end()) set(into, entry, {item->first, item->second, "environment"});
     }
-    for (auto& sentence : warn_of_unknown(variables)) into.warnings.push_back(std::move(sentence));
+    into.warnings = warnings_of_unknown(variables);
 }
 
 struct file_choice {
@@ -113,7 +139,7 @@ void apply_files(loaded_settings& into, const settings_sources& from)
     if (!env.empty()) apply(into, parse_env_file(read_file(env), env.string()), find_setting);
 }
 
-// A default that was chosen must fit; the built-in one follows a lower maximum.
+// A default time that the user sets must fit; the built-in one follows a lower maximum.
 void check_timeouts(loaded_settings& into, const char* name, std::chrono::milliseconds settings::*standard,
                     std::chrono::milliseconds settings::*most)
 {
@@ -127,17 +153,17 @@ void check_timeouts(loaded_settings& into, const char* name, std::chrono::millis
         value = limit;
         return;
     }
-    throw config_error(default_name + "=" + values::print_seconds(value) + " (" + origin->second +
-                       ") is not allowed: it must not exceed " + max_name + "=" + values::print_seconds(limit));
+    throw config_error(default_name + "=" + kinds::printed(value) + " (" + origin->second +
+                       ") is not allowed: it must not exceed " + max_name + "=" + kinds::printed(limit));
 }
 
 void apply_rules(loaded_settings& into)
 {
-    auto& chosen = into.values;
+    auto& config = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
-    if (!chosen.debug) return;
-    chosen.log_level = "DEBUG";
+    if (!config.debug) return;
+    config.log_level = "DEBUG";
     into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");
 }
 
@@ -170,7 +196,6 @@ void try_to_write(const fs::path& root)
 loaded_settings load_settings(const settings_sources& from)
 {
     loaded_settings loaded;
-    loaded.values.bash_allowed_commands = default_commands();
     apply_files(loaded, from);
     apply_environment(loaded, from.variables);
     apply(loaded, from.command_line, find_setting);
@@ -190,9 +215,9 @@ environment current_environment()
     return variables;
 }
 
-void prepare_sandbox_root(const settings& chosen)
+void prepare_sandbox_root(const settings& config)
 {
-    const auto& root = chosen.sandbox_root;
+    const auto& root = config.sandbox_root;
     std::error_code failure;
     if (!fs::is_directory(root, failure)) {
         fs::create_directories(root, failure);

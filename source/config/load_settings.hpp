@@ -1,7 +1,7 @@
 #pragma once
 
-#include "config/assignment.hpp"
 #include "config/config_error.hpp"
+#include "config/setting_files.hpp"
 #include "config/settings.hpp"
 
 #include <filesystem>
@@ -42,6 +42,6 @@ loaded_settings load_settings(const settings_sources& from);
 environment current_environment();
 
 /// Creates SANDBOX_ROOT (mode 0700) when it is missing; throws config_error when it cannot be used.
-void prepare_sandbox_root(const settings& chosen);
+void prepare_sandbox_root(const settings& config);
 
 }  // namespace cmcp

@@ -3,27 +3,22 @@
 #include "config/settings.hpp"
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
 
-/// A value that its setting does not allow; what() says what is allowed.
-struct bad_value : std::invalid_argument {
-    using std::invalid_argument::invalid_argument;
-};
-
 /// One row of the table of settings: everything that the program and its documents know of a variable.
 struct setting {
-    std::string_view name;                                   ///< the variable, for example BASH_TIMEOUT_MAX
-    std::string_view description;                            ///< one line
-    std::function<void(settings&, std::string_view)> parse;  ///< throws bad_value
+    std::string_view topic;       ///< heading in the documents
+    std::string_view name;        ///< the variable, for example BASH_TIMEOUT_MAX
+    std::string_view by_default;  ///< in a form that parse accepts; empty: the member stays empty
+    bool secret;                  ///< never printed
+    std::function<void(settings&, std::string_view)> parse;  ///< throws bad_value (config/setting_kinds.hpp)
     std::function<std::string(const settings&)> print;       ///< in a form that parse accepts
-    bool secret = false;                                     ///< never printed
-    std::string_view toml = {};   ///< a further key in config.toml, for example "server.port"
-    std::string_view topic = {};  ///< heading in the documents
+    std::string_view description;                            ///< one line
+    std::string_view toml;  ///< a further key in config.toml, for example "server.port"
 };
 
 /// All of them, in the order of the documents.

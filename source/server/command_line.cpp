@@ -1,6 +1,6 @@
 #include "server/command_line.hpp"
 
-#include "text/unknown_words.hpp"
+#include "text/words.hpp"
 
 #include <CLI/CLI.hpp>
 

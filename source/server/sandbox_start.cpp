@@ -4,7 +4,7 @@
 #include "runs/python_manager.hpp"
 #include "sandbox/server_self.hpp"
 #include "server/diagnosis.hpp"
-#include "text/nearest.hpp"
+#include "text/words.hpp"
 #include "web/web_browser_setup.hpp"
 #include "wire/program_starter.hpp"
 

@@ -20,6 +20,7 @@
 #include <boost/url/pct_string_view.hpp>
 
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace cmcp {
@@ -46,7 +47,7 @@ std::pair<std::string, std::string> read_header(const std::string& entry, std::s
     const auto sign = entry.find('=');
     if (sign == std::string::npos || sign == 0) refuse_header(number);
     const std::string name = entry.substr(0, sign);
-    const auto encoded = boost::urls::make_pct_string_view(entry.substr(sign + 1));
+    const auto encoded = boost::urls::make_pct_string_view(std::string_view(entry).substr(sign + 1));
     const bool plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
                        std::string::npos;
     if (!plain || encoded.has_error()) refuse_header(number);

@@ -16,11 +16,20 @@ inline std::string lower_case(std::string_view text)
     return result;
 }
 
+inline std::string upper_case(std::string_view text)
+{
+    std::string result(text);
+    for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return result;
+}
+
 constexpr bool equal_ignoring_case(std::string_view a, std::string_view b)
 {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
+
+constexpr std::string_view white_space = " \t\r\n";
 
 /// `text` without the characters of `blanks` at both ends; RFC 9110's optional white space by default.
 constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t")

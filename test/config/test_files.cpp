@@ -1,6 +1,5 @@
 #include "config/config_error.hpp"
-#include "config/env_file.hpp"
-#include "config/toml_file.hpp"
+#include "config/setting_files.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 

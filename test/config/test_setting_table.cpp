@@ -1,5 +1,4 @@
 #include "config/setting.hpp"
-#include "config/value_parsers.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 #include "text/ascii.hpp"
@@ -16,7 +15,7 @@ TEST_CASE("each setting stands once in the table and has a description")
         CHECK(names.insert(entry.name).second);
         CHECK_FALSE(entry.description.empty());
         CHECK_FALSE(entry.topic.empty());
-        CHECK(values::upper(entry.name) == entry.name);
+        CHECK(upper_case(entry.name) == entry.name);
     }
 }
 

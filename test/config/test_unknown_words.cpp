@@ -1,5 +1,5 @@
 #include "test/support/catch.hpp"
-#include "text/unknown_words.hpp"
+#include "text/words.hpp"
 
 using namespace cmcp;
 

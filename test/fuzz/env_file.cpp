@@ -1,6 +1,6 @@
 // custom.env: every text is either refused with a sentence or read, and what is read has usable keys.
-#include "config/env_file.hpp"
 #include "config/config_error.hpp"
+#include "config/setting_files.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 #include "load/client_session.hpp"
-#include "text/nearest.hpp"
+#include "text/words.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

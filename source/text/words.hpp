@@ -2,28 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
 
+std::string joined(const std::vector<std::string>& words, std::string_view between);
+
 /// How many characters must be inserted, deleted or replaced to make one of the other (Levenshtein).
-inline std::size_t edit_distance(std::string_view a, std::string_view b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        auto diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const auto replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-        }
-    }
-    return row.back();
-}
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The one of `words` that is least typing away from `word`; there must be one.
 template <class Words>
@@ -35,5 +23,10 @@ std::string_view nearest_of(const Words& words, std::string_view word)
     };
     return *std::min_element(words.begin(), words.end(), nearer);
 }
+
+/// What a program with these flags and commands says of words that it does not know: a line each, in the order of
+/// `unknown`. A word behind an unknown flag is taken for its value. `commands` may be empty.
+std::string tell_unknown_words(std::string_view program, const std::vector<std::string>& unknown,
+                               const std::vector<std::string>& flags, const std::vector<std::string>& commands);
 
 }  // namespace cmcp

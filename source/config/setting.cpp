@@ -1,0 +1,97 @@
+#include "config/setting.hpp"
+
+#include "config/setting_kinds.hpp"
+#include "text/ascii.hpp"
+#include "text/words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+template <class Kind, class Value>
+setting row(std::string_view topic, std::string_view name, Value settings::*member, std::string_view by_default,
+            Kind kind, std::string_view description, std::string_view toml = {})
+{
+    return {topic, name, by_default, requires {Kind::hidden;
+}
+, [=](settings& into, std::string_view text) { into.*member = static_cast<Value>(kind.parse(text)); },
+    [=](const settings& from) {
+        if constexpr (requires { kind.print(from.*member); })
+            return kind.print(from.*member);
+        else
+            return kinds::printed(from.*member);
+    },
+    description, toml
+};  // namespace
+}  // namespace cmcp
+
+std::vector<setting> described_settings()
+{
+    using namespace kinds;
+    using namespace std::chrono_literals;
+    constexpr std::uint64_t many = 10'000'000;
+    constexpr std::uint64_t mib = 1ull << 20;
+    constexpr std::uint64_t terabyte = 1ull << 20;  // in MiB
+    constexpr std::chrono::milliseconds day = 24h;
+
+    std::vector<setting> all;
+    std::string_view topic;
+#define TOPIC(title) topic = title
+#define SETTING(variable, type, member, ...) all.push_back(row(topic, variable, &settings::member, __VA_ARGS__))
+#include "config/setting_list.hpp"
+#undef SETTING
+#undef TOPIC
+    return all;
+}
+
+}  // namespace
+
+settings::settings()
+{
+    for (const auto& entry : setting_table()) {
+        if (!entry.by_default.empty()) entry.parse(*this, entry.by_default);
+    }
+}
+
+const std::vector<setting>& setting_table()
+{
+    static const std::vector<setting> table = described_settings();
+    return table;
+}
+
+const setting* find_setting(std::string_view name)
+{
+    const auto& table = setting_table();
+    const auto row = std::find_if(table.begin(), table.end(),
+                                  [wanted = upper_case(name)](const setting& entry) { return entry.name == wanted; });
+    return row == table.end() ? nullptr : &*row;
+}
+
+const setting* find_toml_setting(std::string_view path)
+{
+    for (const auto& entry : setting_table()) {
+        if (!entry.toml.empty() && entry.toml == path) return &entry;
+    }
+    std::string name(path);
+    std::replace(name.begin(), name.end(), '.', '_');
+    if (const auto* entry = find_setting(name)) return entry;
+    return find_setting(path.substr(path.rfind('.') + 1));
+}
+
+std::string_view nearest_setting(std::string_view name)
+{
+    const std::string wanted = upper_case(name.substr(0, 64));
+    const auto away = [&](const setting& entry) {
+        const auto by_name = edit_distance(wanted, entry.name);
+        return entry.toml.empty() ? by_name : std::min(by_name, edit_distance(wanted, upper_case(entry.toml)));
+    };
+    const auto& table = setting_table();
+    return std::min_element(table.begin(), table.end(),
+                            [&](const setting& a, const setting& b) { return away(a) < away(b); })
+        ->name;
+}
+
+}  // namespace cmcp

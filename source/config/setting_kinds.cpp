@@ -1,0 +1,265 @@
+#include "config/setting_kinds.hpp"
+
+#include "text/ascii.hpp"
+#include "text/words.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace cmcp::kinds {
+
+namespace {
+
+bool has_control(std::string_view value)
+{
+    return std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+std::string bare(std::string_view text) { return std::string(trimmed(text, white_space)); }
+
+std::optional<std::uint64_t> whole_number(std::string_view text)
+{
+    std::uint64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+// "1.25" as 1250; nothing when it is no such number.
+std::optional<std::uint64_t> thousandths(std::string_view text)
+{
+    const auto point = text.find('.');
+    const auto whole = whole_number(text.substr(0, point));
+    if (!whole || *whole > 1'000'000'000) return std::nullopt;
+    if (point == std::string_view::npos) return *whole * 1000;
+    std::string decimals(text.substr(point + 1));
+    if (decimals.empty() || decimals.size() > 3) return std::nullopt;
+    decimals.resize(3, '0');
+    const auto part = whole_number(decimals);
+    if (!part) return std::nullopt;
+    return *whole * 1000 + *part;
+}
+
+std::vector<std::string> split(std::string_view text, bool keep_empty = false)
+{
+    std::vector<std::string> items;
+    if (bare(text).empty()) return items;
+    for (std::size_t start = 0; start <= text.size();) {
+        const auto comma = std::min(text.find(',', start), text.size());
+        std::string item = bare(text.substr(start, comma - start));
+        if (keep_empty || !item.empty()) items.push_back(std::move(item));
+        start = comma + 1;
+    }
+    return items;
+}
+
+bool command_name(const std::string& word)
+{
+    return !word.empty() && word != "." && word != ".." && word.find_first_of("/ ") == std::string::npos &&
+           !has_control(word);
+}
+
+bool name_character(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+bool visible(unsigned char c) { return c > 0x20 && c < 0x7f; }
+
+std::pair<std::string, std::string> name_and_token(std::string_view item)
+{
+    const auto equals = std::min(item.find('='), item.size());
+    const auto name = item.substr(0, equals);
+    const auto token = item.substr(std::min(equals + 1, item.size()));
+    const bool good = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), name_character) &&
+                      token.size() >= 16 && std::all_of(token.begin(), token.end(), visible);
+    if (!good) {
+        throw bad_value(
+            "name=token pairs separated by commas: names of a-z, 0-9, _ and -, each once, "
+            "tokens of at least 16 visible characters");
+    }
+    return {std::string(name), std::string(token)};
+}
+
+}  // namespace
+
+bool flag::parse(std::string_view text) const
+{
+    const std::string word = lower_case(bare(text));
+    for (const char* yes : {"true", "1", "yes", "on"}) {
+        if (word == yes) return true;
+    }
+    for (const char* no : {"false", "0", "no", "off"}) {
+        if (word == no) return false;
+    }
+    throw bad_value("true or false");
+}
+
+std::uint64_t number::parse(std::string_view text) const
+{
+    const auto value = whole_number(bare(text));
+    if (value && *value >= least_ && *value <= most_) return *value * unit_;
+    throw bad_value("a whole number from " + std::to_string(least_) + " to " + std::to_string(most_));
+}
+
+std::chrono::milliseconds seconds::parse(std::string_view text) const
+{
+    if (const auto value = thousandths(bare(text))) {
+        const std::chrono::milliseconds time(*value);
+        if (time >= least_ && time <= most_) return time;
+    }
+    throw bad_value("a number of seconds from " + printed(least_) + " to " + printed(most_));
+}
+
+std::string plain_text::parse(std::string_view value) const
+{
+    if (value.size() > longest_ || has_control(value)) throw bad_value("text without control characters");
+    return bare(value);
+}
+
+std::string choice::parse(std::string_view text) const
+{
+    const auto allowed = std::find_if(allowed_.begin(), allowed_.end(), [word = bare(text)](const std::string& each) {
+        return equal_ignoring_case(each, word);
+    });
+    if (allowed == allowed_.end()) throw bad_value("one of " + joined(allowed_, ", "));
+    return *allowed;
+}
+
+std::string log_level::parse(std::string_view text) const
+{
+    const std::string word = upper_case(bare(text));
+    const std::string known = word == "WARN" ? "WARNING" : word == "CRITICAL" ? "ERROR" : word;
+    return choice({"DEBUG", "INFO", "WARNING", "ERROR"}).parse(known);
+}
+
+std::string log_format::parse(std::string_view text) const
+{
+    // config.toml of other servers says use_structured_format = true or false.
+    const std::string word = lower_case(bare(text));
+    return word == "true" ? "json" : word == "false" ? "text" : choice({"text", "json"}).parse(word);
+}
+
+std::string host_name::parse(std::string_view text) const
+{
+    const std::string name = bare(text);
+    const bool bad = name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
+    if (bad || has_control(name))
+        throw bad_value("an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0");
+    return name;
+}
+
+std::string absolute_path::parse(std::string_view text) const
+{
+    const std::string name = bare(text);
+    if (!name.starts_with('/') || has_control(name)) throw bad_value("an absolute path");
+    return name;
+}
+
+std::string engine_name::parse(std::string_view text) const
+{
+    const std::string name = bare(text);
+    const bool known = name == "none" || name == "podman" || name == "docker" || name.starts_with('/');
+    if (!known || has_control(name))
+        throw bad_value("none, podman, docker, or the absolute path of an engine's Unix socket");
+    return name;
+}
+
+std::string url::parse(std::string_view text) const
+{
+    const std::string address = bare(text);
+    if (address.empty()) return address;
+    const bool web = address.starts_with("https://") || address.starts_with("http://");
+    if (!web || has_control(address) || address.find(' ') != std::string::npos) throw bad_value("an http or https URL");
+    return address;
+}
+
+std::string url::print(const std::string& value) const
+{
+    const auto host = value.find("//") + 2;
+    const auto at = value.substr(0, value.find('/', host)).rfind('@');
+    return at == std::string::npos ? value : value.substr(0, host) + "***" + value.substr(at);
+}
+
+std::filesystem::path file_path::parse(std::string_view text) const
+{
+    const std::string name = bare(text);
+    if (has_control(name)) throw bad_value("a path without control characters");
+    return name;
+}
+
+std::filesystem::path folder::parse(std::string_view text) const
+{
+    const auto name = file_path().parse(text);
+    if (name.empty()) throw bad_value("a path");
+    return std::filesystem::absolute(name).lexically_normal();
+}
+
+settings::words word_list::parse(std::string_view text) const
+{
+    if (has_control(text)) throw bad_value("words separated by commas");
+    return split(text);
+}
+
+settings::words command_names::parse(std::string_view text) const
+{
+    auto words = split(text);
+    const bool all = words.size() == 1 && words.front() == "*";
+    const bool star_among_others = !all && std::find(words.begin(), words.end(), "*") != words.end();
+    if (!std::all_of(words.begin(), words.end(), command_name) || star_among_others)
+        throw bad_value("names of programs without a path, separated by commas, or * alone for all");
+    return words;
+}
+
+settings::words extensions::parse(std::string_view text) const
+{
+    auto words = split(text, true);
+    for (auto& word : words) {
+        word = lower_case(word.starts_with('.') ? word.substr(1) : word);
+        if (word.find_first_of("/ ") != std::string::npos || has_control(word)) {
+            throw bad_value(
+                "file extensions separated by commas (an empty one allows names without extension), or * for all");
+        }
+    }
+    return words;
+}
+
+settings::tokens bearer_tokens::parse(std::string_view text) const
+{
+    settings::tokens tokens;
+    for (const auto& item : split(text)) {
+        auto pair = name_and_token(item);
+        for (const auto& [name, token] : tokens) {
+            if (name == pair.first || token == pair.second) throw bad_value("each name and each token only once");
+        }
+        tokens.push_back(std::move(pair));
+    }
+    return tokens;
+}
+
+std::string printed(bool value) { return value ? "true" : "false"; }
+
+std::string printed(std::chrono::milliseconds value)
+{
+    std::string text = std::to_string(value.count() / 1000);
+    if (value.count() % 1000 == 0) return text;
+    std::string decimals = std::to_string(1000 + value.count() % 1000).substr(1);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    return text + "." + decimals;
+}
+
+std::string printed(const std::string& value) { return value; }
+
+std::string printed(const std::filesystem::path& value) { return value.string(); }
+
+std::string printed(const settings::words& value) { return joined(value, ","); }
+
+std::string printed(const settings::tokens& value)
+{
+    settings::words pairs;
+    for (const auto& [name, token] : value) pairs.push_back(name + "=" + token);
+    return joined(pairs, ",");
+}
+
+}  // namespace cmcp::kinds

@@ -1,0 +1,218 @@
+// All settings, each described once. The file has no include guard, because settings.hpp makes members of its rows and
+// setting.cpp makes the table of them.
+//
+//   TOPIC(heading in docs/configuration.md)
+//   SETTING(variable, type, member, default, kind, description[, further key in config.toml])
+//
+// The default is text as a user would write it, in the unit of the variable; "" leaves the member empty. The kind
+// (setting_kinds.hpp) knows the bounds, and how text becomes the value and back.
+
+TOPIC("Server and log");
+SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name(), "address to listen on", "server.host");
+SETTING("MCP_PORT", std::uint16_t, port, "8000", number(0, 65'535), "port to listen on; 0 takes any free one",
+        "server.port");
+SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list(),
+        "Host header values that are accepted beside the loopback names and MCP_HOST");
+SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "", word_list(),
+        "Origin header values that are accepted beside the loopback ones; * for any");
+SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(bearer_tokens()),
+        "bearer tokens as name=token,…; empty: no authentication");
+SETTING("DEBUG", bool, debug, "false", flag(), "log everything, whatever LOG_LEVEL says");
+SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level(), "DEBUG, INFO, WARNING or ERROR", "logging.level");
+SETTING("LOG_FORMAT", std::string, log_format, "text", log_format(), "text or json (JSON lines)",
+        "logging.use_structured_format");
+SETTING("LOG_FILE", path, log_file, "", file_path(), "file for the log, rotated at 10 MiB; empty: stderr",
+        "logging.log_file");
+SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder(), "folder that holds the workspaces");
+
+TOPIC("Limits, tasks and figures");
+SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(1024, 1024 * 1024),
+        "largest request header, bytes");
+SETTING("HTTP_MAX_BODY_MB", std::size_t, max_body_bytes, "16", number(1, 4096, mib), "largest request body, MiB");
+SETTING("HTTP_HEADER_TIMEOUT", milliseconds, header_timeout, "10", seconds(100ms, day),
+        "time for a request's header, seconds");
+SETTING("HTTP_BODY_TIMEOUT", milliseconds, body_timeout, "30", seconds(100ms, day),
+        "time for a request's body, seconds");
+SETTING("HTTP_IDLE_TIMEOUT", milliseconds, idle_timeout, "120", seconds(100ms, day),
+        "a connection without a request is closed after so many seconds");
+SETTING("HTTP_WRITE_TIMEOUT", milliseconds, write_timeout, "30", seconds(100ms, day),
+        "a client that stops reading is cut after so many seconds");
+SETTING("SSE_KEEP_ALIVE", milliseconds, keep_alive, "15", seconds(100ms, day),
+        "comment on a silent stream every so many seconds");
+SETTING("MCP_MAX_CONNECTIONS", std::size_t, max_connections, "65536", number(1, many), "connections at once");
+SETTING("MCP_MAX_SESSIONS", std::size_t, max_sessions, "100000", number(1, many), "sessions at once");
+SETTING("MCP_MAX_SESSIONS_PER_ADDRESS", std::size_t, max_sessions_per_address, "50000", number(1, many),
+        "sessions of one client address");
+SETTING("MCP_MAX_REQUESTS", std::size_t, max_requests_in_flight, "4096", number(1, many),
+        "requests in flight in the whole server");
+SETTING("MCP_MAX_REQUESTS_PER_SESSION", std::size_t, max_requests_per_session, "64", number(1, many),
+        "requests in flight in one session");
+SETTING("MCP_MAX_TASKS", std::size_t, max_tasks, "4096", number(1, many), "tasks that are kept, running or ended");
+SETTING("MCP_MAX_TASKS_PER_CALLER", std::size_t, max_tasks_per_caller, "1024", number(1, many),
+        "tasks of one caller that are kept");
+SETTING("MCP_TASK_TTL", milliseconds, task_ttl, "3600", seconds(1s, 365 * day),
+        "a task's result is kept so many seconds");
+SETTING("MCP_TASK_AFTER", milliseconds, task_after, "10", seconds(0ms, day),
+        "a run that takes longer becomes a task for clients that take tasks, seconds; 0: never by itself");
+SETTING("MCP_SESSION_TIMEOUT", milliseconds, session_timeout, "86400", seconds(1s, 365 * day),
+        "an idle session ends after so many seconds");
+SETTING("MCP_EVENT_LOG_KB", std::size_t, event_log_bytes, "1024", number(1, 1024 * 1024, 1024),
+        "messages kept for Last-Event-ID, KiB a session");
+SETTING("MCP_DRAIN_TIMEOUT", milliseconds, drain_timeout, "10", seconds(0ms, day),
+        "running calls get so many seconds when the server stops");
+SETTING("MCP_MEMORY_LIMIT_MB", std::size_t, memory_limit_bytes, "512", number(16, 1024 * 1024, mib),
+        "memory of messages that wait for clients or are kept for them, and of request bodies, MiB");
+SETTING("MCP_SHED_DELAY", milliseconds, shed_delay, "0.5", seconds(10ms, day),
+        "calls are refused while requests wait longer than so many seconds to be looked at");
+SETTING("OTEL_EXPORTER_OTLP_ENDPOINT", std::string, otlp_endpoint, "", url(),
+        "collector that spans are posted to (OTLP/HTTP with JSON); empty: none");
+SETTING("OTEL_EXPORTER_OTLP_HEADERS", std::string, otlp_headers, "", secret(plain_text()),
+        "headers of the requests to the collector as name=value,…");
+SETTING("OTEL_SERVICE_NAME", std::string, otel_service, "container-mcp", plain_text(200), "service.name of the spans");
+SETTING("MCP_METRICS", bool, metrics, "true", flag(), "serve figures for Prometheus at /metrics");
+SETTING("JSON_MAX_DEPTH", std::size_t, json_depth, "64", number(8, 1024), "nesting of a JSON message");
+SETTING("JSON_MAX_BATCH", std::size_t, json_batch, "64", number(1, 10'000),
+        "messages in one JSON-RPC batch (revision 2025-03-26)");
+
+TOPIC("Runs");
+SETTING("SANDBOX_BACKEND", std::string, sandbox_backend, "native", choice({"native", "firejail"}),
+        "how programs are confined: native or firejail");
+SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_network,limits", word_list(),
+        "layers without which the server does not start");
+SETTING("SERVER_CONFINE", bool, confine_server, "true", flag(),
+        "the server gives up starting programs and reaching other files once it runs");
+SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path(), "the launcher program; empty: beside container-mcp");
+SETTING("SANDBOX_MAX_RUNS", std::size_t, max_runs, "0", number(0, 100'000), "runs at once; 0: four times the cores");
+SETTING("SANDBOX_MAX_RUNS_PER_CALLER", std::size_t, max_runs_per_caller, "0", number(0, 100'000),
+        "runs of one caller at once; 0: all but one");
+SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
+        "standby runs, confined, for the next command of the last caller");
+SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "64", number(1, 100'000),
+        "processes and threads of a run");
+SETTING("SANDBOX_MEMORY_LIMIT", std::uint64_t, memory_limit, "512", number(16, terabyte, mib),
+        "memory of a command, MiB");
+SETTING("SANDBOX_FILE_SIZE_LIMIT", std::uint64_t, file_size_limit, "256", number(1, terabyte, mib),
+        "largest file that a run may write, MiB");
+SETTING("SANDBOX_TMP_SIZE", std::uint64_t, tmp_size, "64", number(1, terabyte, mib),
+        "size of a run's /tmp and /dev/shm, MiB each");
+SETTING("SANDBOX_WORKSPACE_MAX_MB", std::uint64_t, workspace_max_size, "1024", number(0, terabyte, mib),
+        "size of a workspace above which runs that fill it are ended, MiB; 0: any");
+SETTING("SANDBOX_WORKSPACE_MAX_FILES", std::uint64_t, workspace_max_files, "200000", number(0, 1'000'000'000),
+        "files and folders in a workspace; 0: any");
+SETTING("SANDBOX_OUTPUT_LIMIT", std::uint64_t, output_hard_limit, "64", number(1, terabyte, mib),
+        "output that ends a run, MiB a stream");
+SETTING("WORKSPACE_PER_SESSION", bool, workspace_per_session, "false", flag(),
+        "a workspace for each session instead of one for each caller");
+SETTING("BASH_ALLOWED_COMMANDS", words, bash_allowed_commands,
+        "ls,cat,grep,find,echo,pwd,mkdir,touch,head,tail,wc,sort,uniq,cut,paste,join,comm,tr,sed,awk,diff,cmp,patch,"
+        "fold,fmt,nl,expand,unexpand,column,tac,rev,split,csplit,shuf,numfmt,jq,printf,seq,tee,xargs,od,hexdump,xxd,"
+        "base64,md5sum,sha1sum,sha256sum,sha512sum,cksum,rm,rmdir,cp,mv,ln,chmod,stat,file,du,basename,dirname,"
+        "realpath,readlink,mktemp,tar,gzip,bzip2,xz,zip,unzip,date,env,printenv,expr,test,true,false,sleep,timeout",
+        command_names(), "programs that exist inside the sandbox; * for all");
+SETTING("BASH_TIMEOUT_DEFAULT", milliseconds, bash_timeout_default, "30", seconds(100ms, day),
+        "time of a command that asks for none, seconds");
+SETTING("BASH_TIMEOUT_MAX", milliseconds, bash_timeout_max, "120", seconds(100ms, day),
+        "most time that a command can ask for, seconds");
+SETTING("PYTHON_INTERPRETER", std::string, python_interpreter, "/usr/bin/python3", absolute_path(),
+        "the interpreter, as seen inside the sandbox");
+SETTING("PYTHON_ZYGOTE", std::string, python_zygote, "auto", choice({"off", "stdlib", "data", "auto"}),
+        "interpreter kept loaded for fast runs: off, stdlib, data (with numpy, pandas, matplotlib), or auto: data for "
+        "code that names them");
+SETTING("PYTHON_ZYGOTE_WAITING", std::size_t, python_zygote_waiting, "2", number(0, 64),
+        "clones of the loaded interpreter that wait, confined, for the next run");
+SETTING("PYTHON_ZYGOTE_RUNS", std::size_t, python_zygote_runs, "1000", number(1, 1'000'000),
+        "clones that one loaded interpreter makes at most; 1: each run has a hash seed and addresses of its own");
+SETTING("PYTHON_MEMORY_LIMIT", std::uint64_t, python_memory_limit, "256", number(16, terabyte, mib),
+        "memory of a Python run, MiB");
+SETTING("PYTHON_TIMEOUT_DEFAULT", milliseconds, python_timeout_default, "30", seconds(100ms, day),
+        "time of a Python run that asks for none, seconds");
+SETTING("PYTHON_TIMEOUT_MAX", milliseconds, python_timeout_max, "120", seconds(100ms, day),
+        "most time that a Python run can ask for, seconds");
+
+TOPIC("Files and groups of tools");
+SETTING("FILE_MAX_SIZE_MB", std::uint64_t, file_max_size, "10", number(1, 4096, mib),
+        "largest file that the file tools read or write, MiB");
+SETTING("FILE_ALLOWED_EXTENSIONS", words, file_allowed_extensions, "txt,md,csv,json,py", extensions(),
+        "extensions that the file tools accept; * for all");
+SETTING("TOOLS_ENABLE_SYSTEM", bool, enable_system, "true", flag(), "offer the system_* tools");
+SETTING("TOOLS_ENABLE_FILE", bool, enable_file, "true", flag(), "offer the file_* tools");
+SETTING("TOOLS_ENABLE_WEB", bool, enable_web, "true", flag(), "offer the web_* tools");
+SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag(),
+        "offer the tools of sandboxes that last, and jobs");
+
+TOPIC("Web");
+SETTING("WEB_TIMEOUT_DEFAULT", milliseconds, web_timeout_default, "30", seconds(100ms, day),
+        "time of a call of a web tool, seconds");
+SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", word_list(),
+        "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all");
+SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", word_list(),
+        "hosts and addresses that may be reached though they are not public");
+SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
+SETTING("WEB_MAX_REDIRECTS", std::size_t, web_max_redirects, "10", number(0, 100), "redirects that are followed");
+SETTING("WEB_MAX_CONNECTIONS", std::size_t, web_max_connections, "64", number(1, 10'000),
+        "connections of web_scrape and web_search at once");
+SETTING("WEB_CA_FILE", path, web_ca_file, "", file_path(), "certificates that are trusted beside the system's (PEM)");
+SETTING("WEB_SEARCH_PROVIDER", std::string, web_search_provider, "none",
+        choice({"none", "searxng", "brave", "duckduckgo"}),
+        "provider of web_search: searxng, brave, duckduckgo or none");
+SETTING("WEB_SEARCH_URL", std::string, web_search_url, "", url(), "address of the provider; needed for searxng");
+SETTING("WEB_SEARCH_KEY", std::string, web_search_key, "", secret(plain_text()),
+        "key of the provider; needed for brave");
+SETTING("WEB_BROWSER_PATH", std::string, web_browser_path, "", plain_text(),
+        "the browser that web_browse drives; empty: Chromium in its usual places");
+SETTING("WEB_BROWSER_START", bool, web_browser_start, "false", flag(),
+        "start the browser with the server instead of with the first page");
+SETTING("WEB_BROWSER_MAX_PAGES", std::size_t, web_browser_max_pages, "4", number(1, 10), "pages at once");
+SETTING("WEB_BROWSER_MEMORY_LIMIT", std::uint64_t, web_browser_memory_limit, "1024", number(256, terabyte, mib),
+        "memory of the browser with all its pages, MiB");
+SETTING("WEB_BROWSER_MAX_CONTENT_KB", std::uint64_t, web_browser_max_content, "1024", number(1, 16 * 1024, 1024),
+        "most of a page's content in an answer, KiB");
+SETTING("WEB_BROWSER_IDLE_TIMEOUT", milliseconds, web_browser_idle_timeout, "300", seconds(0ms, day),
+        "an idle browser ends after so many seconds; 0: after each page");
+SETTING("WEB_BROWSER_TIMEOUT_MAX", milliseconds, web_browser_timeout_max, "120", seconds(100ms, day),
+        "most time that a call of web_browse can ask for, seconds");
+
+TOPIC("Sandboxes and packages");
+SETTING("SANDBOX_DEFAULT_IMAGE", std::string, sandbox_default_image, "", plain_text(),
+        "image of a sandbox made without one; empty: native", "docker.default_image");
+SETTING("SANDBOX_IMAGES", words, sandbox_images,
+        "native,alpine:latest,python-sandbox:latest,python:3.12-alpine,node:20-slim", word_list(),
+        "images that may be asked for; * for any");
+SETTING("SANDBOX_ENGINE", std::string, sandbox_engine, "none", engine_name(),
+        "where sandboxes with an image run: none, podman, docker, or the path of the engine's socket; none: an image "
+        "gives the programs of this machine");
+SETTING("SANDBOX_ENGINE_RUNTIME", std::string, sandbox_engine_runtime, "", plain_text(64),
+        "runtime that the engine uses, for example runsc; empty: its own");
+SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag(),
+        "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory");
+SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path(),
+        "working folder inside a sandbox", "docker.container_work_dir");
+SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
+        "this machine's name in handles; empty: its host name at the first start, kept in SANDBOX_ROOT/node");
+SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),
+        "an unused sandbox is stopped after so many seconds");
+SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),
+        "an unused sandbox is deleted after so many seconds");
+SETTING("SANDBOX_MAX_PER_CALLER", std::size_t, sandbox_max_per_caller, "1000", number(1, many),
+        "sandboxes of one caller");
+SETTING("SANDBOX_DISK_QUOTA", std::uint64_t, sandbox_disk_quota, "10240", number(1, terabyte, mib),
+        "disk of one caller's sandboxes together, MiB");
+SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "", file_path(),
+        "folder that local_file_path is taken from; empty: none");
+SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
+        "time of a run in the background, default and maximum, seconds");
+SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),
+        "runs of one caller in the background at once");
+SETTING("SANDBOX_KERNEL_MEMORY", std::uint64_t, kernel_memory_limit, "512", number(32, terabyte, mib),
+        "memory of a Python kernel, MiB");
+SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),
+        "time of an installation of packages, seconds");
+SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),
+        "where packages are installed from; empty: pip's own index", "mirror.pypi_index_url");
+SETTING("PYPI_HOSTS", words, pypi_hosts, "", word_list(), "further hosts that PYPI_INDEX_URL takes packages from");
+SETTING("PYPI_ALLOW_SOURCE", bool, pypi_allow_source, "false", flag(),
+        "install packages that must be built, too, not only wheels");
+SETTING("NPM_REGISTRY_URL", std::string, npm_registry_url, "", url(),
+        "where npm packages are installed from; empty: npm's own registry");
+SETTING("MCP_PUBLIC_URL", std::string, public_url, "", plain_text(),
+        "how clients reach this server, for download links and the endpoint of /sse; empty: the address it listens on");
