@@ -20,12 +20,9 @@ json::object job_json(const job_record& of)
 
 json::object job_result(const job_record& of)
 {
-    if (of.result.empty()) return {};
-    json::parse_options limits;
-    limits.max_depth = 256;
-    json::error_code failure;
-    json::value parsed = json::parse(of.result, failure, {}, limits);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+    auto result = read_json_object(of.result);
+    auto* structured = result.if_contains("structuredContent");
+    return structured != nullptr ? std::move(structured->as_object()) : json::object();
 }
 
 json::object job_properties()

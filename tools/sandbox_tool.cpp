@@ -120,7 +120,7 @@ awaitable<tool_result> sandbox_run_tool::act(tool_context& context, json::object
     job_manager::work begins = [this, who = context.who, label = context.request_id, arguments](request_io& io) {
         return run_answered(who, io, label, arguments);
     };
-    auto started = co_await jobs_->start(context.who, std::move(what), std::move(begins));
+    auto started = jobs_->start(context.who, std::move(what), std::move(begins));
     co_return job_started(started);
 }
 

@@ -1,7 +1,7 @@
 #include "app/engine_settings.hpp"
 
-#include "sandboxes/handles.hpp"
 #include "sandboxes/node_name.hpp"
+#include "text/handles.hpp"
 
 #include <algorithm>
 #include <filesystem>

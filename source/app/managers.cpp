@@ -7,6 +7,7 @@
 #include "files/file_manager.hpp"
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
+#include "jobs/job_register.hpp"
 #include "metrics/registry.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/output_store.hpp"
@@ -15,6 +16,7 @@
 #include "sandboxes/job_manager.hpp"
 #include "sandboxes/kernel_manager.hpp"
 #include "sandboxes/language_trials.hpp"
+#include "sandboxes/node_name.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/sandbox_packages.hpp"
@@ -29,6 +31,8 @@
 
 namespace cmcp {
 namespace {
+
+constexpr auto ending_limit = std::chrono::seconds(5);
 
 // Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
 // two.
@@ -68,14 +72,15 @@ void add_languages(managers& all, const settings& chosen, const asio::any_io_exe
     all.sandbox_runs->use(*all.languages);
 }
 
-void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs)
+void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs,
+                   const handle_maker& handles)
 {
-    all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool);
+    all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool, all.records, handles);
     if (all.engine) all.sandboxes->use_engine(*all.engine);
     all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
     add_languages(all, chosen, executor);
     all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
-    all.jobs = std::make_unique<job_manager>(chosen, executor, *all.sandboxes, *all.pool);
+    all.jobs = std::make_unique<job_manager>(chosen, *all.background);
     all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
                                                    *all.admission, *all.pool);
     all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
@@ -104,20 +109,27 @@ awaitable<> managers::start()
 awaitable<> managers::stop()
 {
     if (languages) co_await languages->stop();
-    if (jobs) co_await jobs->stop();
+    background->stop();
+    co_await background->wait_idle(ending_limit);
     if (kernels) co_await kernels->stop();
     if (sandboxes) co_await sandboxes->stop();
     if (engine) co_await engine->stop();
 }
 
-managers::managers(sandbox::backend& chosen) : native(chosen) {}
+managers::managers(sandbox::backend& backend, const std::filesystem::path& root)
+    : native(backend), records(std::filesystem::absolute(root).lexically_normal() / "sandboxes")
+{
+}
+
 managers::~managers() { metrics::all().remove(this); }
 
 std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
                                         asio::any_io_executor executor)
 {
-    auto all = std::make_unique<managers>(backend);
+    auto all = std::make_unique<managers>(backend, chosen.sandbox_root);
+    const handle_maker handles(node_name(chosen));
     all->pool = std::make_unique<blocking_pool>();
+    all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
     all->places = std::make_unique<workspaces>(workspaces::from_settings(chosen));
     all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
     all->watch = std::make_unique<file_watch>(executor);
@@ -128,7 +140,8 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(chosen, runs);
     all->python = std::make_unique<python_manager>(chosen, runs);
-    if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs);
+    if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs, handles);
+    all->records.share();
     if (!chosen.enable_web) return all;
     all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
     all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard());

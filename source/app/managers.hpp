@@ -3,6 +3,7 @@
 #include "async/asio.hpp"
 #include "config/settings.hpp"
 #include "sandbox/backend.hpp"
+#include "store/record_folder.hpp"
 
 #include <memory>
 
@@ -26,6 +27,7 @@ class sandbox_manager;
 class sandbox_runner;
 class sandbox_files;
 class job_manager;
+class job_register;
 class language_trials;
 class kernel_manager;
 class sandbox_packages;
@@ -33,7 +35,7 @@ class server_core;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
 struct managers {
-    explicit managers(sandbox::backend& chosen);
+    managers(sandbox::backend& backend, const std::filesystem::path& root);
     managers(const managers&) = delete;
     managers& operator=(const managers&) = delete;
     ~managers();
@@ -42,8 +44,10 @@ struct managers {
     std::unique_ptr<engine::engine_backend> engine;  ///< runs of sandboxes with an image; null unless SANDBOX_ENGINE
     std::unique_ptr<sandbox::backend> router;        ///< null where there is no engine
     sandbox::backend& backend() { return router ? *router : native; }
-    std::unique_ptr<blocking_pool> pool;  ///< first, so that it goes last: threads still use the others
-    std::unique_ptr<workspaces> places;   ///< one workspace a caller
+    record_folder records;
+    std::unique_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
+    std::shared_ptr<job_register> background;  ///< jobs and tasks
+    std::unique_ptr<workspaces> places;        ///< one workspace a caller
     std::unique_ptr<file_manager> files;
     std::unique_ptr<file_watch> watch;         ///< who subscribed to files is told of changes
     std::unique_ptr<output_store> outputs;     ///< long output of runs, as files of the workspace

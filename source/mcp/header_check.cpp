@@ -2,7 +2,7 @@
 
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/task_methods.hpp"
+#include "mcp/task_view.hpp"
 #include "text/ascii.hpp"
 #include "text/base64.hpp"
 

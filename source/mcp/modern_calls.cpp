@@ -1,5 +1,6 @@
 #include "mcp/modern_calls.hpp"
 
+#include "jsonrpc/write_json.hpp"
 #include "mcp/attempt_state.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
@@ -37,11 +38,14 @@ std::unique_ptr<modern_channel> channel(modern_channel ordinary, std::shared_ptr
     return std::make_unique<task_channel>(std::move(ordinary), std::move(becoming));
 }
 
-json::object task_result(const task& created)
+// The arguments are the owner's own: they tell its tasks apart.
+job_record description_of(const modern_request& incoming)
 {
-    auto result = created.describe();
-    result["resultType"] = "task";
-    return result;
+    job_record description;
+    description.owner = incoming.who.principal;
+    description.tool = std::string(incoming.params.at("name").as_string());
+    description.label = job_label(jsonrpc::write_json(optional_object(incoming.params, "arguments")));
+    return description;
 }
 
 // A caller that asked for progress watches its stream, which a task would end.
@@ -87,13 +91,16 @@ awaitable<json::object> modern_calls::run_detachable(std::shared_ptr<modern_requ
     running->trace = outer->trace;
     running->who = outer->who;
     running->may_become_task = true;
-    auto call = std::make_shared<task_call>(executor, tasks_, incoming->who.principal, running);
+    auto call = std::make_shared<task_call>(executor, tasks_, description_of(*incoming), running);
     auto work = attempt(incoming, std::move(reply), running, call, keep_alive_());
-    tasks_.run(incoming->method, task_call::carry_out(call, std::move(work)));
+    tasks_.jobs().run(incoming->method, task_call::carry_out(call, std::move(work)));
     co_await call->wait(patience(*incoming, tasks_.limits()));
     if (call->became()) {
-        outer->task = call->became()->id();
-        co_return task_result(*call->became());
+        const auto record = call->became()->record();
+        outer->task = record.id;
+        auto result = tasks_.describe(record);
+        result["resultType"] = "task";
+        co_return result;
     }
     outer->facts = std::move(running->facts);
     co_return result_of(call->take_ending());

@@ -13,7 +13,7 @@ namespace cmcp {
 class modern_calls {
 public:
     /// `keep_alive` gives what must live as long as a call that went on as a task.
-    modern_calls(catalogue& offered, task_store& tasks, std::function<std::shared_ptr<void>()> keep_alive)
+    modern_calls(catalogue& offered, const task_view& tasks, std::function<std::shared_ptr<void>()> keep_alive)
         : offered_(offered), tasks_(tasks), keep_alive_(std::move(keep_alive))
     {
     }
@@ -32,7 +32,7 @@ private:
                                     std::shared_ptr<void> kept);
 
     catalogue& offered_;
-    task_store& tasks_;
+    const task_view& tasks_;
     std::function<std::shared_ptr<void>()> keep_alive_;
     request_state states_;
 };

@@ -4,7 +4,7 @@
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/task_methods.hpp"
+#include "mcp/task_view.hpp"
 #include "mcp/tasks_extension.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -211,8 +211,8 @@ change_filter modern_dispatcher::filter_of(const modern_request& incoming) const
     if (!offered_.providers.empty()) filter.resources = names_in(wanted, "resourceSubscriptions");
     for (const auto& id : names_in(wanted, "taskIds")) {
         require_tasks_extension(incoming.who);
-        const auto found = tasks_.find(id);
-        if (found && found->owner() == incoming.who.principal) filter.tasks.insert(id);
+        const auto task = tasks_.jobs().find(id);
+        if (task && task->owner == incoming.who.principal) filter.tasks.insert(id);
     }
     return filter;
 }

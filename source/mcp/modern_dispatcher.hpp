@@ -7,7 +7,7 @@
 #include "mcp/modern_calls.hpp"
 #include "mcp/modern_request.hpp"
 #include "mcp/request_register.hpp"
-#include "mcp/task_store.hpp"
+#include "mcp/task_view.hpp"
 
 namespace cmcp {
 
@@ -16,7 +16,7 @@ class modern_dispatcher {
 public:
     /// `keep_alive` gives what must live as long as a call that went on as a task.
     modern_dispatcher(asio::any_io_executor executor, catalogue& offered, request_register& requests,
-                      change_hub& changes, task_store& tasks, std::function<std::shared_ptr<void>()> keep_alive)
+                      change_hub& changes, const task_view& tasks, std::function<std::shared_ptr<void>()> keep_alive)
         : offered_(offered),
           requests_(requests),
           changes_(changes),
@@ -51,7 +51,7 @@ private:
     catalogue& offered_;
     request_register& requests_;
     change_hub& changes_;
-    task_store& tasks_;
+    const task_view& tasks_;
     modern_calls calls_;
     task_group answers_;
 };

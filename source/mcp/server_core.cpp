@@ -18,13 +18,10 @@ awaitable<> nothing() { co_return; }
 }  // namespace
 
 struct server_core::implementation : std::enable_shared_from_this<server_core::implementation> {
-    implementation(asio::any_io_executor executor, const core_limits& limits)
+    implementation(asio::any_io_executor executor, const core_limits& limits, std::shared_ptr<job_register> jobs)
         : requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
-          tasks(executor, limits.tasks,
-                [this](const std::string& id) {
-                    changes.publish({"notifications/tasks", id});
-                }),
+          tasks(std::move(jobs), limits.tasks),
           legacy(offered, requests, changes),
           modern(executor, offered, requests, changes, tasks, [this] { return shared_from_this(); })
     {
@@ -32,29 +29,34 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
 
     std::optional<json::object> detail_of(const std::string& id) const
     {
-        const auto found = tasks.find(id);
-        if (!found) return std::nullopt;
-        return found->detail();
+        const auto record = tasks.jobs().find(id);
+        if (!record) return std::nullopt;
+        return tasks.detail(*record);
     }
 
     catalogue offered;
     request_register requests;
     change_hub changes;
-    task_store tasks;
+    task_view tasks;
     legacy_dispatcher legacy;
     modern_dispatcher modern;
 };
 
-server_core::server_core(asio::any_io_executor executor, server_identity identity, core_limits limits)
-    : self_(std::make_shared<implementation>(std::move(executor), limits))
+server_core::server_core(asio::any_io_executor executor, server_identity identity, core_limits limits,
+                         std::shared_ptr<job_register> jobs)
+    : self_(std::make_shared<implementation>(std::move(executor), limits, std::move(jobs)))
 {
     self_->offered.identity = std::move(identity);
     auto* changes = &self_->changes;
+    auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
+        if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});
+    };
+    self_->tasks.jobs().on_change(std::move(publish));
     self_->offered.tools.on_change([changes] { changes->publish({"notifications/tools/list_changed", {}}); });
 }
 
 // Calls that went on as tasks keep the implementation alive until they have ended.
-server_core::~server_core() { self_->tasks.stop(); }
+server_core::~server_core() { self_->tasks.jobs().stop(); }
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
 
@@ -129,7 +131,7 @@ void server_core::refuse_while(std::function<bool()> overloaded)
 void server_core::refuse_new_requests()
 {
     self_->requests.stop();
-    self_->tasks.stop();
+    self_->tasks.jobs().stop();
     self_->changes.close();
 }
 
@@ -140,7 +142,7 @@ void server_core::cancel_all() { self_->requests.cancel_all(); }
 awaitable<bool> server_core::tasks_ended(std::chrono::milliseconds limit)
 {
     const auto kept = self_;
-    const bool ended = co_await kept->tasks.wait_idle(limit);
+    const bool ended = co_await kept->tasks.jobs().wait_idle(limit);
     co_return ended;
 }
 

@@ -7,7 +7,7 @@
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
 #include "mcp/session.hpp"
-#include "mcp/task_store.hpp"
+#include "mcp/task_view.hpp"
 #include "mcp/tool_registry.hpp"
 
 #include <functional>
@@ -36,7 +36,9 @@ struct core_limits {
 /// The protocol: takes one message with its caller, answers into a sink. Knows no transport.
 class server_core {
 public:
-    server_core(asio::any_io_executor executor, server_identity identity, core_limits limits);
+    /// `jobs` keeps the tasks.
+    server_core(asio::any_io_executor executor, server_identity identity, core_limits limits,
+                std::shared_ptr<job_register> jobs);
     ~server_core();
 
     tool_registry& tools();
@@ -78,13 +80,13 @@ public:
     /// While `overloaded` says true, new requests but ping are refused with rpc_code::server_busy.
     void refuse_while(std::function<bool()> overloaded);
 
-    /// From now on every new request is answered with an error that says the server is stopping. Ends the tasks, whose
-    /// results nobody could fetch any more.
+    /// From now on every new request is answered with an error that says the server is stopping. Ends the jobs, tasks
+    /// among them.
     void refuse_new_requests();
     std::size_t requests_in_flight() const;
     void cancel_all();  ///< every request of both eras
 
-    /// After refuse_new_requests(): waits until no task runs, at most `limit`; returns true when none is left. To be
+    /// After refuse_new_requests(): waits until no job runs, at most `limit`; returns true when none is left. To be
     /// awaited before what the tools use goes away.
     awaitable<bool> tasks_ended(std::chrono::milliseconds limit);
 

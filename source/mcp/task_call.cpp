@@ -11,17 +11,18 @@ constexpr auto never = asio::steady_timer::time_point::max();
 
 }  // namespace
 
-task_call::task_call(asio::any_io_executor executor, task_store& tasks, std::string owner,
+task_call::task_call(asio::any_io_executor executor, const task_view& tasks, job_record description,
                      std::shared_ptr<running_request> work)
-    : tasks_(tasks), owner_(std::move(owner)), work_(std::move(work)), news_(std::move(executor), never)
+    : tasks_(tasks), description_(std::move(description)), work_(std::move(work)), news_(std::move(executor), never)
 {
 }
 
-task& task_call::become(std::string_view message)
+job& task_call::become(std::string_view message)
 {
     if (!task_) {
-        task_ = tasks_.add(owner_, work_);
-        work_->task = task_->id();
+        if (work_->facts.sandbox.starts_with("sbx_")) description_.sandbox = work_->facts.sandbox;
+        task_ = tasks_.add(description_, work_->ends);
+        work_->task = task_->record().id;
         news_.cancel();
     }
     task_->say(message);
@@ -58,7 +59,7 @@ awaitable<> task_call::wait(std::chrono::milliseconds patience)
 awaitable<> task_call::give_up()
 {
     work_->cancel();
-    if (task_) tasks_.forget(task_->id());
+    if (task_) jobs().drop(*task_);
     while (!over_) co_await news_.async_wait(as_tuple);
 }
 
@@ -66,10 +67,20 @@ void task_call::end(outcome done)
 {
     over_ = true;
     if (task_)
-        task_->settle(std::move(done));
+        end_task(std::move(done));
     else
         ending_ = std::move(done);
     news_.cancel();
+}
+
+void task_call::end_task(outcome done)
+{
+    if (done.result)
+        jobs().finish(*task_, *done.result);
+    else if (done.error)
+        jobs().fail(*task_, *done.error);
+    else
+        jobs().end(*task_);
 }
 
 awaitable<> task_call::carry_out(std::shared_ptr<task_call> call, awaitable<json::object> work)

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "mcp/task_store.hpp"
+#include "mcp/running_request.hpp"
+#include "mcp/task_view.hpp"
+
+#include <boost/asio/steady_timer.hpp>
 
 #include <string>
 
@@ -9,14 +12,15 @@ namespace cmcp {
 /// A call that may go on as a task. Shared by the coroutine that does the work and the request that waits for it.
 class task_call {
 public:
-    /// `tasks` must outlive what runs in it.
-    task_call(asio::any_io_executor executor, task_store& tasks, std::string owner,
+    /// `description` is the record of the task that the call may become. `tasks` must outlive what runs in it.
+    task_call(asio::any_io_executor executor, const task_view& tasks, job_record description,
               std::shared_ptr<running_request> work);
 
-    const std::shared_ptr<task>& became() const { return task_; }  ///< null as long as it is an ordinary call
+    job_register& jobs() const { return tasks_.jobs(); }
+    const std::shared_ptr<job>& became() const { return task_; }  ///< null as long as it is an ordinary call
 
-    /// Does nothing when it is a task already. Throws rpc_error when there are too many.
-    task& become(std::string_view message);
+    /// Does nothing when the call is a task already. Throws rpc_error when there are too many.
+    job& become(std::string_view message);
 
     /// Waits until the call has ended or became a task, which it does by itself after `patience` (zero: never) if there
     /// is room. When this coroutine is cancelled, ends the work, waits for that and throws operation_aborted.
@@ -31,12 +35,13 @@ private:
     bool settled() const { return task_ || ending_; }
     void become_if_room();
     void end(outcome done);
+    void end_task(outcome done);
     awaitable<> give_up();  // ends the work
 
-    task_store& tasks_;
-    std::string owner_;
+    const task_view& tasks_;
+    job_record description_;
     std::shared_ptr<running_request> work_;
-    std::shared_ptr<task> task_;
+    std::shared_ptr<job> task_;
     std::optional<outcome> ending_;
     bool over_ = false;  // the work has ended
     asio::steady_timer news_;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "mcp/job_io.hpp"
 #include "mcp/modern_channel.hpp"
 #include "mcp/task_call.hpp"
 
+#include <optional>
+
 namespace cmcp {
 
-/// request_io of a call that may become a task: first that of an ordinary call, then that of the task.
+/// request_io of a call that may become a task: first that of an ordinary call, then that of a job.
 class task_channel final : public modern_channel {
 public:
     task_channel(modern_channel ordinary, std::shared_ptr<task_call> call)
@@ -27,9 +30,10 @@ public:
     void close_stream_for_polling() override;
 
 private:
-    const std::shared_ptr<task>& became() const { return call_->became(); }
+    job_io* background();  // null: an ordinary call
 
     std::shared_ptr<task_call> call_;
+    std::optional<job_io> background_;
 };
 
 }  // namespace cmcp

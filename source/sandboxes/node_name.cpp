@@ -2,7 +2,7 @@
 
 #include "log/log.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandboxes/handles.hpp"
+#include "text/handles.hpp"
 #include "text/random_id.hpp"
 
 #include <fcntl.h>

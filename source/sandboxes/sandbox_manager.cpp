@@ -5,7 +5,6 @@
 #include "engine/engine_error.hpp"
 #include "files/tree_scan.hpp"
 #include "log/log.hpp"
-#include "sandboxes/node_name.hpp"
 #include "sandboxes/sandbox_names.hpp"
 #include "text/sha256.hpp"
 
@@ -32,21 +31,20 @@ std::string session_digest(const caller& who)
 
 }  // namespace
 
-sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool)
+sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool,
+                                 const record_folder& folder, handle_maker handles)
     : chosen_(chosen),
       executor_(executor),
       pool_(pool),
-      handles_(node_name(chosen)),
-      places_(std::filesystem::absolute(chosen.sandbox_root).lexically_normal() / "sandboxes"),
-      store_(places_.root()),
+      handles_(std::move(handles)),
+      places_(folder.path()),
+      store_(folder.database()),
       activities_(executor),
       public_url_(chosen.public_url),
+      alone_at_start_(folder.alone()),
       tasks_(executor)
 {
-    std::filesystem::create_directories(places_.jobs());
-    alone_at_start_ = store_.alone();
     if (alone_at_start_) reconcile();
-    store_.share();
 }
 
 double sandbox_manager::now()

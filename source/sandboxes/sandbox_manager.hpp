@@ -4,11 +4,12 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "mcp/caller.hpp"
-#include "sandboxes/handles.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_error.hpp"
 #include "sandboxes/sandbox_places.hpp"
+#include "store/record_folder.hpp"
 #include "store/sandbox_store.hpp"
+#include "text/handles.hpp"
 
 #include <functional>
 #include <map>
@@ -31,8 +32,9 @@ struct new_sandbox {
 /// Throws sandbox_error; a foreign sandbox and one that never was are the same NotFound. Io thread only.
 class sandbox_manager {
 public:
-    /// Opens the store under SANDBOX_ROOT/sandboxes. Throws database_error, std::system_error. All must outlive this.
-    sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool);
+    /// Throws database_error, std::system_error. All but `folder` must outlive this. `handles` makes the ids.
+    sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool,
+                    const record_folder& folder, handle_maker handles);
     sandbox_manager(const sandbox_manager&) = delete;
     sandbox_manager& operator=(const sandbox_manager&) = delete;
 
@@ -103,7 +105,7 @@ private:
     awaitable<> look_for_packages(std::string id);
     awaitable<> look_after();
     void reconcile();
-    void reconcile_jobs();
+    void remove_stray_snapshots();
 
     const settings& chosen_;
     asio::any_io_executor executor_;

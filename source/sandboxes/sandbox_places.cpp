@@ -2,8 +2,8 @@
 
 #include "files/remove_tree.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandboxes/handles.hpp"
 #include "sandboxes/installed_packages.hpp"
+#include "text/handles.hpp"
 #include "text/random_id.hpp"
 
 #include <fcntl.h>
@@ -27,17 +27,6 @@ void make_private_folder(const fs::path& place)
 }
 
 constexpr std::string_view install_mark = "installing-";
-
-std::vector<std::string> names_in(const fs::path& folder, std::string_view kind)
-{
-    std::vector<std::string> found;
-    std::error_code none;
-    for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
-        std::string name = at->path().filename().string();
-        if (handle_maker::fits(kind, name)) found.push_back(std::move(name));
-    }
-    return found;
-}
 
 }  // namespace
 
@@ -104,8 +93,15 @@ bool sandbox_places::end_marked_installs(std::string_view id) const
     return true;
 }
 
-std::vector<std::string> sandbox_places::all() const { return names_in(root_, "sbx"); }
-
-std::vector<std::string> sandbox_places::all_jobs() const { return names_in(jobs(), "job"); }
+std::vector<std::string> sandbox_places::all() const
+{
+    std::vector<std::string> ids;
+    std::error_code none;
+    for (fs::directory_iterator at(root_, none), end; !none && at != end; at.increment(none)) {
+        std::string name = at->path().filename().string();
+        if (handle_maker::fits("sbx", name)) ids.push_back(std::move(name));
+    }
+    return ids;
+}
 
 }  // namespace cmcp

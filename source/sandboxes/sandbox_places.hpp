@@ -7,7 +7,7 @@
 
 namespace cmcp {
 
-/// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`, and jobs' output `<root>/jobs/<id>`.
+/// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`.
 /// All calls block on the disk. The ids given must fit (handle_maker::fits).
 class sandbox_places {
 public:
@@ -17,8 +17,6 @@ public:
     std::filesystem::path folder(std::string_view id) const { return root_ / id; }
     std::filesystem::path workspace(std::string_view id) const { return root_ / id / "workspace"; }
     std::filesystem::path snapshot(std::string_view id, std::string_view snapshot) const;
-    std::filesystem::path jobs() const { return root_ / "jobs"; }
-    std::filesystem::path job(std::string_view id) const { return root_ / "jobs" / id; }
 
     void make(std::string_view id) const;  ///< throws std::system_error
     bool exists(std::string_view id) const;
@@ -35,7 +33,6 @@ public:
     bool end_marked_installs(std::string_view id) const;
 
     std::vector<std::string> all() const;  ///< ids that have a folder
-    std::vector<std::string> all_jobs() const;
 
 private:
     std::filesystem::path trash() const { return root_ / ".trash"; }

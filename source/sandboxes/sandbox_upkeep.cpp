@@ -52,18 +52,13 @@ void sandbox_manager::reconcile()
         places_.remove(places_.folder(id));
         ++leftovers;
     }
-    reconcile_jobs();
+    remove_stray_snapshots();
     places_.clear_trash();
     if (leftovers != 0) log::info("sandbox_leftovers_removed", {{"count", leftovers}});
 }
 
-void sandbox_manager::reconcile_jobs()
+void sandbox_manager::remove_stray_snapshots()
 {
-    store_.lose_running_jobs(now());
-    const auto jobs = store_.all_jobs();
-    const std::set<std::string> known(jobs.begin(), jobs.end());
-    for (const auto& id : places_.all_jobs())
-        if (!known.contains(id)) places_.remove(places_.job(id));
     std::set<std::string> kept;
     for (const auto& each : store_.all_snapshots()) kept.insert(each.id);
     for (const auto& each : store_.all()) {

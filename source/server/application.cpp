@@ -85,7 +85,7 @@ application::application(asio::any_io_executor executor, const settings& chosen,
     : chosen_(chosen),
       backend_(executor, std::move(started.launcher), std::move(started.chosen)),
       managers_(managers_below_root(chosen, backend_, executor)),
-      core_(executor, identity(), limits_of(chosen)),
+      core_(executor, identity(), limits_of(chosen), managers_->background),
       ready_(chosen, executor, [this] { return backend_.launcher_trouble(); }),
       tasks_(executor)
 {

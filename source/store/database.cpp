@@ -89,7 +89,7 @@ std::string statement::text(int column) const
 
 database::database(const std::filesystem::path& file)
 {
-    make_private(file);
+    if (file != in_memory) make_private(file);
     sqlite3* made = nullptr;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     const int code = sqlite3_open_v2(file.c_str(), &made, flags, nullptr);

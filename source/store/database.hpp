@@ -54,6 +54,8 @@ private:
 /// Several processes may have the same file open. Used by one thread at a time.
 class database {
 public:
+    static constexpr const char* in_memory = ":memory:";  ///< in place of a file: the tables end with the object
+
     /// Opens or makes the file (mode 0600). Throws database_error.
     explicit database(const std::filesystem::path& file);
 

@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 3> steps{
+constexpr std::array<const char*, 4> steps{
     R"(CREATE TABLE sandboxes (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
            status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
@@ -23,6 +23,17 @@ constexpr std::array<const char*, 3> steps{
     R"(CREATE TABLE snapshots (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, sandbox TEXT NOT NULL REFERENCES sandboxes (id) ON DELETE CASCADE,
            name TEXT NOT NULL, created REAL NOT NULL, disk INTEGER NOT NULL, UNIQUE (sandbox, name));)",
+    // The result comes last, because SQLite reads all columns before the one that it is asked for.
+    R"(CREATE TABLE kept_jobs (
+           id TEXT PRIMARY KEY, owner TEXT NOT NULL, sandbox TEXT NOT NULL, tool TEXT NOT NULL, label TEXT NOT NULL,
+           state TEXT NOT NULL, created REAL NOT NULL, ended REAL NOT NULL, keep REAL NOT NULL, bytes INTEGER NOT NULL,
+           message TEXT NOT NULL, error TEXT NOT NULL, result TEXT NOT NULL);
+       INSERT INTO kept_jobs SELECT id, owner, sandbox, tool, label, state, created, ended, 0, 0, '', '',
+           CASE result WHEN '' THEN '' ELSE '{"content":[],"structuredContent":' || result || '}' END
+           FROM jobs ORDER BY rowid;
+       DROP TABLE jobs;
+       ALTER TABLE kept_jobs RENAME TO jobs;
+       CREATE INDEX job_owners ON jobs (owner, created);)",
 };
 
 }  // namespace

@@ -18,19 +18,6 @@ struct sandbox_record {
     std::uint64_t disk = 0;  ///< bytes, as last measured
 };
 
-/// What is kept of a job. `state`: running, finished, killed, failed or lost.
-struct job_record {
-    std::string id;  ///< job_<node>_<32 hex>
-    std::string owner;
-    std::string sandbox;  ///< id; empty: a run in the caller's workspace
-    std::string tool;
-    std::string label;  ///< the beginning of what runs, for people
-    std::string state = "running";
-    double created = 0;
-    double ended = 0;    ///< 0: not yet
-    std::string result;  ///< JSON object of the tool; empty: not yet
-};
-
 /// A copy of a workspace to go back to.
 struct snapshot_record {
     std::string id;  ///< snp_<node>_<32 hex>

@@ -2,14 +2,6 @@
 
 #include "store/migrations.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
-#include <system_error>
-
 namespace cmcp {
 
 namespace {
@@ -52,41 +44,28 @@ std::vector<std::string> read_texts(statement found)
     return all;
 }
 
-std::filesystem::path prepared(const std::filesystem::path& folder)
+snapshot_record read_snapshot(const statement& row)
 {
-    std::filesystem::create_directories(folder);
-    ::chmod(folder.c_str(), 0700);
-    return folder / "sandboxes.sqlite";
-}
-
-unique_fd open_lock(const std::filesystem::path& folder)
-{
-    unique_fd made(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!made) throw std::system_error(errno, std::generic_category(), (folder / ".lock").string());
+    snapshot_record made;
+    made.id = row.text(0);
+    made.owner = row.text(1);
+    made.sandbox = row.text(2);
+    made.name = row.text(3);
+    made.created = row.real(4);
+    made.disk = static_cast<std::uint64_t>(row.integer(5));
     return made;
 }
 
-// A process that reconciles holds it alone; the others wait the moment that this takes.
-bool take_lock(int lock)
+std::vector<snapshot_record> read_snapshots(statement found)
 {
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
-    ::flock(lock, LOCK_SH);
-    return false;
+    std::vector<snapshot_record> all;
+    while (found.step()) all.push_back(read_snapshot(found));
+    return all;
 }
 
 }  // namespace
 
-sandbox_store::sandbox_store(const std::filesystem::path& folder)
-    : file_(prepared(folder)), lock_(open_lock(folder)), alone_(take_lock(lock_.get())), db_(file_)
-{
-    migrate(db_);
-}
-
-void sandbox_store::share()
-{
-    if (alone_) ::flock(lock_.get(), LOCK_SH);
-    alone_ = false;
-}
+sandbox_store::sandbox_store(std::filesystem::path file) : file_(std::move(file)), db_(file_) { migrate(db_); }
 
 void sandbox_store::insert(const sandbox_record& made)
 {
@@ -210,6 +189,38 @@ void sandbox_store::finish_delete(std::string_view id)
 std::vector<std::string> sandbox_store::unfinished_deletes()
 {
     return read_texts(db_.prepare("SELECT id FROM sandboxes WHERE status = 'deleting'"));
+}
+
+void sandbox_store::insert(const snapshot_record& made)
+{
+    auto asked = db_.prepare("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?)");
+    asked.bind(1, made.id).bind(2, made.owner).bind(3, made.sandbox).bind(4, made.name).bind(5, made.created);
+    asked.bind(6, static_cast<std::int64_t>(made.disk)).run();
+}
+
+std::vector<snapshot_record> sandbox_store::snapshots(std::string_view sandbox)
+{
+    auto asked = db_.prepare("SELECT * FROM snapshots WHERE sandbox = ? ORDER BY created, rowid");
+    asked.bind(1, sandbox);
+    return read_snapshots(std::move(asked));
+}
+
+std::optional<snapshot_record> sandbox_store::find_snapshot(std::string_view sandbox, std::string_view id_or_name)
+{
+    auto asked = db_.prepare("SELECT * FROM snapshots WHERE sandbox = ? AND (id = ? OR name = ?)");
+    asked.bind(1, sandbox).bind(2, id_or_name).bind(3, id_or_name);
+    if (!asked.step()) return std::nullopt;
+    return read_snapshot(asked);
+}
+
+void sandbox_store::remove_snapshot(std::string_view id)
+{
+    db_.prepare("DELETE FROM snapshots WHERE id = ?").bind(1, id).run();
+}
+
+std::vector<snapshot_record> sandbox_store::all_snapshots()
+{
+    return read_snapshots(db_.prepare("SELECT * FROM snapshots"));
 }
 
 void sandbox_store::checkpoint(const std::filesystem::path& file) { database(file).checkpoint(); }

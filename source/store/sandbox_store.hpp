@@ -1,6 +1,5 @@
 #pragma once
 
-#include "posix/unique_fd.hpp"
 #include "store/database.hpp"
 #include "store/sandbox_record.hpp"
 
@@ -13,18 +12,13 @@
 
 namespace cmcp {
 
-/// The records of sandboxes, their packages, snapshots and jobs in one SQLite file. It is the only truth: nothing is
+/// The records of sandboxes, their packages and snapshots in an SQLite file. It is the only truth: nothing is
 /// kept in memory, several processes may use the same file. Every call is one statement or one transaction, takes some
 /// ten microseconds and never waits for the disk (checkpoint() does, and belongs on another thread). Throws
 /// database_error.
 class sandbox_store {
 public:
-    /// Opens or makes `folder`/sandboxes.sqlite. `alone()` tells whether no other process has it open.
-    explicit sandbox_store(const std::filesystem::path& folder);
-
-    /// True until share() when this process is the only one: then what is not in the store is a leftover.
-    bool alone() const { return alone_; }
-    void share();  ///< lets other processes in
+    explicit sandbox_store(std::filesystem::path file);
 
     void insert(const sandbox_record& made);  ///< throws database_conflict when the owner has that name
     std::optional<sandbox_record> find(std::string_view owner, std::string_view id);
@@ -55,22 +49,11 @@ public:
     void remove_snapshot(std::string_view id);
     std::vector<snapshot_record> all_snapshots();
 
-    void insert(const job_record& made);
-    void finish_job(std::string_view id, std::string_view state, double ended, std::string_view result);
-    std::optional<job_record> find_job(std::string_view owner, std::string_view id);
-    std::vector<job_record> jobs(std::string_view owner);    ///< newest first, without results
-    std::vector<std::string> lose_running_jobs(double now);  ///< those of a process that is gone; returns their ids
-    std::vector<std::string> all_jobs();
-    /// Forgets ended jobs of the owner but the newest `keep`; returns the ids.
-    std::vector<std::string> forget_old_jobs(std::string_view owner, std::size_t keep);
-
     const std::filesystem::path& file() const { return file_; }
     static void checkpoint(const std::filesystem::path& file);  ///< on its own connection; blocks
 
 private:
     std::filesystem::path file_;
-    unique_fd lock_;
-    bool alone_ = false;
     database db_;
 };
 

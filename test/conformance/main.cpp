@@ -54,7 +54,7 @@ int serve()
 {
     const auto chosen = from_environment();
     cmcp::asio::io_context io(1);
-    cmcp::server_core core(io.get_executor(), identity(), {});
+    cmcp::server_core core(io.get_executor(), identity(), {}, std::make_shared<cmcp::job_register>(io.get_executor()));
     add_fixtures(core);
     auto no_layers = [] { return cmcp::json::value(cmcp::json::object()); };
     cmcp::http_server server(io, chosen, core, no_layers);

@@ -30,7 +30,8 @@ test_tool::test_tool(std::string name, function called, std::string_view schema,
 }
 
 harness::harness(core_limits limits)
-    : core(io.get_executor(), {"test", "Test", "1", "how to use it"}, limits),
+    : core(io.get_executor(), {"test", "Test", "1", "how to use it"}, limits,
+           std::make_shared<job_register>(io.get_executor())),
       sink(std::make_shared<memory_sink>(io.get_executor())),
       tasks(io.get_executor())
 {

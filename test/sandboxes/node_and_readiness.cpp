@@ -1,6 +1,6 @@
 #include "app/readiness.hpp"
-#include "sandboxes/handles.hpp"
 #include "sandboxes/node_name.hpp"
+#include "text/handles.hpp"
 
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"

@@ -1,4 +1,5 @@
 #include "store/sandbox_store.hpp"
+#include "store/record_folder.hpp"
 #include "test/support/catch.hpp"
 
 #include <unistd.h>
@@ -18,6 +19,7 @@ struct folder {
         path = name;
     }
     ~folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path file() const { return path / "records.sqlite"; }
     std::filesystem::path path;
 };
 
@@ -32,21 +34,12 @@ sandbox_record sandbox(std::string id, std::string owner, std::string name)
     return made;
 }
 
-job_record job(std::string id, std::string owner, double created)
-{
-    job_record made;
-    made.id = std::move(id);
-    made.owner = std::move(owner);
-    made.created = created;
-    return made;
-}
-
 }  // namespace
 
 TEST_CASE("a sandbox is found by its owner and by nobody else")
 {
     folder at;
-    sandbox_store store(at.path);
+    sandbox_store store(at.file());
     store.insert(sandbox("a", "ann", "one"));
     REQUIRE(store.find("ann", "a").has_value());
     CHECK(store.find("ann", "a")->name == "one");
@@ -60,7 +53,7 @@ TEST_CASE("a sandbox is found by its owner and by nobody else")
 TEST_CASE("names are unique for one owner, and free again as soon as the deletion begins")
 {
     folder at;
-    sandbox_store store(at.path);
+    sandbox_store store(at.file());
     store.insert(sandbox("a", "ann", "one"));
     CHECK_THROWS_AS(store.insert(sandbox("b", "ann", "one")), database_conflict);
     CHECK_NOTHROW(store.insert(sandbox("c", "bob", "one")));
@@ -76,7 +69,7 @@ TEST_CASE("names are unique for one owner, and free again as soon as the deletio
 TEST_CASE("the latest sandbox is the one of the same session, where sessions count")
 {
     folder at;
-    sandbox_store store(at.path);
+    sandbox_store store(at.file());
     auto first = sandbox("a", "", "one");
     first.session = "s1";
     auto second = sandbox("b", "", "two");
@@ -90,32 +83,25 @@ TEST_CASE("the latest sandbox is the one of the same session, where sessions cou
     CHECK(store.latest("", "s1", true)->id == "b");
 }
 
-TEST_CASE("records, packages and jobs are there after the store was opened again")
+TEST_CASE("records and packages are there after the store was opened again")
 {
     folder at;
     {
-        sandbox_store store(at.path);
+        sandbox_store store(at.file());
         store.insert(sandbox("a", "ann", "one"));
         store.set_packages("a", {{"numpy", "1.2"}, {"six", "1.16"}});
         store.set_disk("a", 77);
-        store.insert(job("j", "ann", 1));
-        store.finish_job("j", "finished", 2, "{\"x\":1}");
-        store.insert(job("k", "ann", 3));
     }
-    sandbox_store store(at.path);
+    sandbox_store store(at.file());
     CHECK(store.packages("a").at("numpy") == "1.2");
     CHECK(store.find("ann", "a")->disk == 77);
     CHECK(store.disk("ann") == 77);
-    CHECK(store.find_job("ann", "j")->result == "{\"x\":1}");
-    CHECK_FALSE(store.find_job("bob", "j"));
-    CHECK(store.lose_running_jobs(5) == std::vector<std::string>{"k"});
-    CHECK(store.find_job("ann", "k")->state == "lost");
 }
 
 TEST_CASE("packages and snapshots go with their sandbox")
 {
     folder at;
-    sandbox_store store(at.path);
+    sandbox_store store(at.file());
     store.insert(sandbox("a", "ann", "one"));
     store.set_packages("a", {{"numpy", "1.2"}});
     store.insert(snapshot_record{"s", "ann", "a", "before", 1, 10});
@@ -129,44 +115,26 @@ TEST_CASE("packages and snapshots go with their sandbox")
     CHECK(store.all_snapshots().empty());
 }
 
-TEST_CASE("only the latest ended jobs of an owner are kept, running ones always")
+TEST_CASE("the first process to open the folder is alone until it lets others in")
 {
     folder at;
-    sandbox_store store(at.path);
-    for (int i = 0; i < 5; ++i) {
-        store.insert(job("j" + std::to_string(i), "ann", i));
-        if (i != 0) store.finish_job("j" + std::to_string(i), "finished", i, "{}");
-    }
-    store.insert(job("other", "bob", 0));
-    store.finish_job("other", "finished", 0, "{}");
-    const auto gone = store.forget_old_jobs("ann", 2);
-    CHECK(gone.size() == 2);
-    CHECK(store.find_job("ann", "j0").has_value());
-    CHECK_FALSE(store.find_job("ann", "j1"));
-    CHECK_FALSE(store.find_job("ann", "j2"));
-    CHECK(store.find_job("ann", "j4").has_value());
-    CHECK(store.find_job("bob", "other").has_value());
-}
-
-TEST_CASE("the first process to open the store is alone until it lets others in")
-{
-    folder at;
-    sandbox_store first(at.path);
+    record_folder first(at.path);
     CHECK(first.alone());
     first.share();
-    sandbox_store second(at.path);
+    record_folder second(at.path);
     CHECK_FALSE(second.alone());
-    second.insert(sandbox("a", "ann", "one"));
-    CHECK(first.find("ann", "a").has_value());
+    sandbox_store one(first.database());
+    sandbox_store(second.database()).insert(sandbox("a", "ann", "one"));
+    CHECK(one.find("ann", "a").has_value());
 }
 
 TEST_CASE("a store of a newer version is refused with a sentence")
 {
     folder at;
     {
-        sandbox_store store(at.path);
+        sandbox_store store(at.file());
         database raw(store.file());
         raw.execute("PRAGMA user_version = 999");
     }
-    CHECK_THROWS_WITH(sandbox_store(at.path), Catch::Contains("newer version"));
+    CHECK_THROWS_WITH(sandbox_store(at.file()), Catch::Contains("newer version"));
 }

@@ -90,7 +90,8 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
     blocking_pool pool(1);
     std::string id;
     {
-        sandbox_manager first(chosen, io.get_executor(), pool);
+        record_folder folder(kept.path / "sandboxes");
+        sandbox_manager first(chosen, io.get_executor(), pool, folder, handle_maker("here"));
         id = run_coroutine(io, first.create({}, {"work", {}})).id;
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
@@ -99,7 +100,8 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
         const auto lost = run_coroutine(io, first.create({}, {"lost", {}}));
         fs::remove_all(first.places().folder(lost.id));
     }
-    sandbox_manager second(chosen, io.get_executor(), pool);
+    record_folder folder(kept.path / "sandboxes");
+    sandbox_manager second(chosen, io.get_executor(), pool, folder, handle_maker("here"));
     const auto all = second.list({});
     REQUIRE(all.size() == 1);
     CHECK(all[0].id == id);

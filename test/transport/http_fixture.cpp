@@ -168,7 +168,7 @@ settings http_fixture::quick_settings()
 http_fixture::http_fixture(settings chosen, readiness_check ready)
     : chosen_(std::move(chosen)),
       probe_(std::make_shared<tool_probe>(io_.get_executor())),
-      core_(io_.get_executor(), server_identity{}, core_limits{})
+      core_(io_.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io_.get_executor()))
 {
     offer<echo_tool>(core_, "echo", probe_);
     offer<broken_tool>(core_, "broken", probe_);

@@ -110,7 +110,8 @@ settings quick_settings()
 std::vector<json::object> serve(int input, const settings& chosen = quick_settings())
 {
     asio::io_context io;
-    server_core core(io.get_executor(), {"test", "Test", "1", ""}, {});
+    server_core core(io.get_executor(), {"test", "Test", "1", ""}, {},
+                     std::make_shared<job_register>(io.get_executor()));
     core.tools().add(std::make_unique<big_tool>());
     core.tools().add(std::make_unique<waiting_tool>());
     pipe_ends output;
@@ -257,7 +258,8 @@ TEST_CASE("the input may be a file or a device")
 TEST_CASE("cancelling stdio ends it")
 {
     asio::io_context io;
-    server_core core(io.get_executor(), {"test", "Test", "1", ""}, {});
+    server_core core(io.get_executor(), {"test", "Test", "1", ""}, {},
+                     std::make_shared<job_register>(io.get_executor()));
     pipe_ends input;
     pipe_ends output;
     bool ended = false;

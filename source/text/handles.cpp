@@ -1,4 +1,4 @@
-#include "sandboxes/handles.hpp"
+#include "text/handles.hpp"
 
 #include "text/random_id.hpp"
 

@@ -1,0 +1,141 @@
+#include "jobs/job.hpp"
+
+#include "text/utf8_text.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_message = 200;
+constexpr std::size_t longest_label = 120;
+constexpr std::size_t most_notes = 16;
+
+// The last line with something in it, cut where a character begins.
+std::string_view last_line(std::string_view text)
+{
+    const auto end = text.find_last_not_of(" \t\r\n");
+    if (end == std::string_view::npos) return {};
+    text = text.substr(0, end + 1);
+    text = text.substr(text.find_last_of("\r\n") + 1);
+    if (text.size() <= longest_message) return text;
+    text = text.substr(0, longest_message);
+    return text.substr(0, valid_utf8_length(text));
+}
+
+}  // namespace
+
+std::string job_label(const std::string& text)
+{
+    const auto beginning = std::string_view(text).substr(0, longest_label);
+    return std::string(beginning.substr(0, valid_utf8_length(beginning)));
+}
+
+job::job(asio::any_io_executor executor, job_record record, std::shared_ptr<canceller> ends,
+         std::function<void(const std::string&)> changed)
+    : record_(std::move(record)), ends_(std::move(ends)), changed_(std::move(changed)), event_(std::move(executor))
+{
+}
+
+void job::say(std::string_view message)
+{
+    if (ended()) return;
+    if (const auto line = last_line(message); !line.empty()) record_.message = line;
+    touch();
+}
+
+void job::show(std::string_view printed)
+{
+    line_ += printed;
+    say(line_);
+    line_.erase(0, line_.find_last_of("\r\n") + 1);
+    line_.resize(last_line(line_).empty() ? 0 : std::min(line_.size(), longest_message + 1));
+}
+
+void job::note(std::string message)
+{
+    say(message);
+    if (notes_.size() == most_notes) notes_.erase(notes_.begin());
+    notes_.push_back(std::move(message));
+    event_.tell();
+}
+
+std::string job::unused_key(std::string key)
+{
+    if (!questions_.contains(key)) return key;
+    int number = 2;
+    while (questions_.contains(key + "-" + std::to_string(number))) ++number;
+    return key + "-" + std::to_string(number);
+}
+
+json::object job::open_questions() const
+{
+    json::object open;
+    for (const auto& [key, question] : questions_)
+        if (!question.answer) open[key] = question.request;
+    return open;
+}
+
+awaitable<json::object> job::ask(json::object questions)
+{
+    std::map<std::string, std::string> keys;
+    for (auto& member : questions) {
+        auto key = unused_key(std::string(member.key()));
+        questions_[key].request = std::move(member.value().as_object());
+        keys.emplace(member.key(), std::move(key));
+        ++open_;
+    }
+    asked_ = std::chrono::steady_clock::now();
+    touch();
+    changed_(record_.id);
+    json::object answers;
+    for (const auto& [name, key] : keys) {
+        while (!answered(key)) co_await event_.wait(news::clock::time_point::max());
+        answers[name] = std::move(*questions_.at(key).answer);
+        questions_.at(key).answer = nullptr;
+    }
+    co_return answers;
+}
+
+void job::answer(const json::object& responses)
+{
+    if (ended()) return;
+    const auto open_before = open_;
+    for (const auto& member : responses) {
+        const auto question = questions_.find(std::string(member.key()));
+        if (question == questions_.end() || question->second.answer) continue;
+        question->second.answer = member.value().as_object();
+        question->second.request.clear();
+        --open_;
+    }
+    if (open_ == open_before) return;
+    touch();
+    if (open_ == 0) changed_(record_.id);
+    event_.tell();
+}
+
+void job::cancel(std::string_view state, std::string_view reason)
+{
+    if (ended()) return;
+    if (cancelled_as_.empty()) {
+        cancelled_as_ = state;
+        record_.message = reason;
+        touch();
+    }
+    // The work lets go of its last reference to itself when it ends.
+    const auto kept = ends_;
+    if (kept) kept->cancel();
+}
+
+void job::end(job_record record)
+{
+    record_ = std::move(record);
+    ends_.reset();
+    questions_.clear();
+    open_ = 0;
+    touch();
+    event_.tell();
+}
+
+}  // namespace cmcp

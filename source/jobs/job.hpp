@@ -1,0 +1,86 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "async/canceller.hpp"
+#include "async/news.hpp"
+#include "jsonrpc/json.hpp"
+#include "store/job_store.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// The beginning of a text, for job_record::label.
+std::string job_label(const std::string& text);
+
+/// A job while it runs: its record, what it says and asks. job_register makes and ends it. Io thread only.
+class job {
+public:
+    /// `ends` is what cancel() cancels. `changed` is called when the job begins or ceases to wait for its owner.
+    job(asio::any_io_executor executor, job_record record, std::shared_ptr<canceller> ends,
+        std::function<void(const std::string& id)> changed);
+
+    const job_record& record() const { return record_; }
+    bool ended() const { return record_.ended != 0; }
+    std::chrono::system_clock::time_point updated() const { return updated_; }
+    std::uint64_t output_size() const { return output_size_; }  ///< bytes that are kept
+    const std::vector<std::string>& notes() const { return notes_; }
+
+    void say(std::string_view message);   ///< the record's message: the last line of a text that has one
+    void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
+    void note(std::string message);       ///< the same, and the message is listed; the latest ones are kept
+
+    /// Asks the owner several things ({key: {method, params}}); returns the answers by the same keys. The owner sees a
+    /// key that was used before with a number, because keys are unique over a job's life.
+    awaitable<json::object> ask(json::object questions);
+
+    /// Takes the owner's answers, which are objects; those to no open question are ignored (SEP-2663).
+    void answer(const json::object& responses);
+
+    bool waits_for_owner() const { return open_ != 0; }
+    json::object open_questions() const;
+
+    /// Ends the work. `state` and `reason` are the record's when the work ends without result or error; the first
+    /// cancellation decides.
+    void cancel(std::string_view state, std::string_view reason);
+    const std::string& cancelled_as() const { return cancelled_as_; }  ///< a state; empty: not cancelled
+
+    /// Until something has been printed, noted or answered, or the job has ended; at most until `limit`.
+    awaitable<> wait(std::chrono::steady_clock::time_point limit) { return event_.wait(limit); }
+
+private:
+    friend class job_register;
+
+    struct question {
+        json::object request;
+        std::optional<json::value> answer;
+    };
+
+    std::string unused_key(std::string key);
+    bool answered(const std::string& key) const { return questions_.at(key).answer.has_value(); }
+    void end(job_record record);
+    void touch() { updated_ = std::chrono::system_clock::now(); }
+
+    job_record record_;
+    std::shared_ptr<canceller> ends_;
+    std::function<void(const std::string&)> changed_;
+    std::chrono::system_clock::time_point updated_ = std::chrono::system_clock::now();
+    std::chrono::steady_clock::time_point asked_{};  // the latest question
+    std::string cancelled_as_;
+    std::string line_;  // the beginning of the output's last line
+    std::vector<std::string> notes_;
+    std::map<std::string, question> questions_;  // every key that was ever used
+    std::size_t open_ = 0;
+    std::uint64_t output_size_ = 0;
+    news event_;
+};
+
+}  // namespace cmcp

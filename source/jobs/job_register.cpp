@@ -1,0 +1,304 @@
+#include "jobs/job_register.hpp"
+
+#include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
+#include "posix/unique_fd.hpp"
+#include "text/utf8_text.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+namespace cmcp {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t piece = 64 * 1024;  // of output in one answer
+constexpr std::string_view server_ended = "the server ended while it ran";
+
+bool append(const fs::path& file, std::string_view bytes)
+{
+    const unique_fd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    while (opened && !bytes.empty()) {
+        const auto written = ::write(opened.get(), bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return static_cast<bool>(opened);
+}
+
+struct read_text {
+    std::string text;
+    std::uint64_t used = 0;  ///< bytes of the file
+    std::uint64_t size = 0;  ///< of the whole file
+};
+
+read_text read_piece(const fs::path& file, std::uint64_t cursor)
+{
+    read_text read;
+    const unique_fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!opened) return read;
+    read.size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(opened.get(), 0, SEEK_END)));
+    read.text.resize(piece);
+    const auto got = ::pread(opened.get(), read.text.data(), piece, static_cast<off_t>(cursor));
+    read.text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    // A cursor that no answer gave may lie within a character.
+    std::size_t begin = 0;
+    while (begin < read.text.size() && begin < 4 && (static_cast<unsigned char>(read.text[begin]) & 0xc0) == 0x80)
+        ++begin;
+    read.text.erase(0, begin);
+    read.text.resize(valid_utf8_length(read.text));
+    read.used = begin + read.text.size();
+    return read;
+}
+
+json::object error_object(const rpc_error& error)
+{
+    json::object described;
+    described["code"] = error.code;
+    described["message"] = error.what();
+    if (error.data) described["data"] = *error.data;
+    return described;
+}
+
+}  // namespace
+
+job_register::job_register(asio::any_io_executor executor)
+    : executor_(executor), store_(database::in_memory), handles_(""), works_(executor), upkeep_(executor)
+{
+}
+
+job_register::job_register(asio::any_io_executor executor, const record_folder& folder, blocking_pool& pool,
+                           handle_maker handles)
+    : executor_(executor),
+      pool_(&pool),
+      folder_(folder.path()),
+      file_(folder.database()),
+      store_(file_),
+      handles_(std::move(handles)),
+      works_(executor),
+      upkeep_(executor)
+{
+    fs::create_directories(folder_ / "jobs");
+    if (folder.alone()) lose_those_of_before();
+}
+
+double job_register::now()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Called while no other process uses the records.
+void job_register::lose_those_of_before()
+{
+    store_.lose_running(now(), server_ended);
+    store_.forget_expired(now());
+    const auto ids = store_.all();
+    const std::set<std::string> known(ids.begin(), ids.end());
+    std::error_code none;
+    std::vector<fs::path> leftovers;
+    for (fs::directory_iterator at(folder_ / "jobs", none), end; !none && at != end; at.increment(none))
+        if (!known.contains(at->path().filename().string())) leftovers.push_back(at->path());
+    for (const auto& file : leftovers) fs::remove(file, none);
+}
+
+std::shared_ptr<job> job_register::add(job_record record, std::shared_ptr<canceller> ends)
+{
+    record.id = handles_.make("job");
+    record.created = now();
+    store_.insert(record);
+    if (record.keep > 0) shortest_keep_ = shortest_keep_ > 0 ? std::min(shortest_keep_, record.keep) : record.keep;
+    auto changed = [this](const std::string& id) {
+        if (changed_) changed_(id);
+    };
+    auto added = std::make_shared<job>(executor_, std::move(record), std::move(ends), std::move(changed));
+    running_.emplace(added->record().id, added);
+    if (!std::exchange(sweeping_, true)) upkeep_.spawn("look after jobs", keep_sweeping());
+    return added;
+}
+
+void job_register::drop(const job& unknown)
+{
+    const auto id = unknown.record().id;
+    running_.erase(id);
+    store_.remove(id);
+    erase_outputs({id});
+}
+
+void job_register::run(std::string name, awaitable<> work, std::shared_ptr<canceller> ends)
+{
+    works_.spawn(std::move(name), std::move(work), std::move(ends));
+}
+
+void job_register::finish(job& ended, const json::object& result, std::string_view state)
+{
+    auto record = ended.record();
+    record.state = state;
+    record.result = jsonrpc::write_json(result);
+    record.message.clear();
+    settle(ended, std::move(record));
+}
+
+void job_register::fail(job& ended, const rpc_error& error)
+{
+    auto record = ended.record();
+    record.state = "failed";
+    record.error = jsonrpc::write_json(error_object(error));
+    record.message = error.what();
+    settle(ended, std::move(record));
+}
+
+void job_register::end(job& cancelled)
+{
+    auto record = cancelled.record();
+    record.state = cancelled.cancelled_as().empty() ? "killed" : cancelled.cancelled_as();
+    settle(cancelled, std::move(record));
+}
+
+// A job whose end cannot be kept stays in memory, where its owner finds it until the server ends.
+void job_register::settle(job& ended, job_record record)
+{
+    const auto id = record.id;
+    const auto kept = running(id);
+    record.ended = now();
+    bool stored = true;
+    try {
+        store_.finish(record);
+    } catch (const database_error& failure) {
+        stored = false;
+        log::error("job_not_kept", {{"job", id}, {"reason", failure.what()}});
+    }
+    ended.end(std::move(record));
+    if (stored) running_.erase(id);
+    if (kept && changed_) changed_(id);
+}
+
+std::shared_ptr<job> job_register::running(const std::string& id) const
+{
+    const auto found = running_.find(id);
+    return found == running_.end() ? nullptr : found->second;
+}
+
+std::size_t job_register::running_untimed(std::string_view owner) const
+{
+    return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const auto& each) {
+        const auto& record = each.second->record();
+        return record.keep == 0 && record.ended == 0 && record.owner == owner;
+    }));
+}
+
+std::optional<job_record> job_register::find(const std::string& id)
+{
+    if (const auto live = running(id)) return live->record();
+    if (!handle_maker::fits("job", id)) return std::nullopt;
+    return store_.find(id, now());
+}
+
+std::vector<job_record> job_register::list(const std::string& owner) { return store_.list(owner, now()); }
+
+awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
+{
+    printing->show(text);
+    if (pool_ == nullptr) co_return;
+    const auto size = text.size();
+    auto work = [file = output_of(printing->record().id), text = std::move(text)] { return append(file, text); };
+    const bool written = co_await pool_->run(std::move(work));
+    if (written) printing->output_size_ += size;
+    printing->event_.tell();
+}
+
+awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience)
+{
+    job_view view;
+    const auto until = std::chrono::steady_clock::now() + patience;
+    const auto live = running(record.id);
+    while (live && !live->ended() && live->output_size() <= cursor && std::chrono::steady_clock::now() < until)
+        co_await live->wait(until);
+    view.record = live ? live->record() : std::move(record);
+    view.cursor = cursor;
+    if (live && !live->ended()) view.messages = live->notes();
+    if (pool_ == nullptr) co_return view;
+    auto work = [file = output_of(view.record.id), cursor] { return read_piece(file, cursor); };
+    auto read = co_await pool_->run(std::move(work));
+    view.cursor = cursor + read.used;
+    view.more = view.cursor < read.size;
+    view.output = std::move(read.text);
+    co_return view;
+}
+
+void job_register::erase_outputs(std::vector<std::string> ids)
+{
+    if (pool_ != nullptr && !ids.empty()) upkeep_.spawn("forget jobs", erase(std::move(ids)));
+}
+
+awaitable<> job_register::erase(std::vector<std::string> ids)
+{
+    std::vector<fs::path> files;
+    for (const auto& id : ids) files.push_back(output_of(id));
+    auto work = [files = std::move(files)] {
+        for (const auto& file : files) ::unlink(file.c_str());
+        return true;
+    };
+    co_await pool_->run(std::move(work));
+}
+
+// A job that waits for its owner longer than it would be kept ends; a job that works goes on.
+void job_register::sweep()
+{
+    try {
+        erase_outputs(store_.forget_expired(now()));
+    } catch (const database_error& failure) {
+        log::warning("jobs_not_forgotten", {{"reason", failure.what()}});
+    }
+    const auto copy = running_;  // the end of a job takes it out
+    for (const auto& [id, each] : copy) {
+        const std::chrono::duration<double> waits = std::chrono::steady_clock::now() - each->asked_;
+        if (each->waits_for_owner() && each->record().keep > 0 && waits.count() > each->record().keep)
+            each->cancel("failed", "the client did not answer the task's questions in time");
+    }
+}
+
+awaitable<> job_register::keep_sweeping()
+{
+    asio::steady_timer timer(executor_);
+    while (!stopping_) {
+        const auto seconds = shortest_keep_ > 0 ? std::clamp(shortest_keep_ / 4, 0.01, 30.0) : 30.0;
+        timer.expires_after(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
+        co_await timer.async_wait(asio::use_awaitable);
+        sweep();
+        if (pool_ == nullptr) continue;
+        auto work = [file = file_] {
+            database(file).checkpoint();
+            return true;
+        };
+        co_await pool_->run(std::move(work));
+    }
+}
+
+void job_register::stop()
+{
+    stopping_ = true;
+    const auto copy = running_;  // the end of a job takes it out
+    for (const auto& [id, each] : copy) each->cancel("lost", server_ended);
+    upkeep_.cancel_all();
+}
+
+json::object read_json_object(const std::string& text)
+{
+    if (text.empty()) return {};
+    json::parse_options limits;
+    limits.max_depth = 256;
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure, {}, limits);
+    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "jobs/job_register.hpp"
+#include "mcp/modern_request.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+struct task_limits {
+    std::size_t most = 4096;  ///< kept, running or ended
+    std::size_t most_per_caller = 1024;
+    std::uint64_t result_bytes = 128 * 1024 * 1024;  ///< of all kept results, as JSON
+    std::chrono::milliseconds ttl{3'600'000};        ///< after the end
+    std::chrono::milliseconds after{10'000};         ///< a longer call becomes a task; 0: only when its tool says so
+};
+
+/// Jobs as the tasks of SEP-2663. A task belongs to the principal that began it.
+class task_view {
+public:
+    task_view(std::shared_ptr<job_register> jobs, task_limits limits) : jobs_(std::move(jobs)), limits_(limits) {}
+
+    job_register& jobs() const { return *jobs_; }
+    const task_limits& limits() const { return limits_; }
+
+    /// A job that is kept for the time of tasks. Throws rpc_error server_error when there are too many, or the server
+    /// stops.
+    std::shared_ptr<job> add(job_record record, std::shared_ptr<canceller> ends) const;
+
+    json::object describe(const job_record& record) const;  ///< `Task`
+    json::object detail(const job_record& record) const;    ///< `DetailedTask`: with inputRequests, result or error
+
+    /// Throws rpc_error: missing_client_capability, invalid_params, the same for a task that is unknown, expired or
+    /// somebody else's.
+    job_record wanted(const modern_request& incoming) const;
+
+private:
+    std::string_view status(const job_record& record) const;
+
+    std::shared_ptr<job_register> jobs_;
+    task_limits limits_;
+};
+
+using task_function = json::object (*)(const task_view& tasks, const modern_request& incoming);
+
+/// tasks/get, tasks/update and tasks/cancel; null for others. They throw rpc_error as task_view::wanted() does.
+task_function find_task_method(std::string_view name);
+
+}  // namespace cmcp

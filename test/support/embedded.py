@@ -1,0 +1,133 @@
+"""The Python programs that the build embeds, started by the machine's Python as runs start them: input and output on descriptors."""
+import json
+import os
+import pathlib
+import socket
+import struct
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "source"
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
+PATIENCE = 30
+
+
+def program(*names):
+    return "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
+
+
+class Run:
+    """A process with files as its output and `descriptors` ({number: descriptor of ours}) under the numbers that it knows."""
+
+    def __init__(self, text, arguments=(), descriptors=None, environment=None, folder=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.place = pathlib.Path(self.folder.name)
+        actions = [(os.POSIX_SPAWN_OPEN, number, str(self.place / name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                   for number, name in ((1, "out"), (2, "err"))]
+        actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
+        # First out of the way of the numbers that are wanted.
+        kept = {number: os.dup2(mine, 100 + number) for number, mine in (descriptors or {}).items()}
+        actions += [(os.POSIX_SPAWN_DUP2, mine, number) for number, mine in kept.items()]
+        here = os.getcwd()
+        os.chdir(folder or self.place)
+        try:
+            self.pid = os.posix_spawnp(PYTHON, [PYTHON, "-I", "-c", text, *map(str, arguments)],
+                                       {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **(environment or {})}, file_actions=actions)
+        finally:
+            os.chdir(here)
+        for mine in kept.values():
+            os.close(mine)
+        self.status = None
+
+    def wait(self):
+        end = time.monotonic() + PATIENCE
+        while self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                raise AssertionError(f"the program did not end: {self.err}")
+            else:
+                time.sleep(0.005)
+        return self.status
+
+    def end(self):
+        if self.status is None:
+            os.kill(self.pid, 9)
+            self.wait()
+        self.folder.cleanup()
+
+    @property
+    def out(self):
+        return (self.place / "out").read_text(encoding="utf-8")
+
+    @property
+    def err(self):
+        return (self.place / "err").read_text(encoding="utf-8")
+
+
+class Peer:
+    """Our end of a program's socket."""
+
+    def __init__(self):
+        self.socket, self.theirs = socket.socketpair()
+        self.socket.settimeout(PATIENCE)
+
+    def exactly(self, count):
+        data = b""
+        while len(data) < count:
+            piece = self.socket.recv(count - len(data))
+            if not piece:
+                raise EOFError("the program closed its socket")
+            data += piece
+        return data
+
+
+class Kernel(Peer):
+    """A kernel: messages are JSON behind four bytes of length, the first bit of which marks a piece of state."""
+
+    def __init__(self, folder=None):
+        super().__init__()
+        self.number, self.printed = 0, 0
+        self.run = Run(program("sandboxes/kernel_driver.py"), [folder or "/tmp"], {3: self.theirs.fileno()}, folder=folder)
+        self.theirs.close()
+
+    def send(self, **message):
+        data = json.dumps(message).encode()
+        self.socket.sendall(struct.pack(">I", len(data)) + data)
+
+    def begin(self, **message):
+        self.number += 1
+        self.send(id=self.number, mark=f"<{self.number}>", **message)
+
+    def piece(self):
+        size, = struct.unpack(">I", self.exactly(4))
+        return bool(size >> 31), self.exactly(size & 0x7fffffff)
+
+    def answer(self):
+        of_state, data = self.piece()
+        if of_state:
+            raise AssertionError("state instead of an answer")
+        answer = json.loads(data)
+        if answer.pop("id") != self.number:
+            raise AssertionError("an answer to another message")
+        return answer
+
+    def execute(self, code):
+        self.begin(op="run", code=code)
+        return self.answer()
+
+    def output(self):
+        """What the latest code has printed, up to its mark."""
+        mark, text = f"<{self.number}>", self.run.out
+        begin = text.find(f"<{self.number - 1}>")
+        return text[0 if begin < 0 else begin + len(f"<{self.number - 1}>"):text.index(mark)]
+
+    def end(self):
+        self.socket.close()
+        self.run.end()
+
+
+def main():
+    unittest.main(verbosity=1)
