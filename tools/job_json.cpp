@@ -1,5 +1,6 @@
 #include "tools/job_json.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "tools/sandbox_tool.hpp"
 #include "tools/schema.hpp"
 
@@ -20,7 +21,7 @@ json::object job_json(const job_record& of)
 
 json::object job_result(const job_record& of)
 {
-    auto result = read_json_object(of.result);
+    auto result = jsonrpc::read_object(of.result);
     auto* structured = result.if_contains("structuredContent");
     return structured != nullptr ? std::move(structured->as_object()) : json::object();
 }

@@ -81,10 +81,8 @@ void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_exe
     add_languages(all, chosen, executor);
     all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
     all.jobs = std::make_unique<job_manager>(chosen, *all.background);
-    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
-                                                   *all.admission, *all.pool);
-    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs, *all.outputs,
-                                                      *all.admission);
+    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs);
+    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs);
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 

@@ -291,14 +291,4 @@ void job_register::stop()
     upkeep_.cancel_all();
 }
 
-json::object read_json_object(const std::string& text)
-{
-    if (text.empty()) return {};
-    json::parse_options limits;
-    limits.max_depth = 256;
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure, {}, limits);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
-
 }  // namespace cmcp

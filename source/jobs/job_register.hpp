@@ -92,7 +92,4 @@ private:
     task_group upkeep_;
 };
 
-/// The object that a record keeps as JSON (job_record::result, job_record::error); empty: none.
-json::object read_json_object(const std::string& text);
-
 }  // namespace cmcp

@@ -1,5 +1,6 @@
 #include "mcp/task_view.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "mcp/params.hpp"
 #include "mcp/tasks_extension.hpp"
 #include "text/timestamp.hpp"
@@ -32,7 +33,7 @@ json::value ttl_ms(const job_record& record)
 // A run whose tool failed has a result; a task that fails has an error instead.
 json::object task_error(const job_record& record)
 {
-    auto error = read_json_object(record.error);
+    auto error = jsonrpc::read_object(record.error);
     if (!error.empty()) return error;
     error["code"] = rpc_code::server_error;
     error["message"] = record.message;
@@ -133,7 +134,7 @@ json::object task_view::detail(const job_record& record) const
     if (is == "input_required") described["inputRequests"] = jobs_->running(record.id)->open_questions();
     if (is == "failed") described["error"] = task_error(record);
     if (is != "completed") return described;
-    auto result = read_json_object(record.result);
+    auto result = jsonrpc::read_object(record.result);
     if (!result.contains("resultType")) result["resultType"] = "complete";
     described["result"] = std::move(result);
     return described;

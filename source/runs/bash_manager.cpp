@@ -82,54 +82,20 @@ void explain_not_found(run_outcome& outcome, const std::string& hint)
 
 }  // namespace
 
-sandbox::program_view allowed_programs(const settings& chosen)
-{
-    const auto& names = chosen.bash_allowed_commands;
-    sandbox::program_view view;
-    view.all = std::find(names.begin(), names.end(), "*") != names.end();
-    if (!view.all) view.names = names;
-    return view;
-}
-
-sandbox::run_limits common_limits(const settings& chosen)
-{
-    sandbox::run_limits limits;
-    limits.memory = chosen.memory_limit;
-    limits.processes = chosen.process_limit;
-    limits.file_size = chosen.file_size_limit;
-    limits.tmp_size = chosen.tmp_size;
-    limits.workspace_size = chosen.workspace_max_size;
-    limits.workspace_files = chosen.workspace_max_files;
-    limits.output = chosen.output_hard_limit;
-    return limits;
-}
-
-bash_manager::bash_manager(const settings& chosen, runner runs)
-    : programs_(allowed_programs(chosen)),
-      limits_(common_limits(chosen)),
-      timeout_default_(chosen.bash_timeout_default),
-      timeout_max_(chosen.bash_timeout_max),
-      job_timeout_(chosen.job_timeout_max),
-      hint_(allowed_hint(programs_)),
-      absent_(not_installed(programs_)),
+bash_manager::bash_manager(const settings& config, runner runs)
+    : terms_(run_terms::of_commands(config)),
+      hint_(allowed_hint(terms_.programs)),
+      absent_(not_installed(terms_.programs)),
       runs_(std::move(runs))
 {
 }
 
-sandbox::run_request bash_manager::request(std::string command, const run_options& options) const
+void run_in_bash(sandbox::run_request& request, std::string command)
 {
-    sandbox::run_request made;
     const bool as_script = command.size() > longest_argument;
-    if (as_script) made.script = std::move(command);
-    made.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(command),
-                 "bash"};
-    if (!hint_.empty())
-        made.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
-    made.programs = programs_;
-    made.limits = limits_;
-    made.limits.wall = options.background ? chosen_timeout(options.timeout, job_timeout_, job_timeout_)
-                                          : chosen_timeout(options.timeout, timeout_default_, timeout_max_);
-    return made;
+    if (as_script) request.script = std::move(command);
+    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(command),
+                    "bash"};
 }
 
 awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string command, run_options options)
@@ -137,8 +103,12 @@ awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string
     run_outcome outcome;
     outcome.refused = check(command);
     if (!outcome.refused.empty()) co_return outcome;
-    auto made = request(std::move(command), options);
-    outcome = co_await runs_.run(std::move(who), io, std::move(made), std::move(options));
+    sandbox::run_request request;
+    run_in_bash(request, std::move(command));
+    if (!hint_.empty())
+        request.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
+    terms_.apply(request, options);
+    outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
     explain_not_found(outcome, hint_);
     co_return outcome;
 }

@@ -11,9 +11,11 @@
 
 namespace cmcp {
 
+// Sessions share the places of their principal. The default caller is everybody, so its sessions count.
 std::string admission_key(const caller& who)
 {
-    return who.session.empty() ? "principal " + who.principal : "session " + who.session;
+    const bool by_session = who.principal.empty() && !who.session.empty();
+    return by_session ? "session " + who.session : "principal " + who.principal;
 }
 namespace {
 

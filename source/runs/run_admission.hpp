@@ -11,8 +11,11 @@
 
 namespace cmcp {
 
-/// Whose turn a run takes: its session's, where there is one.
+/// Whose turn a run takes: its principal's; without one, its session's.
 std::string admission_key(const caller& who);
+
+inline constexpr const char* busy_sentence =
+    "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
 
 struct admission_limits {
     std::size_t at_once = 8;     ///< runs of all callers together

@@ -85,25 +85,35 @@ runner::runner(sandbox::backend& backend, const workspaces& places, output_store
 
 awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, std::string inside, std::string workspace)
 {
-    auto work = [&places = places_, who = std::move(who), asked = std::move(working_dir), inside = std::move(inside),
-                 workspace = std::move(workspace)] {
-        ready made;
-        made.workspace = workspace.empty() ? places.folder(who) : std::filesystem::path(workspace);
-        made.folder = find_working_folder(asked, made.workspace, inside);
-        return made;
+    auto work = [&places = places_, who = std::move(who), working_dir = std::move(working_dir),
+                 inside = std::move(inside), workspace = std::move(workspace)] {
+        ready at;
+        at.workspace = workspace.empty() ? places.folder(who) : std::filesystem::path(workspace);
+        at.folder = find_working_folder(working_dir, at.workspace, inside);
+        return at;
     };
-    auto made = co_await pool_.run(std::move(work));
-    co_return made;
+    auto at = co_await pool_.run(std::move(work));
+    co_return at;
 }
 
-awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std::string workspace,
-                                      std::size_t max_output, collected_work work)
+awaitable<std::optional<run_admission::place>> runner::admit(caller who, request_io& io) const
+{
+    std::string key = admission_key(who);
+    const auto began = std::chrono::steady_clock::now();
+    auto place = co_await admission_.enter(std::move(key), &io);
+    record_wait(began);
+    co_return place;
+}
+
+awaitable<run_outcome> runner::collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
+                                       collected_work work) const
 {
     auto executor = co_await asio::this_coro::executor;
+    const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
     std::optional<progress_sender> progress;
     if (io.wants_progress()) progress.emplace(executor, io);
     progress_sender* const beside = progress ? &*progress : nullptr;
-    output_collector collector(outputs, std::move(workspace), max_output, beside);
+    output_collector collector(outputs_, std::move(workspace), most, beside);
     auto begun = work(collector);
     auto running = run_and_finish(std::move(begun), collector);
     if (beside != nullptr) running = with_progress(*beside, std::move(running));
@@ -111,37 +121,24 @@ awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std
     co_return describe(std::move(end), collector);
 }
 
-awaitable<run_outcome> runner::collect(request_io& io, sandbox::run_request request, std::size_t max_output)
+awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
-    std::string workspace = request.workspace;
+    auto entering = admit(who, io);
+    const auto place = co_await std::move(entering);
+    if (!place) co_return refused(busy_sentence);
     const std::string inside = request.workspace_inside;
+    ready at = co_await prepare(std::move(who), std::move(options.working_dir), inside, request.workspace);
+    if (!at.folder.problem.empty()) co_return refused(std::move(at.folder.problem));
+    request.workspace = at.workspace.string();
+    request.working_dir = std::move(at.folder.inside);
+    request.label = std::move(options.label);
+    const sandbox::run_limits limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
-    auto outcome = co_await collect_output(outputs_, io, std::move(workspace), max_output, std::move(work));
+    auto outcome = co_await collect(io, at.workspace.string(), options.max_output, std::move(work));
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
-    co_return outcome;
-}
-
-awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
-{
-    std::string key = admission_key(who);
-    const auto began = std::chrono::steady_clock::now();
-    auto place = co_await admission_.enter(std::move(key), &io);
-    record_wait(began);
-    if (!place) co_return refused("The server is busy: too many runs wait for their turn. Try again in a few seconds.");
-    std::string inside = request.workspace_inside;
-    std::string workspace = request.workspace;
-    ready made =
-        co_await prepare(std::move(who), std::move(options.working_dir), std::move(inside), std::move(workspace));
-    if (!made.folder.problem.empty()) co_return refused(std::move(made.folder.problem));
-    request.workspace = made.workspace.string();
-    request.working_dir = std::move(made.folder.inside);
-    request.label = std::move(options.label);
-    const sandbox::run_limits limits = request.limits;
-    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
-    auto outcome = co_await collect(io, std::move(request), most);
     outcome.limits = limits;
     co_return outcome;
 }

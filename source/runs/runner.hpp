@@ -30,16 +30,11 @@ struct run_options {
 inline constexpr std::size_t default_max_output = 64 * 1024;
 inline constexpr std::size_t highest_max_output = 1024 * 1024;
 
-/// What runs and prints into a collector.
+/// A run that prints into a collector.
 using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
 
-/// Runs `work`; keeps what it prints, at most `max_output` bytes of each stream in memory, the rest in a file of the
-/// workspace, and hands it to the caller's progress. All must outlive the call.
-awaitable<run_outcome> collect_output(output_store& outputs, request_io& io, std::string workspace,
-                                      std::size_t max_output, collected_work work);
-
-/// Does what is the same for bash and Python: waits for a turn, finds the workspace, runs, collects and streams.
-/// Everything given to the constructor must outlive it.
+/// The steps that all runs share: waits for a place, finds the workspace, runs, collects and streams. Everything given
+/// to the constructor must outlive it.
 class runner {
 public:
     runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
@@ -50,10 +45,17 @@ public:
     /// A run that could not begin has a sentence in run_outcome::refused.
     awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
 
+    /// Waits for a place among the runs; nothing when too many wait already (busy_sentence).
+    awaitable<std::optional<run_admission::place>> admit(caller who, request_io& io) const;
+
+    /// Runs `work`; keeps what it prints, at most `options.max_output` bytes of each stream in memory, the rest in a
+    /// file of the workspace, and hands it to the caller's progress. All must outlive the call.
+    awaitable<run_outcome> collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
+                                   collected_work work) const;
+
 private:
     struct ready;
     awaitable<ready> prepare(caller who, std::string working_dir, std::string inside, std::string workspace);
-    awaitable<run_outcome> collect(request_io& io, sandbox::run_request request, std::size_t max_output);
 
     sandbox::backend& backend_;
     const workspaces& places_;

@@ -1,6 +1,5 @@
 #include "sandboxes/kernel_manager.hpp"
 
-#include "files/tree_scan.hpp"
 #include "log/log.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_figures.hpp"
@@ -16,7 +15,6 @@ using clock = news::clock;
 
 namespace {
 
-constexpr std::size_t most_files = 100;
 constexpr auto forever = std::chrono::hours(24 * 3650);
 
 std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
@@ -89,15 +87,8 @@ struct kernel_manager::turn {
 };
 
 kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
-                               sandbox_runner& runs, output_store& outputs, run_admission& admission,
-                               blocking_pool& pool)
-    : chosen_(chosen),
-      executor_(executor),
-      backend_(backend),
-      runs_(runs),
-      outputs_(outputs),
-      admission_(admission),
-      pool_(pool)
+                               sandbox_runner& runs)
+    : chosen_(chosen), executor_(executor), backend_(backend), runs_(runs)
 {
 }
 
@@ -121,15 +112,6 @@ awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io
 {
     if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
     while (!mine->has_come()) co_await mine->of->changed.wait(clock::time_point::max());
-}
-
-awaitable<std::optional<run_admission::place>> kernel_manager::admit(caller who, request_io& io)
-{
-    auto place = co_await admission_.enter("principal " + who.principal, &io);
-    if (!place)
-        throw sandbox_error("Busy",
-                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
-    co_return place;
 }
 
 void kernel_manager::start(kernel& one, const sandbox_record& where)
@@ -163,10 +145,8 @@ awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sa
                                                   run_options options)
 {
     auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
-    const std::string id = where.id;
-    auto made = co_await runs_.guarded(std::move(where), std::move(work));
-    runs_.sandboxes().measure_soon(id);
-    co_return made;
+    auto outcome = co_await runs_.guarded(std::move(where), std::move(work));
+    co_return outcome;
 }
 
 awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code,
@@ -176,7 +156,7 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto mine = std::make_shared<turn>(one);
     auto waiting = wait_for_turn(mine, io);
     co_await std::move(waiting);
-    auto entering = admit(std::move(who), io);
+    auto entering = runs_.admit(std::move(who), io);
     const auto place = co_await std::move(entering);
     if (!one->process || !one->process->alive()) co_await revive(one, io, where);
     auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
@@ -186,32 +166,34 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
 awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where,
                                               std::string code, run_options options)
 {
-    const auto workspace = runs_.sandboxes().places().workspace(where.id);
-    const auto limit = runs_.python_time(options);
-    auto look = [workspace] { return scan_tree(workspace); };
-    const auto before = co_await pool_.run(look);
-    kernel_outcome made;
-    const auto began = clock::now();
     const auto process = one->process;
+    kernel_outcome outcome;
     kernel_answer answer;
+    auto running = run_once(process, io, where, std::move(code), std::move(options), answer);
+    auto work = runs_.scanned(std::move(where), std::move(running));
+    outcome.done = co_await std::move(work);
+    outcome.result = std::move(answer.result);
+    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
+    co_return outcome;
+}
+
+awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, request_io& io,
+                                                sandbox_record where, std::string code, run_options options,
+                                                kernel_answer& answer)
+{
+    const auto request = runs_.base(where);
+    const auto limit = runs_.python_terms().time(options);
+    const auto began = clock::now();
     collected_work work = [process, code = std::move(code), limit, &answer](output_collector& output) {
         return run_code(process, code, limit, answer, output);
     };
-    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
-    made.done.run = co_await collect_output(outputs_, io, workspace.string(), most, std::move(work));
-    made.result = std::move(answer.result);
-    auto& end = made.done.run.end;
-    end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
-    made.done.run.limits = runs_.base(where).limits;
-    made.done.run.limits.memory = chosen_.kernel_memory_limit;
-    made.done.run.limits.wall = limit;
-    if (answer.lost && process->end()) made.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
-    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_files); };
-    made.done.files = co_await pool_.run(std::move(compare));
-    if (!made.done.run.output_path.empty())
-        made.done.run.output_uri = "sandbox://" + where.id + "/" + made.done.run.output_path;
-    made.done.where = std::move(where);
-    co_return made;
+    auto collecting = runs_.runs().collect(io, request.workspace, options.max_output, std::move(work));
+    auto outcome = co_await std::move(collecting);
+    outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
+    outcome.limits = request.limits;
+    outcome.limits.memory = chosen_.kernel_memory_limit;
+    outcome.limits.wall = limit;
+    co_return outcome;
 }
 
 awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
@@ -232,9 +214,9 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
         mine = std::make_shared<turn>(one);
         auto waiting = wait_for_turn(mine, io);
         co_await std::move(waiting);
-        auto entering = admit(who, io);
+        auto entering = runs_.admit(who, io);
         auto entered = co_await std::move(entering);
-        place.emplace(std::move(*entered));
+        place.emplace(std::move(entered));
     }
     auto copying = runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
     made.where = co_await std::move(copying);

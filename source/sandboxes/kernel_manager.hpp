@@ -29,7 +29,7 @@ struct kernel_fork {
 class kernel_manager {
 public:
     kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
-                   sandbox_runner& runs, output_store& outputs, run_admission& admission, blocking_pool& pool);
+                   sandbox_runner& runs);
     ~kernel_manager();
 
     /// Calls on one kernel take turns.
@@ -51,7 +51,6 @@ private:
     std::shared_ptr<kernel> kernel_of(const sandbox_record& where);
     std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
     awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
-    awaitable<std::optional<run_admission::place>> admit(caller who, request_io& io);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     void start(kernel& one, const sandbox_record& where);
     awaitable<kernel_fork> copy(caller who, request_io& io, sandbox_record from, std::string name,
@@ -61,14 +60,13 @@ private:
                                         run_options options);
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,
                                   run_options options);
+    awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, request_io& io, sandbox_record where,
+                                    std::string code, run_options options, kernel_answer& answer);
 
     const settings& chosen_;
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;
-    output_store& outputs_;
-    run_admission& admission_;
-    blocking_pool& pool_;
     std::map<std::string, std::shared_ptr<kernel>> kernels_;
 };
 

@@ -1,6 +1,7 @@
 #include "sandboxes/kernel_process.hpp"
 
 #include "async/uncancelled.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
 #include "sandboxes/marked_stream.hpp"
@@ -27,15 +28,6 @@ constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupt
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
 constexpr unsigned char piece_of_state = 0x80;  // in a length: what follows is no message
-
-json::object parse(const std::string& text)
-{
-    json::parse_options limits;
-    limits.max_depth = 256;
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure, {}, limits);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
 
 void read_answer(const json::object& message, kernel_answer& made)
 {
@@ -151,7 +143,7 @@ awaitable<> kernel_process::listen()
 
 void kernel_process::note(const std::string& text)
 {
-    auto message = parse(text);
+    auto message = jsonrpc::read_object(text);
     const auto* id = message.if_contains("id");
     if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id))
         return;

@@ -1,6 +1,6 @@
 #include "sandboxes/language_trials.hpp"
 
-#include "jsonrpc/json.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 
 #include <sys/stat.h>
@@ -48,9 +48,7 @@ json::object read_trials(const std::filesystem::path& path)
 {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
+    return jsonrpc::read_object(text);
 }
 
 std::string trial_member(const json::value& from, std::string_view name)

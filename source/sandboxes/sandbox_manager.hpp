@@ -76,7 +76,6 @@ public:
     sandbox_store& store() { return store_; }
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
-    sandbox_activities& activities() { return activities_; }
 
     /// `scheme://host:port` for download links; empty where there is no HTTP server.
     void set_public_url(std::string url);

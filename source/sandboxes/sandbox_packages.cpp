@@ -1,7 +1,7 @@
 #include "sandboxes/sandbox_packages.hpp"
 
 #include "async/uncancelled.hpp"
-#include "runs/bash_manager.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/package_driver.hpp"
 #include "sandboxes/package_problem.hpp"
@@ -72,13 +72,6 @@ std::string fetching(const std::vector<std::string>& names, const std::string& h
     return "Fetching and installing from " + host + ": " + all;
 }
 
-json::object parse_report(const std::string& text)
-{
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
-
 std::map<std::string, std::string> versions(const json::object& from, std::string_view name)
 {
     std::map<std::string, std::string> found;
@@ -125,13 +118,11 @@ awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox
 }  // namespace
 
 sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
-                                   sandbox_runner& runs, output_store& outputs, run_admission& admission)
+                                   sandbox_runner& runs)
     : chosen_(chosen),
       executor_(executor),
       backend_(backend),
       runs_(runs),
-      outputs_(outputs),
-      admission_(admission),
       guard_(executor, std::make_shared<egress_policy>(std::vector<egress_entry>{}, std::vector<egress_entry>{}))
 {
 }
@@ -235,20 +226,16 @@ awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io,
                                                      run_options options)
 {
     check(kind, names);
-    const std::string id = where.id;
     auto work = run(std::move(who), io, where, kind, std::move(names), std::move(options));
-    auto made = co_await runs_.guarded(std::move(where), std::move(work));
-    runs_.sandboxes().measure_soon(id);
-    co_return made;
+    auto outcome = co_await runs_.guarded(std::move(where), std::move(work));
+    co_return outcome;
 }
 
 awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                                  std::vector<std::string> names, run_options options)
 {
-    auto turn = co_await admission_.enter("principal " + who.principal, &io);
-    if (!turn)
-        throw sandbox_error("Busy",
-                            "The server is busy: too many runs wait for their turn. Try again in a few seconds.");
+    auto entering = runs_.admit(std::move(who), io);
+    const auto place = co_await std::move(entering);
     const auto from = co_await origin(kind);
     if (!std::exchange(listening_, true)) guard_.start();
     json::value sentence = json::string(fetching(names, place_of(from.index).host));
@@ -268,12 +255,12 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     collected_work work = [this, kept, relay](output_collector& output) {
         return run_with_relay(backend_, std::move(*kept), relay, output);
     };
-    const std::size_t most = std::min(options.max_output.value_or(default_max_output), highest_max_output);
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), where.id);
-    outcome.run = co_await collect_output(outputs_, io, workspace, most, std::move(work));
+    auto collecting = runs_.runs().collect(io, workspace, options.max_output, std::move(work));
+    outcome.run = co_await std::move(collecting);
     outcome.run.limits = limits;
-    const auto report = parse_report(outcome.run.end.result);
+    const auto report = jsonrpc::read_object(outcome.run.end.result);
     const auto before = versions(report, "before");
     const auto after = versions(report, "after");
     if (report.contains("after")) {

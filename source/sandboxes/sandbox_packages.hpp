@@ -25,7 +25,7 @@ struct package_outcome {
 class sandbox_packages {
 public:
     sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
-                     sandbox_runner& runs, output_store& outputs, run_admission& admission);
+                     sandbox_runner& runs);
 
     /// `names` as pip and npm take them: name, extras, version ("numpy", "numpy==1.26", "left-pad@1.3.0").
     awaitable<package_outcome> install(caller who, request_io& io, sandbox_record where, package_kind kind,
@@ -47,8 +47,6 @@ private:
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;
-    output_store& outputs_;
-    run_admission& admission_;
     egress_guard guard_;
     std::map<package_kind, package_origin> defaults_;  ///< as far as they were asked for
     bool listening_ = false;

@@ -17,9 +17,6 @@ constexpr std::size_t longest_argument = 64 * 1024;
 constexpr std::size_t most_named_files = 100;      // named in a result
 constexpr std::chrono::seconds time_of_trial{30};  // the first compilation of some languages takes long
 
-// Reads the command from descriptor 3 without opening anything again, and leaves the command no descriptor behind.
-constexpr const char* read_command = "IFS= read -rd '' -u3; exec 3<&-; eval -- \"$REPLY\"";
-
 // An image has a bash or another shell, which reads the command in its own way.
 constexpr const char* image_shell =
     "command -v bash > /dev/null && exec bash --norc --noprofile -c \"$0\" bash; exec sh -c \"$0\" sh";
@@ -31,6 +28,13 @@ void check_source(std::string_view field, const std::string& source)
     throw sandbox_error("InvalidArgument", std::string(field) + " must have no NUL character and at most " +
                                                std::to_string(longest_source) +
                                                " bytes; put data into a file with upload_file_to_sandbox.");
+}
+
+void run_in_shell_of_image(sandbox::run_request& request, std::string command)
+{
+    const bool as_script = command.size() > longest_argument;
+    if (as_script) request.script = std::move(command);
+    request.argv = {"/bin/sh", "-c", image_shell, as_script ? read_anywhere : std::move(command)};
 }
 
 void add_python_variables(sandbox::run_request& request)
@@ -49,20 +53,13 @@ void name_quota(std::string& detail)
 }  // namespace
 
 sandbox_runner::sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
-    : chosen_(chosen), sandboxes_(sandboxes), runs_(std::move(runs)), pool_(pool)
+    : chosen_(chosen),
+      sandboxes_(sandboxes),
+      command_terms_(run_terms::of_commands(chosen)),
+      python_terms_(run_terms::of_python(chosen)),
+      runs_(std::move(runs)),
+      pool_(pool)
 {
-}
-
-std::chrono::milliseconds sandbox_runner::python_time(const run_options& options) const
-{
-    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
-    return chosen_timeout(options.timeout, chosen_.python_timeout_default, chosen_.python_timeout_max);
-}
-
-std::chrono::milliseconds sandbox_runner::command_time(const run_options& options) const
-{
-    if (options.background) return chosen_timeout(options.timeout, chosen_.job_timeout_max, chosen_.job_timeout_max);
-    return chosen_timeout(options.timeout, chosen_.bash_timeout_default, chosen_.bash_timeout_max);
 }
 
 bool sandbox_runner::in_image(const sandbox_record& where) const { return sandboxes_.in_image(where.image); }
@@ -102,7 +99,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
-    request.limits.wall = python_time(options);
+    request.limits.wall = python_terms_.time(options);
     auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
     co_return outcome;
 }
@@ -112,15 +109,12 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
 {
     check_source("command", text);
     auto request = base(where);
-    const bool as_script = text.size() > longest_argument;
-    if (as_script) request.script = std::move(text);
     if (in_image(where))
-        request.argv = {"/bin/sh", "-c", image_shell, as_script ? read_anywhere : std::move(text)};
+        run_in_shell_of_image(request, std::move(text));
     else
-        request.argv = {
-            "/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(text), "bash"};
+        run_in_bash(request, std::move(text));
     add_python_variables(request);
-    request.limits.wall = command_time(options);
+    request.limits.wall = command_terms_.time(options);
     auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
     co_return outcome;
 }
@@ -161,7 +155,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
         throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" +
                                                    std::string(known->programs) + "). " + languages_->sentence());
     auto request = program_request(where, *known, program, std::move(source));
-    request.limits.wall = python_time(options);
+    request.limits.wall = python_terms_.time(options);
     auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
     co_return outcome;
 }
@@ -169,27 +163,34 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
 awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
                                                sandbox::run_request request, run_options options)
 {
-    const std::string id = where.id;
-    auto work = scanned(std::move(who), io, where, std::move(request), std::move(options));
+    auto running = runs_.run(std::move(who), io, std::move(request), std::move(options));
+    auto work = scanned(where, std::move(running));
     auto outcome = co_await guarded(std::move(where), std::move(work));
-    sandboxes_.measure_soon(id);
     co_return outcome;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
-                                                   sandbox::run_request request, run_options options)
+awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io) const
+{
+    auto entering = runs_.admit(std::move(who), io);
+    auto place = co_await std::move(entering);
+    if (!place) throw sandbox_error("Busy", busy_sentence);
+    co_return std::move(*place);
+}
+
+awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitable<run_outcome> work)
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
     auto look = [workspace] { return scan_tree(workspace); };
     const auto before = co_await pool_.run(look);
-    sandbox_outcome made;
-    made.run = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
-    name_quota(made.run.end.detail);
+    sandbox_outcome outcome;
+    outcome.run = co_await std::move(work);
+    name_quota(outcome.run.end.detail);
     auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_named_files); };
-    made.files = co_await pool_.run(std::move(compare));
-    if (!made.run.output_path.empty()) made.run.output_uri = "sandbox://" + where.id + "/" + made.run.output_path;
-    made.where = std::move(where);
-    co_return made;
+    outcome.files = co_await pool_.run(std::move(compare));
+    if (!outcome.run.output_path.empty())
+        outcome.run.output_uri = "sandbox://" + where.id + "/" + outcome.run.output_path;
+    outcome.where = std::move(where);
+    co_return outcome;
 }
 
 }  // namespace cmcp

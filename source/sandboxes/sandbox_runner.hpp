@@ -1,7 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "runs/runner.hpp"
+#include "runs/run_terms.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
 #include <memory>
@@ -41,30 +41,34 @@ public:
     /// Which languages code() knows of; before the first call of it.
     void use(language_trials& languages) { languages_ = &languages; }
 
-    /// Any prepared request in a sandbox: scans before and after, counts as use, watches the disk.
-    awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
-                                   run_options options);
-
     /// What every run in a sandbox has in common: view, limits, environment, places.
     sandbox::run_request base(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
     bool in_image(const sandbox_record& where) const;  ///< it runs in a container, not with this machine's programs
-    std::chrono::milliseconds python_time(const run_options& options) const;
+    const run_terms& python_terms() const { return python_terms_; }
     sandbox_manager& sandboxes() { return sandboxes_; }
+    const runner& runs() const { return runs_; }
 
-    /// Work in a sandbox: it counts as use, and ends with the sandbox.
+    /// A place among the runs. Throws sandbox_error (Busy).
+    awaitable<run_admission::place> admit(caller who, request_io& io) const;
+
+    /// Work in a sandbox: it counts as use, ends with the sandbox, and the disk is measured after it.
     template <class T>
     awaitable<T> guarded(sandbox_record where, awaitable<T> work);
 
+    /// A run in a sandbox, with the files that it made or changed.
+    awaitable<sandbox_outcome> scanned(sandbox_record where, awaitable<run_outcome> work);
+
 private:
-    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
-                                       run_options options);
+    awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                   run_options options);
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,
                                          std::string source) const;
-    std::chrono::milliseconds command_time(const run_options& options) const;
 
     const settings& chosen_;
     sandbox_manager& sandboxes_;
+    run_terms command_terms_;
+    run_terms python_terms_;
     runner runs_;
     blocking_pool& pool_;
     language_trials* languages_ = nullptr;
@@ -75,12 +79,9 @@ awaitable<T> sandbox_runner::guarded(sandbox_record where, awaitable<T> work)
 {
     auto entry = sandboxes_.enter(where);
     auto running = sandbox_activities::run(entry, std::move(work));
-    if constexpr (std::is_void_v<T>) {
-        co_await std::move(running);
-    } else {
-        T value = co_await std::move(running);
-        co_return value;
-    }
+    T value = co_await std::move(running);
+    sandboxes_.measure_soon(where.id);
+    co_return value;
 }
 
 }  // namespace cmcp

@@ -105,7 +105,7 @@ awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sa
 {
     finished made;
     auto place = co_await admission_.enter(std::move(caller));
-    if (!place) made.problem = "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
+    if (!place) made.problem = busy_sentence;
     if (!place) co_return made;
     request.programs.all = false;  // the interpreter or pdftotext, and what they load
     request.limits = limits_;
