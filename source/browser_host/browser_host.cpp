@@ -1,18 +1,15 @@
 #include "browser_host/browser_host.hpp"
 
 #include "jail/identities.hpp"
+#include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <stdexcept>
 
 namespace cmcp::browser_host {
 namespace {
@@ -23,24 +20,6 @@ using browser_host_protocol::event_message;
 
 constexpr std::size_t error_kept = 4096;
 constexpr unsigned identity_of_browser = 1023;  // the last of the range: runs take the lowest that is free
-
-packet wait_for_packet(int socket)
-{
-    pollfd wait{socket, POLLIN, 0};
-    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
-    }
-    auto received = receive_packet(socket);
-    return received ? std::move(*received) : packet();
-}
-
-std::string read_all(int file)
-{
-    struct stat status {};
-    check(::fstat(file, &status), "read the policy");
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    check(::pread(file, text.data(), text.size(), 0), "read the policy");
-    return text;
-}
 
 std::pair<unique_fd, unique_fd> make_pipe()
 {
@@ -54,16 +33,13 @@ std::pair<unique_fd, unique_fd> make_pipe()
 host::~host()
 {
     if (!child_.pidfd) return;
-    ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
-    siginfo_t info{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
-    }
+    kill_process(child_.pidfd.get());
+    collect_process(child_.pidfd.get());
 }
 
 void host::serve()
 try {
-    auto plan = receive_plan();
-    launch(std::move(plan));
+    launch(receive_plan());
     watch();
 } catch (const step_failed& failure) {
     event_message message;
@@ -74,13 +50,13 @@ try {
 
 jail_plan host::receive_plan()
 {
-    auto received = wait_for_packet(server_.get());
+    auto received = await_packet(server_.get());
     if (received.bytes.empty()) throw step_failed("hear from the server", ECONNRESET);
     if (received.descriptors.size() != 2) throw step_failed("receive descriptors", EBADMSG);
     jail_plan plan;
     plan.start = browser_host_protocol::decode_start(received.bytes);
     plan.stream = std::move(received.descriptors[0]);
-    plan.policy = read_all(received.descriptors[1].get());
+    plan.policy = read_memory(received.descriptors[1].get(), "read the policy");
     memory_limit_ = plan.start.memory;
     proxies_ = plan.start.proxies;
     return plan;

@@ -3,15 +3,13 @@
 #include "browser_host/browser_root.hpp"
 #include "browser_host/refused_calls.hpp"
 #include "jail/capabilities.hpp"
+#include "jail/limits.hpp"
+#include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
 #include "wire/packet_socket.hpp"
 
-#include <fcntl.h>
-#include <grp.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <span>
 #include <system_error>
 #include <vector>
@@ -31,47 +28,21 @@ using namespace sandbox;
 using browser_host_protocol::event;
 using browser_host_protocol::event_message;
 
-constexpr int stream_in = 3;           // where --remote-debugging-pipe reads
-constexpr int stream_out = 4;          // where it writes
-constexpr rlim_t most_threads = 3000;  // of all its processes; a page with a dozen frames of other sites has some 500
-
-void die_with_host() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the host"); }
-
-void wait_for_go(int control)
-{
-    pollfd wait{control, POLLIN, 0};
-    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
-    }
-    const auto go = receive_packet(control);
-    if (!go || go->bytes.empty()) ::_exit(1);  // the host is gone
-}
-
-void map_ids(const jail_plan& plan)
-{
-    if (!plan.maps_itself) return;
-    check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
-    write_id_maps("self", inside_ids, plan.outside, true);
-    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
-}
-
-void become_browser_user(const jail_plan& plan)
-{
-    if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
-    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
-    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
-    die_with_host();  // a change of user clears it
-}
+constexpr int stream_in = 3;   // where --remote-debugging-pipe reads
+constexpr int stream_out = 4;  // where it writes
+constexpr std::uint64_t most_threads =
+    3000;  // of all its processes; a page with a dozen frames of other sites has some 500
 
 unique_fd listen_at(std::uint16_t port)
 {
-    unique_fd made(check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a proxy port"));
+    unique_fd listener(check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a proxy port"));
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_port = htons(port);
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    check(::bind(made.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), "open a proxy port");
-    check(::listen(made.get(), 128), "open a proxy port");
-    return made;
+    check(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), "open a proxy port");
+    check(::listen(listener.get(), 128), "open a proxy port");
+    return listener;
 }
 
 std::vector<unique_fd> make_listeners(std::uint32_t count)
@@ -98,20 +69,11 @@ void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& l
     report(control, std::move(ready), all);
 }
 
-void set_limit(__rlimit_resource which, rlim_t value, const char* step)
-{
-    rlimit now{};
-    check(::getrlimit(which, &now), step);
-    const rlim_t top = std::min(value, now.rlim_max);
-    const rlimit wanted{top, top};
-    check(::setrlimit(which, &wanted), step);
-}
-
 void give_up_privileges()
 {
     if (!drop_all_capabilities()) throw step_failed("drop capabilities");
     check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
-    die_with_host();
+    die_with_parent();
     set_limit(RLIMIT_CORE, 0, "limit core files");
     set_limit(RLIMIT_NPROC, most_threads, "limit processes");
     try {
@@ -132,14 +94,6 @@ bool can_make_own_sandbox()
     return status == 0;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> result;
-    for (auto& text : texts) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
-
 [[noreturn]] void exec_browser(jail_plan& plan)
 {
     check(::setsid(), "new session");
@@ -147,9 +101,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts)
     check(::dup2(plan.stream.get(), stream_in), "place descriptors");
     check(::dup2(plan.stream.get(), stream_out), "place descriptors");
     check(::syscall(SYS_close_range, 5u, ~0u, 0x4 /* CLOSE_RANGE_CLOEXEC */), "close descriptors");
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    unblock_signals();
     std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "USER=sandbox",
                                          std::string("HOME=") + home, "DBUS_SESSION_BUS_ADDRESS=disabled:"};
     auto arguments = pointers(plan.start.argv);
@@ -178,10 +130,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts)
 
 void enter_jail(jail_plan& plan)
 {
-    die_with_host();
-    map_ids(plan);
-    wait_for_go(plan.control.get());
-    become_browser_user(plan);
+    die_with_parent();
+    if (plan.maps_itself) map_own_ids(plan.outside);
+    await_packet_or_end(plan.control.get());
+    become_inside_user(!plan.maps_itself);
     bring_loopback_up();
     const auto listeners = make_listeners(plan.start.proxies);
     const root_plan root{plan.start.argv.at(0), std::move(plan.policy), plan.start.files};

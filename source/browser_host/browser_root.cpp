@@ -27,13 +27,6 @@ constexpr std::uint64_t device = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 constexpr const char* policy_files[] = {"/etc/chromium/policies/managed/container-mcp.json",
                                         "/etc/opt/chrome/policies/managed/container-mcp.json"};
 
-std::string stage_folder()
-{
-    for (const char* candidate : {"/dev/pts", "/dev/mqueue", "/media", "/mnt", "/srv"})
-        if (fs::is_directory(candidate)) return candidate;
-    throw step_failed("find a place for the browser's root", ENOENT);
-}
-
 void add_system_folders(tree_builder& tree)
 {
     tree.bind("/usr", "/usr", read_only);

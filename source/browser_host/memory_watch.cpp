@@ -1,15 +1,12 @@
 #include "browser_host/memory_watch.hpp"
 
-#include <dirent.h>
+#include "jail/process_folder.hpp"
+#include "posix/child_process.hpp"
+
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,14 +14,13 @@
 namespace cmcp::browser_host {
 namespace {
 
+using namespace sandbox;
+
 unique_fd copy_of(const unique_fd& fd) { return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
 std::uint64_t anonymous_kib(int processes, const std::string& name)
 {
-    const unique_fd file(::openat(processes, (name + "/status").c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(4096, '\0');
-    const ssize_t length = file ? ::read(file.get(), text.data(), text.size()) : 0;
-    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    const std::string text = read_text(processes, name + "/status", 4096);
     const auto at = text.find("\nRssAnon:");
     return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 9, nullptr, 10);
 }
@@ -32,11 +28,7 @@ std::uint64_t anonymous_kib(int processes, const std::string& name)
 std::vector<std::pair<std::uint64_t, std::string>> sizes(int processes)
 {
     std::vector<std::pair<std::uint64_t, std::string>> all;
-    const int copy = ::openat(processes, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr)
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])))
-            all.emplace_back(anonymous_kib(processes, entry->d_name), entry->d_name);
+    for (auto& name : numbered_entries(processes, '1')) all.emplace_back(anonymous_kib(processes, name), name);
     return all;
 }
 
@@ -73,7 +65,7 @@ void memory_watch::end_largest(std::uint64_t bytes) const
         if (freed >= bytes) return;
         // A folder of /proc serves as a pidfd: its number means nothing in this PID namespace.
         const unique_fd process(::openat(processes_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+        if (process) kill_process(process.get());
         freed += kib << 10;
     }
 }

@@ -43,14 +43,7 @@ struct processor_time {
 
 std::string end_message(int status, processor_time used, std::uint64_t peak_memory, bool out_of_processes)
 {
-    wire_writer message;
-    message.number(static_cast<char>(child_says::ended));
-    message.number<std::int32_t>(status);
-    message.number(used.user);
-    message.number(used.system);
-    message.number(peak_memory);
-    message.number(out_of_processes);
-    return message.take();
+    return encoded(child_says::ended, status, used.user, used.system, peak_memory, out_of_processes);
 }
 
 // Bytes; 0: not known, as where there is no /proc.
@@ -103,8 +96,6 @@ void enter_profile(const jail_plan& plan)
 
 }  // namespace
 
-void die_with_launcher() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
-
 void enter_working_folder(const run_request& request)
 {
     const auto& folder = request.working_dir.empty() ? request.workspace_inside : request.working_dir;
@@ -117,18 +108,14 @@ void give_up_privileges(const jail_plan& plan)
     enter_profile(plan);  // which lets nobody use one any more, not even to drop the others
     // Landlock and seccomp set it too.
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
-    die_with_launcher();
+    die_with_parent();
     if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
     if (!left_out("seccomp")) install_filters(plan);
 }
 
 void report_failure(int control, const std::string& step, int error)
 {
-    wire_writer message;
-    message.number(static_cast<char>(child_says::failed));
-    message.number<std::int32_t>(error);
-    message.text(step);
-    send_packet(control, message.take());
+    send_packet(control, encoded(child_says::failed, error, step));
     ::_exit(1);
 }
 
@@ -151,13 +138,13 @@ void collect_ended(int control, pid_t payload, bool own_namespace)
 
 int end_signal() { return SIGRTMIN + 5; }
 
-sigset_t news_of_run()
+sigset_t signals_of_run()
 {
-    sigset_t news;
-    ::sigemptyset(&news);
-    ::sigaddset(&news, SIGCHLD);
-    ::sigaddset(&news, end_signal());
-    return news;
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGCHLD);
+    ::sigaddset(&signals, end_signal());
+    return signals;
 }
 
 void tell_end_in_advance()

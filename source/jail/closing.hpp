@@ -11,9 +11,6 @@
 /// that can fail throw step_failed.
 namespace cmcp::sandbox {
 
-/// The kernel kills the caller when its parent ends. A change of user or of capabilities clears that again.
-void die_with_launcher();
-
 void enter_working_folder(const run_request& request);
 
 /// Profile, capabilities, Landlock, system call filters: nothing of it can be taken back.
@@ -37,7 +34,7 @@ int end_signal();
 void tell_end_in_advance();  ///< in the payload, which has no descriptors afterwards; nothing where it is not alone or
                              ///< had children, whose times count, too
 
-sigset_t news_of_run();  ///< SIGCHLD and end_signal()
+sigset_t signals_of_run();  ///< SIGCHLD and end_signal()
 
 /// In process 1 of a PID namespace: ends the run as if the payload had ended already, and ends. Returns where its
 /// figures cannot be had in advance.

@@ -12,11 +12,8 @@
 #include "wire/packet_socket.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/mount.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,33 +52,6 @@ void close_foreign_descriptors(const jail_plan& plan)
                    plan.script.get(), plan.result.get(), plan.control.get(), plan.held_library});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
-}
-
-void wait_for_go(int control)
-{
-    pollfd wait{control, POLLIN, 0};
-    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
-    }
-    const auto go = receive_packet(control);
-    if (!go || go->bytes.empty()) ::_exit(1);  // the launcher is gone
-}
-
-void map_ids(const jail_plan& plan)
-{
-    if (!plan.maps_itself) return;
-    check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
-    write_id_maps("self", inside_ids, plan.outside, true);
-    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
-}
-
-// Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
-void become_sandbox_user(const jail_plan& plan)
-{
-    left_out("own_uid");
-    if (!plan.maps_itself) check(::setgroups(0, nullptr), "leave groups");
-    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
-    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
-    die_with_launcher();  // a change of user clears it
 }
 
 struct own_mounts {
@@ -185,10 +155,11 @@ void report_ready(const jail_plan& plan, const own_mounts& mounts)
 void enter_jail(jail_plan& plan)
 {
     close_foreign_descriptors(plan);
-    die_with_launcher();
-    map_ids(plan);
-    wait_for_go(plan.control.get());
-    become_sandbox_user(plan);
+    die_with_parent();
+    if (plan.maps_itself) map_own_ids(plan.outside);
+    await_packet_or_end(plan.control.get());  // until the launcher has mapped the ids, too
+    left_out("own_uid");
+    become_inside_user(!plan.maps_itself);
     {
         const own_mounts mounts = build_file_system(plan);
         report_ready(plan, mounts);
@@ -205,10 +176,10 @@ void enter_jail(jail_plan& plan)
     give_up_privileges(plan);
 }
 
-void block_news()
+void watch_run_signals()
 {
-    const sigset_t news = news_of_run();
-    check(::sigprocmask(SIG_BLOCK, &news, nullptr), "watch children");
+    const sigset_t signals = signals_of_run();
+    check(::sigprocmask(SIG_BLOCK, &signals, nullptr), "watch children");
 }
 
 // Process 1: collects the orphans; its own end is the end of every process of the run.
@@ -220,10 +191,10 @@ void block_news()
     };
     ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
     ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
-    const sigset_t news = news_of_run();
+    const sigset_t signals = signals_of_run();
     for (;;) {
         siginfo_t heard{};
-        const int signal = ::sigwaitinfo(&news, &heard);
+        const int signal = ::sigwaitinfo(&signals, &heard);
         if (signal == end_signal() && tells_its_end(heard)) report_end_in_advance(control, payload);
         if (signal == SIGCHLD)
             collect_ended(control, payload, ::getpid() == 1);  // elsewhere "all" would be the machine
@@ -250,7 +221,7 @@ void run_child(jail_plan& plan, guest& inside)
     try {
         enter_jail(plan);
         inside.before_fork();
-        block_news();
+        watch_run_signals();
         const pid_t child = check(::fork(), "start a process");
         if (child == 0) inside.become();
         reap_until_end(plan, child);

@@ -18,9 +18,9 @@ void set_limit(int which, rlim_t soft, rlim_t hard, const char* step)
     check(::setrlimit(static_cast<__rlimit_resource>(which), &wanted), step);
 }
 
-void set_limit(int which, rlim_t value, const char* step) { set_limit(which, value, value, step); }
-
 }  // namespace
+
+void set_limit(int which, std::uint64_t value, const char* step) { set_limit(which, value, value, step); }
 
 std::chrono::seconds cpu_seconds(const run_limits& limits)
 {

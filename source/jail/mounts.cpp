@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 // <sys/mount.h> clashes with <linux/mount.h> under some C libraries: only what is needed is declared.
 extern "C" int umount2(const char* target, int flags) noexcept;
 
@@ -95,6 +97,13 @@ void show_processes_only(const whole_proc& proc, const std::string& step)
     check(configure(proc.context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr), step);
     for (const char* setting : {"sys", "version", "kallsyms", "keys"})
         if (::faccessat(proc.mount.get(), setting, F_OK, 0) == 0 || errno != ENOENT) throw step_failed(step, ENOTSUP);
+}
+
+std::string stage_folder()
+{
+    for (const char* candidate : {"/dev/pts", "/dev/mqueue", "/media", "/mnt", "/srv"})
+        if (std::filesystem::is_directory(candidate)) return candidate;
+    throw step_failed("find a place for a new root", ENOENT);
 }
 
 void enter_root(int root)

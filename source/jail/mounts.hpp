@@ -42,6 +42,9 @@ whole_proc new_whole_proc(const std::string& step);
 void show_processes_only(const whole_proc& proc,
                          const std::string& step);  ///< ENOTSUP: the kernel does not hide the rest
 
+/// A folder of the machine for new roots to be mounted upon, which no program here needs and no workspace is in.
+std::string stage_folder();
+
 /// Makes `root` (a descriptor of an attached mount) the root folder and leaves nothing of the old one.
 void enter_root(int root);
 

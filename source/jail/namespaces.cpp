@@ -1,13 +1,16 @@
 #include "jail/namespaces.hpp"
 
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,10 +51,8 @@ std::string mapping(unsigned inside, unsigned outside)
 
 void end_child(const cloned& child)
 {
-    ::syscall(SYS_pidfd_send_signal, child.pidfd.get(), SIGKILL, nullptr, 0);
-    siginfo_t info;
-    while (::waitid(P_PIDFD, static_cast<id_t>(child.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
-    }
+    kill_process(child.pidfd.get());
+    collect_process(child.pidfd.get());
 }
 
 }  // namespace
@@ -77,6 +78,24 @@ void write_id_maps(const std::string& process, id_pair inside, id_pair outside, 
     if (deny_setgroups) write_map(folder + "/setgroups", "deny");
     write_map(folder + "/uid_map", mapping(inside.user, outside.user));
     write_map(folder + "/gid_map", mapping(inside.group, outside.group));
+}
+
+void die_with_parent() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
+
+void map_own_ids(id_pair outside)
+{
+    check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
+    write_id_maps("self", inside_ids, outside, true);
+    check(::prctl(PR_SET_DUMPABLE, 0), "id map");
+}
+
+// Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
+void become_inside_user(bool leaves_groups)
+{
+    if (leaves_groups) check(::setgroups(0, nullptr), "leave groups");
+    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
+    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
+    die_with_parent();  // a change of user clears it
 }
 
 unique_fd make_mapping_namespace(id_pair from, id_pair to)

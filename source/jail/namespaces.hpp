@@ -43,6 +43,17 @@ void write_id_maps(const std::string& process, id_pair inside, id_pair outside, 
 /// A user namespace whose only mapping is `from` to `to`, for an id-mapped mount. Throws step_failed.
 unique_fd make_mapping_namespace(id_pair from, id_pair to);
 
+/// The kernel kills the caller when its parent ends. A change of user or of capabilities clears that again. Throws
+/// step_failed.
+void die_with_parent();
+
+/// Maps the caller's inside_ids to `outside`, without privilege. Throws step_failed("id map").
+void map_own_ids(id_pair outside);
+
+/// Makes the caller inside_ids and lets it die with its parent again. `leaves_groups`: its user namespace permits that.
+/// Throws step_failed.
+void become_inside_user(bool leaves_groups);
+
 void bring_loopback_up();  ///< throws step_failed
 void forget_keyrings();    ///< a session keyring of its own; where the kernel has no keyrings nothing is to do
 

@@ -44,6 +44,13 @@ std::vector<char*> pointers(std::vector<std::string>& texts)
     return result;
 }
 
+void unblock_signals()
+{
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 std::vector<std::string> make_environment(const run_request& request)
 {
     std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -67,9 +74,7 @@ void take_places(jail_plan& plan)
     place(plan.error, 2);
     place(plan.script, script_place);
     place(plan.result, result_place);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    unblock_signals();
     if (plan.probe) return;  // it looks at one more
     if (control > 5) check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
     check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
@@ -86,8 +91,7 @@ void answer_probe(jail_plan& plan)
 void wait_for_run(jail_plan& plan)
 {
     send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
-    packet message = await_packet(plan.control.get());
-    if (message.bytes.empty()) ::_exit(1);  // nobody wants it any more
+    packet message = await_packet_or_end(plan.control.get());
     start_message start = decode_begin(message.bytes);
     take_descriptors(plan, start, message.descriptors);
     plan.probe = start.probe;

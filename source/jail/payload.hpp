@@ -21,6 +21,8 @@ void wait_for_run(jail_plan& plan);
 /// What execve() takes: the texts and a null pointer. The texts must outlive it.
 std::vector<char*> pointers(std::vector<std::string>& texts);
 
+void unblock_signals();  ///< all of them, for a program that is executed next
+
 std::vector<std::string> make_environment(const run_request& request);  ///< NAME=value
 
 /// The program of a run, ready to be executed.

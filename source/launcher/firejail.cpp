@@ -5,6 +5,7 @@
 #include "jail/probe_facts.hpp"
 #include "jail/setup_step.hpp"
 #include "launcher/inside.hpp"
+#include "launcher/run_rules.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -28,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string folder_prefix = "/tmp/container-mcp-firejail-";
-constexpr const char* firejail_devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 std::string content(int memory)
 {
@@ -103,30 +102,6 @@ std::string view_key(const run_request& request)
 void follow(std::string& path, const std::string& from, const std::string& to)
 {
     if (path == from || path.starts_with(from + "/")) path.replace(0, from.size(), to);
-}
-
-bool starts_elf_programs(const std::string& path)
-{
-    const auto name = path.substr(path.rfind('/') + 1);
-    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
-}
-
-landlock_rules rules_of(const run_request& request, const view_files* files)
-{
-    landlock_rules rules;
-    rules.read_only = {"/"};
-    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
-    for (const char* name : firejail_devices) rules.read_write.push_back(std::string("/dev/") + name);
-    if (files == nullptr) {
-        rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
-        for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"})
-            if (fs::is_directory(path) && !fs::is_symlink(path)) rules.read_execute.emplace_back(path);
-        return rules;
-    }
-    rules.read_execute = files->programs;
-    std::copy_if(files->libraries.begin(), files->libraries.end(), std::back_inserter(rules.read_execute),
-                 starts_elf_programs);
-    return rules;
 }
 
 // Its workspace is shown to the run with the run's own ids: in mounts that nobody else sees.
@@ -247,9 +222,7 @@ void firejail::become(const jail_plan& plan, const std::string& profile, int mes
     put(messages, 1);
     put(messages, 2);
     check(::syscall(SYS_close_range, 5u, ~0u, 0), "close descriptors");
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    unblock_signals();
     check(::setsid(), "new session");
     check(::chdir("/"), "enter the root folder");
     execute(path_, std::move(arguments));

@@ -2,6 +2,7 @@
 
 #include "jail/etc_files.hpp"
 #include "jail/setup_step.hpp"
+#include "launcher/run_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +32,7 @@ bool is_one_of(const std::string& path, std::initializer_list<std::string_view> 
 
 bool is_program_folder(const std::string& path)
 {
-    return is_one_of(path, {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"});
+    return path == "/usr" || std::find(system_folders.begin(), system_folders.end(), path) != system_folders.end();
 }
 
 void show(std::string& text, const std::string& path) { text += "whitelist " + path + '\n'; }

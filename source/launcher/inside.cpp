@@ -39,18 +39,6 @@ int settle(unique_fd found)
     return control;
 }
 
-packet wait_for_plan(int control)
-{
-    for (;;) {
-        pollfd wait{control, POLLIN, 0};
-        if (::poll(&wait, 1, -1) < 0) continue;
-        auto message = receive_packet(control);
-        if (!message) continue;
-        if (message->bytes.empty()) ::_exit(1);  // the launcher is gone
-        return std::move(*message);
-    }
-}
-
 // By effect, for every run: where Firejail cannot confine, it may run programs all the same and call that success.
 void check_confined(const std::string& namespaces_outside)
 {
@@ -85,11 +73,8 @@ unique_fd open_folder(const char* path, int flags)
 void tell_inside(int control)
 {
     const unique_fd first(check(static_cast<int>(::syscall(SYS_pidfd_open, 1, 0)), "find the first process"));
-    wire_writer message;
-    message.number(static_cast<char>(child_says::inside));
-    message.number<std::int32_t>(::getpid());
     const int fd = first.get();
-    send_packet(control, message.take(), {&fd, 1});
+    send_packet(control, encoded(child_says::inside, ::getpid()), {&fd, 1});
 }
 
 void tell_ready(int control)
@@ -109,7 +94,7 @@ void prepare(inside_plan& given)
     check_confined(given.namespaces_outside);
     become_run_user(plan);
     ::prctl(PR_SET_DUMPABLE, 0);
-    die_with_launcher();  // with Firejail's first process
+    die_with_parent();  // with Firejail's first process
     check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "collect orphans");
     tell_inside(plan.control.get());
     tell_ready(plan.control.get());
@@ -186,7 +171,7 @@ void live_inside(unique_fd found)
     inside_plan given;
     given.plan.control.reset(control);
     try {
-        decode_inside_plan(wait_for_plan(control), given);
+        decode_inside_plan(await_packet_or_end(control), given);
         run_inside(given);
     } catch (const step_failed& failure) {
         report_failure(control, failure.what(), failure.error);

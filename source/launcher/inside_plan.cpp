@@ -25,15 +25,15 @@ bpf_program filter_of(const std::string& bytes)
 
 void write_filters(wire_writer& out, const jail_plan& plan)
 {
-    out.number(static_cast<std::uint32_t>(plan.filters.size()));
-    for (const bpf_program* filter : plan.filters) out.text(bytes_of(*filter));
-    out.text(bytes_of(*plan.announcing));
+    std::vector<std::string> filters;
+    for (const bpf_program* filter : plan.filters) filters.push_back(bytes_of(*filter));
+    out(filters, bytes_of(*plan.announcing));
 }
 
 void read_filters(wire_reader& in, inside_plan& into)
 {
-    for (auto left = in.number<std::uint32_t>(); left != 0; --left) into.filters.push_back(filter_of(in.text()));
-    into.announcing = filter_of(in.text());
+    for (const auto& bytes : in.next<std::vector<std::string>>()) into.filters.push_back(filter_of(bytes));
+    into.announcing = filter_of(in.next<std::string>());
     for (const auto& filter : into.filters) into.plan.filters.push_back(&filter);
     into.plan.announcing = &into.announcing;
 }
@@ -51,9 +51,9 @@ std::vector<int> inside_descriptors(const jail_plan& plan)
 std::string encode_inside_plan(const jail_plan& plan, const std::string& namespaces_outside)
 {
     wire_writer out;
-    for (const unique_fd* each : {&plan.input, &plan.script, &plan.result}) out.number(static_cast<bool>(*each));
+    out(static_cast<bool>(plan.input), static_cast<bool>(plan.script), static_cast<bool>(plan.result));
     write_filters(out, plan);
-    out.text(namespaces_outside);
+    out(namespaces_outside);
     write_plan(out, plan);
     return out.take();
 }
@@ -65,12 +65,10 @@ void decode_inside_plan(packet message, inside_plan& into)
     message.descriptors.erase(message.descriptors.begin());
     wire_reader in(bytes);
     start_message start;
-    start.has_input = in.number<bool>();
-    start.has_script = in.number<bool>();
-    start.request.result_channel = in.number<bool>();
+    in(start.has_input, start.has_script, start.request.result_channel);
     take_descriptors(into.plan, start, message.descriptors);
     read_filters(in, into);
-    into.namespaces_outside = in.text();
+    in(into.namespaces_outside);
     read_plan(in, into.plan);
 }
 

@@ -4,6 +4,7 @@
 #include "jail/limits.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
+#include "posix/child_process.hpp"
 #include "wire/wire.hpp"
 
 #include <poll.h>
@@ -89,7 +90,7 @@ void run::wait_for_firejail()
 void run::hear_inside(wire_reader& message, std::vector<unique_fd>& descriptors)
 {
     if (!firejail_) return;
-    firejail_->helper = message.number<std::int32_t>();
+    message(firejail_->helper);
     if (descriptors.size() == 1) firejail_->first = std::move(descriptors[0]);
 }
 
@@ -101,11 +102,11 @@ bool run::hear()
         if (heard->bytes.empty()) return false;
         wire_reader message(heard->bytes);
         auto& fds = heard->descriptors;
-        const auto says = static_cast<child_says>(message.number<char>());
+        const auto says = message.next<child_says>();
         if (says == child_says::ended) hear_end(message);
         if (says == child_says::failed && failure_.empty()) {
-            const int error = message.number<std::int32_t>();
-            failure_ = explain_setup_failure(message.text(), error);
+            const int error = message.next<int>();
+            failure_ = explain_setup_failure(message.next<std::string>(), error);
         }
         if (says == child_says::waiting && phase_ == phase::closes_in) phase_ = phase::stands_by;
         if (says == child_says::executes) program_ = program::executed_when_told;
@@ -120,12 +121,15 @@ bool run::hear()
 
 void run::hear_end(wire_reader& message)
 {
-    evidence_.status = message.number<std::int32_t>();
-    const auto in_user_mode = message.number<std::int64_t>();
-    const std::chrono::microseconds used(in_user_mode + message.number<std::int64_t>());
-    evidence_.cpu = std::max(evidence_.cpu, used);
-    peak_memory_ = std::max(peak_memory_, message.number<std::uint64_t>());
-    evidence_.out_of_processes |= message.number<bool>();
+    int status = 0;
+    std::int64_t in_user_mode = 0, in_kernel = 0;
+    std::uint64_t peak_memory = 0;
+    bool out_of_processes = false;
+    message(status, in_user_mode, in_kernel, peak_memory, out_of_processes);
+    evidence_.status = status;
+    evidence_.cpu = std::max(evidence_.cpu, std::chrono::microseconds(in_user_mode + in_kernel));
+    evidence_.out_of_processes |= out_of_processes;
+    peak_memory_ = std::max(peak_memory_, peak_memory);
 }
 
 void run::hear_refusal()
@@ -140,7 +144,7 @@ void run::kill(cause why)
         // The kernel drops the times of processes that end with the first process.
         evidence_.cpu = std::max(evidence_.cpu, meter_.processor_time());
     }
-    ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+    kill_process(child_.pidfd.get());
     cgroup_.kill_all();
 }
 

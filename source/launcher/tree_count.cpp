@@ -1,6 +1,7 @@
 #include "launcher/tree_count.hpp"
 
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -50,10 +51,8 @@ tree_count::tree_count(int folder, tree_bounds most)
 tree_count::~tree_count()
 {
     if (!process_) return;
-    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
-    siginfo_t info{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(process_.get()), &info, WEXITED) != 0 && errno == EINTR) {
-    }
+    kill_process(process_.get());
+    collect_process(process_.get());
 }
 
 tree_usage tree_count::take() const

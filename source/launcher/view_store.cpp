@@ -6,6 +6,7 @@
 #include "jail/program_view.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/tree_builder.hpp"
+#include "launcher/run_rules.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -26,16 +27,6 @@ constexpr std::uint64_t device = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 constexpr off_t copy_limit = 16 << 20;
 constexpr std::size_t most_views = 16;
 constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
-constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
-constexpr const char* system_folders[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
-
-// A folder that the launcher itself never needs and that hides nobody's workspace.
-std::string stage_folder()
-{
-    for (const char* candidate : {"/dev/pts", "/dev/mqueue", "/media", "/mnt", "/srv"})
-        if (std::filesystem::is_directory(candidate)) return candidate;
-    throw step_failed("find a place for the prepared roots", ENOENT);
-}
 
 std::string key_of(const run_request& request)
 {
@@ -58,7 +49,7 @@ void check_workspace_place(const std::string& path)
 void add_devices(tree_builder& tree)
 {
     tree.folder("/dev/shm");
-    for (const char* name : devices) tree.bind(std::string("/dev/") + name, std::string("/dev/") + name, device);
+    for (const char* name : run_devices) tree.bind(std::string("/dev/") + name, std::string("/dev/") + name, device);
     tree.link("/dev/fd", "/proc/self/fd");
     tree.link("/dev/stdin", "/proc/self/fd/0");
     tree.link("/dev/stdout", "/proc/self/fd/1");
@@ -69,8 +60,7 @@ void add_devices(tree_builder& tree)
 std::vector<std::string> add_system_links(tree_builder& tree)
 {
     std::vector<std::string> folders;
-    for (const char* name : system_folders) {
-        const std::string path = std::string("/") + name;
+    for (const std::string path : system_folders) {
         std::error_code ignored;
         if (std::filesystem::is_symlink(path, ignored))
             tree.link(path, std::filesystem::read_symlink(path, ignored).string());
@@ -80,14 +70,10 @@ std::vector<std::string> add_system_links(tree_builder& tree)
     return folders;
 }
 
-void add_all_programs(tree_builder& tree, landlock_rules& rules)
+void add_all_programs(tree_builder& tree)
 {
     tree.bind("/usr", "/usr", read_only);
-    rules.read_execute.push_back("/usr");
-    for (const auto& path : add_system_links(tree)) {
-        tree.bind(path, path, read_only);
-        rules.read_execute.push_back(path);
-    }
+    for (const auto& path : add_system_links(tree)) tree.bind(path, path, read_only);
 }
 
 void add_file(tree_builder& tree, const std::string& path)
@@ -100,51 +86,33 @@ void add_file(tree_builder& tree, const std::string& path)
         tree.copy(path, path);
 }
 
-bool is_elf_interpreter(const std::string& path)
-{
-    const auto name = path.substr(path.rfind('/') + 1);
-    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
-}
-
-void add_listed_programs(tree_builder& tree, landlock_rules& rules, const view_files& files)
+void add_listed_programs(tree_builder& tree, const view_files& files)
 {
     add_system_links(tree);
     for (const auto& [path, target] : files.links) tree.link(path, target);
     for (const auto& path : files.directories) tree.bind(path, path, read_only);
     for (const auto& path : files.programs) add_file(tree, path);
     for (const auto& path : files.libraries) add_file(tree, path);
-    rules.read_execute = files.programs;
-    std::copy_if(files.libraries.begin(), files.libraries.end(), std::back_inserter(rules.read_execute),
-                 is_elf_interpreter);
 }
 
-void add_common_rules(view& v, const run_request& request)
-{
-    // Everything that is visible may be read: what must not be read is not there.
-    v.rules.read_only = {"/"};
-    v.rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
-    for (const char* name : devices) v.rules.read_write.push_back(std::string("/dev/") + name);
-    if (!v.writable_may_execute) return;
-    for (const auto& path : {request.workspace_inside, std::string("/tmp")}) v.rules.read_execute.push_back(path);
-}
-
-void fill(tree_builder& tree, view& made, const run_request& request)
+void fill(tree_builder& tree, view& filled, const run_request& request)
 {
     if (request.programs.all) {
-        add_all_programs(tree, made.rules);
+        add_all_programs(tree);
+        filled.rules = rules_of(request, nullptr);
     } else {
         const auto files = resolve_view(request.programs, {request.argv.at(0)});
-        made.marks = files.marks;
-        add_listed_programs(tree, made.rules, files);
+        filled.marks = files.marks;
+        add_listed_programs(tree, files);
+        filled.rules = rules_of(request, &files);
     }
-    mark_etc_files(made.marks, request.programs.all);
+    mark_etc_files(filled.marks, request.programs.all);
     add_etc_files(tree, request.workspace_inside, request.programs.all);
     add_devices(tree);
     // Below the run's own /proc, which shows them in its place (jail.cpp).
     for (const auto& [name, content] : machine_figures(request.limits.memory))
         tree.file("/proc/" + name, content, 0444);
     for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
-    add_common_rules(made, request);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 #include "posix/unique_fd.hpp"
 #include "wire/zygote_options.hpp"
 
-#include <sys/types.h>
-
 #include <optional>
 #include <span>
 #include <string>
@@ -39,7 +37,6 @@ public:
 private:
     std::string describe_end();
 
-    pid_t pid_ = -1;
     unique_fd pidfd_;
     unique_fd socket_;
 };

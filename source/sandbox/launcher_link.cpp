@@ -1,12 +1,9 @@
 #include "sandbox/launcher_link.hpp"
 
 #include "log/log.hpp"
+#include "posix/child_process.hpp"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace cmcp::sandbox {
 namespace {
@@ -33,14 +30,6 @@ json::value unwrapped(const json::value& detail)
     const auto* text = detail.if_string();
     json::value parsed = text ? json::parse(*text, error) : detail;
     return error ? detail : parsed;
-}
-
-siginfo_t collect(const launcher_process& process)
-{
-    siginfo_t info{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
-    }
-    return info;
 }
 
 }  // namespace
@@ -194,8 +183,8 @@ try {
 
 void native_backend::link::lose_launcher()
 {
-    ::syscall(SYS_pidfd_send_signal, process_->pidfd.get(), SIGKILL, nullptr, 0);
-    const std::string how = describe_end(collect(*process_));
+    kill_process(process_->pidfd.get());
+    const std::string how = describe_end(collect_process(process_->pidfd.get()));
     log::error("launcher_lost", {{"pid", process_->pid}, {"end", how}, {"runs", pending_.size()}});
     losses_.push_back(std::chrono::steady_clock::now());
     socket_.close();
@@ -220,9 +209,8 @@ void native_backend::link::end_launcher()
     socket_.close();
     outbox_.clear();
     pollfd wait{process_->pidfd.get(), POLLIN, 0};
-    if (::poll(&wait, 1, patience_ms) == 0)
-        ::syscall(SYS_pidfd_send_signal, process_->pidfd.get(), SIGKILL, nullptr, 0);
-    collect(*process_);
+    if (::poll(&wait, 1, patience_ms) == 0) kill_process(process_->pidfd.get());
+    collect_process(process_->pidfd.get());
     process_.reset();
 }
 

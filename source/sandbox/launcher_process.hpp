@@ -27,10 +27,10 @@ struct launcher_process {
 };
 
 /// The launcher's command line for these options.
-std::vector<std::string> arguments_of(const launcher_options& chosen);
+std::vector<std::string> arguments_of(const launcher_options& options);
 
 /// Starts the program at `path` with an empty environment and nothing open but the socket (as descriptor 3) and
 /// standard error. Call it before any thread exists where possible. Throws std::system_error.
-launcher_process start_launcher(const std::string& path, const launcher_options& chosen = {});
+launcher_process start_launcher(const std::string& path, const launcher_options& options = {});
 
 }  // namespace cmcp::sandbox

@@ -4,48 +4,26 @@
 
 namespace cmcp::browser_host_protocol {
 
-std::string encode(const start_message& start)
+using sandbox::wired;
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, start_message>& start)
 {
-    sandbox::wire_writer out;
-    out.texts(start.argv);
-    out.number(start.memory);
-    out.number(start.files);
-    out.number(start.proxies);
-    return out.take();
+    wire(start.argv, start.memory, start.files, start.proxies);
 }
 
-start_message decode_start(std::string_view bytes)
+template <class Wire>
+void fields(Wire& wire, wired<Wire, event_message>& message)
 {
-    sandbox::wire_reader in(bytes);
-    start_message start;
-    in.texts(start.argv);
-    start.memory = in.number<std::uint64_t>();
-    start.files = in.number<std::uint64_t>();
-    start.proxies = in.number<std::uint32_t>();
-    return start;
+    wire(message.what, message.error, message.status, message.own_sandbox, message.step);
 }
 
-std::string encode(const event_message& message)
-{
-    sandbox::wire_writer out;
-    out.number(static_cast<char>(message.what));
-    out.number<std::int32_t>(message.error);
-    out.number<std::int32_t>(message.status);
-    out.number<char>(message.own_sandbox ? 1 : 0);
-    out.text(message.step);
-    return out.take();
-}
+std::string encode(const start_message& start) { return sandbox::encoded(start); }
 
-event_message decode_event(std::string_view bytes)
-{
-    sandbox::wire_reader in(bytes);
-    event_message message;
-    message.what = static_cast<event>(in.number<char>());
-    message.error = in.number<std::int32_t>();
-    message.status = in.number<std::int32_t>();
-    message.own_sandbox = in.number<char>() != 0;
-    message.step = in.text();
-    return message;
-}
+start_message decode_start(std::string_view bytes) { return sandbox::decoded<start_message>(bytes); }
+
+std::string encode(const event_message& message) { return sandbox::encoded(message); }
+
+event_message decode_event(std::string_view bytes) { return sandbox::decoded<event_message>(bytes); }
 
 }  // namespace cmcp::browser_host_protocol

@@ -42,7 +42,7 @@ std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);
 
 /// Server to launcher: keep a zygote of this kind from now on.
-std::string encode_prepare(const zygote_options& wanted);
+std::string encode_prepare(const zygote_options& options);
 zygote_options decode_prepare(std::string_view message);
 
 /// Launcher to server: how the zygote is, now that this has changed. `state`: {"state": on|starting|off, "detail": …}

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -97,6 +98,13 @@ packet await_packet(int socket)
         ::poll(&wait, 1, -1);
         if (auto message = receive_packet(socket)) return std::move(*message);
     }
+}
+
+packet await_packet_or_end(int socket)
+{
+    packet message = await_packet(socket);
+    if (message.bytes.empty()) ::_exit(1);
+    return message;
 }
 
 }  // namespace cmcp::sandbox

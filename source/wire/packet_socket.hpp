@@ -31,4 +31,7 @@ std::optional<packet> receive_packet(int socket);
 /// The next packet, waited for. No bytes: the peer is gone.
 packet await_packet(int socket);
 
+/// The next packet, waited for. This process ends where the peer is gone.
+packet await_packet_or_end(int socket);
+
 }  // namespace cmcp::sandbox

@@ -13,10 +13,16 @@
 #include <system_error>
 
 namespace cmcp::sandbox {
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, startable_program>& program)
+{
+    wire(program.path, program.arguments);
+}
+
 namespace {
 
 constexpr int patience_ms = 5000;
-constexpr const char* program_name = "container-mcp-launcher";
 
 // Of this process: it has one helper or none.
 struct helper_state {
@@ -30,26 +36,11 @@ helper_state& helper()
     return only;
 }
 
-std::string encode(const std::vector<startable_program>& programs)
+spawn_order order_for(const std::string& path, const std::vector<std::string>& arguments)
 {
-    wire_writer out;
-    out.number(static_cast<std::uint32_t>(programs.size()));
-    for (const auto& each : programs) {
-        out.text(each.path);
-        out.texts(each.arguments);
-    }
-    return out.take();
-}
-
-std::vector<startable_program> decode(std::string_view bytes)
-{
-    wire_reader in(bytes);
-    std::vector<startable_program> programs(in.number<std::uint32_t>());
-    for (auto& each : programs) {
-        each.path = in.text();
-        in.texts(each.arguments);
-    }
-    return programs;
+    spawn_order order{path, {path.substr(path.rfind('/') + 1)}, {}};
+    order.arguments.insert(order.arguments.end(), arguments.begin(), arguments.end());
+    return order;
 }
 
 // Nothing when the other end is gone, or does not answer in time.
@@ -64,26 +55,22 @@ std::optional<packet> wait_for_packet(int socket, int limit_ms)
     return received && !received->bytes.empty() ? std::move(received) : std::nullopt;
 }
 
-void answer(int socket, const std::vector<startable_program>& programs, packet& asked)
+void answer(int socket, const std::vector<startable_program>& programs, packet& order)
 {
-    wire_writer out;
-    started_program made;
-    std::int32_t error = EINVAL;
+    started_program started;
+    int error = EINVAL;
     try {
-        const auto number = wire_reader(asked.bytes).number<std::uint32_t>();
-        if (number < programs.size() && asked.descriptors.size() == 1) {
+        const auto number = decoded<std::uint32_t>(order.bytes);
+        if (number < programs.size() && order.descriptors.size() == 1) {
             const auto& program = programs[number];
-            made = spawn_program(program.path, program.path.substr(program.path.rfind('/') + 1), program.arguments,
-                                 asked.descriptors[0].get());
+            started = spawn_program(order_for(program.path, program.arguments), order.descriptors[0].get());
             error = 0;
         }
     } catch (const std::system_error& failure) {
         error = failure.code().value();
     }
-    out.number(error);
-    out.number<std::int32_t>(made.pid);
-    const int fd = made.pidfd.get();
-    send_packet(socket, out.take(), made.pidfd ? std::span<const int>(&fd, 1) : std::span<const int>());
+    const int fd = started.pidfd.get();
+    send_packet(socket, encoded(error, started.pid), {&fd, started.pidfd ? 1u : 0u});
 }
 
 std::uint32_t number_of(const std::string& path)
@@ -102,24 +89,22 @@ std::uint32_t number_of(const std::string& path)
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs)
 {
     auto [ours, theirs] = packet_socket_pair();
-    const auto made = spawn_program(launcher_path, program_name, {"--starter"}, theirs.get());
-    send_packet(ours.get(), encode(programs));
+    spawn_program(order_for(launcher_path, {"--starter"}), theirs.get());
+    send_packet(ours.get(), encoded(programs));
     helper() = {std::move(ours), programs};  // its end is the helper's
 }
 
-started_program start_program(const std::string& path, const std::string& name,
-                              const std::vector<std::string>& arguments, int socket)
+started_program start_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
 {
     const int to = helper().socket.get();
-    if (to < 0) return spawn_program(path, name, arguments, socket);
-    wire_writer order;
-    order.number(number_of(path));
-    send_packet(to, order.take(), {&socket, 1});
+    if (to < 0) return spawn_program(order_for(path, arguments), socket);
+    send_packet(to, encoded(number_of(path)), {&socket, 1});
     auto answered = wait_for_packet(to, patience_ms);
     if (!answered) throw std::system_error(EPIPE, std::system_category(), "the helper that starts programs is gone");
+    int error = 0;
+    pid_t pid = -1;
     wire_reader in(answered->bytes);
-    const auto error = in.number<std::int32_t>();
-    const auto pid = in.number<std::int32_t>();
+    in(error, pid);
     if (error != 0 || answered->descriptors.empty())
         throw std::system_error(error, std::system_category(), "cannot start " + path);
     return {pid, std::move(answered->descriptors.front())};
@@ -128,10 +113,10 @@ started_program start_program(const std::string& path, const std::string& name,
 void serve_program_starter(int socket)
 {
     ::signal(SIGCHLD, SIG_IGN);  // nobody waits for what is started here: it is gone when it ends
-    const auto told = wait_for_packet(socket, -1);
-    if (!told) return;
-    const auto programs = decode(told->bytes);
-    while (auto asked = wait_for_packet(socket, -1)) answer(socket, programs, *asked);
+    const auto list = wait_for_packet(socket, -1);
+    if (!list) return;
+    const auto programs = decoded<std::vector<startable_program>>(list->bytes);
+    while (auto order = wait_for_packet(socket, -1)) answer(socket, programs, *order);
 }
 
 }  // namespace cmcp::sandbox

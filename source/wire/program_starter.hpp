@@ -14,10 +14,23 @@ struct started_program {
     unique_fd pidfd;
 };
 
-/// Starts the program at `path` with an empty environment and nothing open but `socket` (as descriptor 3) and standard
-/// error. `name` is its argv[0]. Throws std::system_error.
-started_program spawn_program(const std::string& path, const std::string& name,
-                              const std::vector<std::string>& arguments, int socket);
+/// How a program is started that speaks over one socket.
+struct spawn_order {
+    std::string path;
+    std::vector<std::string> arguments;    ///< with argv[0]
+    std::vector<std::string> environment;  ///< NAME=value
+    bool with_errors = true;               ///< false: standard error is /dev/null
+};
+
+inline constexpr int starters_socket = 3;
+
+/// Starts a program with nothing open but `socket` (as descriptor 3) and standard error. Throws std::system_error.
+started_program spawn_program(spawn_order order, int socket);
+
+/// First of all in the main() of a program that is started so: nothing is open then but /dev/null and the socket, the
+/// process is not dumpable and ends by `signal` with its parent. False: nobody gave it a socket, and a line on standard
+/// error says that it is started by `starter`.
+bool begin_started_program(const char* name, const char* starter, int signal);
 
 /// A program that a confined server may still have started, with these arguments and no others.
 struct startable_program {
@@ -30,10 +43,10 @@ struct startable_program {
 /// std::system_error.
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs);
 
-/// spawn_program(), or through the helper when there is one: then `arguments` are those that it was told, and the
-/// program is its child: its end shows on the pidfd, how it ended is not known. Throws std::system_error.
-started_program start_program(const std::string& path, const std::string& name,
-                              const std::vector<std::string>& arguments, int socket);
+/// Starts the program at `path`, with an empty environment. Where there is a helper, `arguments` are those that the
+/// helper was told, and the program is its child: its end shows on the pidfd, how it ended is not known. Throws
+/// std::system_error.
+started_program start_program(const std::string& path, const std::vector<std::string>& arguments, int socket);
 
 /// The helper's life: does as it is asked on `socket` until its end.
 void serve_program_starter(int socket);

@@ -3,20 +3,19 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 #include <vector>
 
 namespace cmcp::sandbox {
 namespace {
-
-void check_spawn(int error, const std::string& what)
-{
-    if (error != 0) throw std::system_error(error, std::system_category(), what);
-}
 
 class spawn_attributes {
 public:
@@ -42,12 +41,13 @@ private:
 // Only the socket is handed over by name; the launcher itself shuts what else may have come through without O_CLOEXEC.
 class spawn_actions {
 public:
-    explicit spawn_actions(int socket)
+    spawn_actions(int socket, bool with_errors)
     {
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
         ::posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-        ::posix_spawn_file_actions_adddup2(&actions_, socket, 3);
+        if (!with_errors) ::posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0);
+        ::posix_spawn_file_actions_adddup2(&actions_, socket, starters_socket);
     }
     spawn_actions(const spawn_actions&) = delete;
     spawn_actions& operator=(const spawn_actions&) = delete;
@@ -58,29 +58,54 @@ private:
     posix_spawn_file_actions_t actions_;
 };
 
-}  // namespace
-
-started_program spawn_program(const std::string& path, const std::string& name,
-                              const std::vector<std::string>& arguments, int socket)
+std::vector<char*> pointers_to(std::vector<std::string>& texts)
 {
-    // 3 itself would stay close-on-exec: dup2 onto the same number changes nothing.
-    unique_fd moved;
-    if (socket <= 3) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    const spawn_attributes attributes;
-    const spawn_actions actions(moved ? moved.get() : socket);
-    std::vector<std::string> texts{name};
-    texts.insert(texts.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (auto& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
-    char* no_environment[] = {nullptr};
+    return pointers;
+}
+
+bool is_packet_socket(int fd)
+{
+    int type = 0;
+    socklen_t length = sizeof type;
+    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
+}
+
+}  // namespace
+
+started_program spawn_program(spawn_order order, int socket)
+{
+    // The same number would stay close-on-exec: dup2 onto it changes nothing.
+    unique_fd moved;
+    if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
+    const spawn_attributes attributes;
+    const spawn_actions actions(moved ? moved.get() : socket, order.with_errors);
     started_program started;
-    check_spawn(
-        ::posix_spawn(&started.pid, path.c_str(), actions.get(), attributes.get(), pointers.data(), no_environment),
-        "cannot start " + path);
+    const int error = ::posix_spawn(&started.pid, order.path.c_str(), actions.get(), attributes.get(),
+                                    pointers_to(order.arguments).data(), pointers_to(order.environment).data());
+    if (error != 0) throw std::system_error(error, std::system_category(), "cannot start " + order.path);
     started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
     if (!started.pidfd) throw std::system_error(errno, std::system_category(), "pidfd_open");
     return started;
+}
+
+bool begin_started_program(const char* name, const char* starter, int signal)
+{
+    if (!is_packet_socket(starters_socket)) {
+        std::fprintf(stderr, "%s is started by %s; it does nothing by itself.\n", name, starter);
+        return false;
+    }
+    ::prctl(PR_SET_DUMPABLE, 0);
+    ::prctl(PR_SET_PDEATHSIG, signal);  // the socket's end says the same; this holds if someone else keeps the socket
+    ::umask(022);
+    ::fcntl(starters_socket, F_SETFD, FD_CLOEXEC);
+    ::syscall(SYS_close_range, 4u, ~0u, 0);
+    // Low numbers are where a run finds its own descriptors (0 to 4): nothing else may ever be there.
+    while (::open("/dev/null", O_RDWR | O_CLOEXEC) < 4) {
+    }
+    return true;
 }
 
 }  // namespace cmcp::sandbox

@@ -4,60 +4,23 @@
 #include "zygote/rehearsal.hpp"
 
 #include "jail/capabilities.hpp"
-#include "posix/unique_fd.hpp"
+#include "wire/program_starter.hpp"
 #include "wire/wire.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <exception>
 
 namespace {
 
 using namespace cmcp;
 
-constexpr int launcher_socket = 3;
-
-bool is_socket(int fd)
-{
-    int type = 0;
-    socklen_t length = sizeof type;
-    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
-}
-
-// Low numbers are where a run finds its own descriptors (0 to 4): nothing else may ever be there.
-void settle_descriptors()
-{
-    ::fcntl(launcher_socket, F_SETFD, FD_CLOEXEC);
-    ::syscall(SYS_close_range, 4u, ~0u, 0);
-    while (::open("/dev/null", O_RDWR | O_CLOEXEC) < 4) {
-    }
-}
-
-// Children get theirs from their own user namespace.
-void protect_this_process()
-{
-    ::prctl(PR_SET_NAME, "python3");
-    ::prctl(PR_SET_DUMPABLE, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::umask(022);
-    sandbox::drop_all_capabilities();
-}
+constexpr int launcher_socket = sandbox::starters_socket;
 
 void say(sandbox::zygote_says what, const std::string& text)
 {
-    sandbox::wire_writer message;
-    message.number(static_cast<char>(what));
-    message.text(text);
-    sandbox::send_packet(launcher_socket, message.take());
+    sandbox::send_packet(launcher_socket, sandbox::encoded(what, text));
 }
 
 int serve(const std::vector<std::string>& argv)
@@ -77,12 +40,9 @@ int serve(const std::vector<std::string>& argv)
 
 int main(int argc, char** argv)
 {
-    if (!is_socket(launcher_socket)) {
-        std::fputs("container-mcp-zygote is started by container-mcp-launcher; it does nothing by itself.\n", stderr);
-        return 2;
-    }
-    protect_this_process();
-    settle_descriptors();
+    if (!sandbox::begin_started_program("container-mcp-zygote", "container-mcp-launcher", SIGKILL)) return 2;
+    ::prctl(PR_SET_NAME, "python3");
+    sandbox::drop_all_capabilities();  // children get theirs from their own user namespace
     try {
         return serve({argv, argv + argc});
     } catch (const std::exception& failure) {

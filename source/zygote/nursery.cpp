@@ -94,28 +94,24 @@ void nursery::serve()
 void nursery::clone(packet order)
 {
     const int cgroup = order.descriptors.size() > 1 ? order.descriptors[1].get() : -1;
-    wire_writer message;
+    std::string answer;
     cloned child;
     try {
         child = clone_for_parent(with_time_namespace_, cgroup);
         if (child.pid == 0) live(std::move(order.descriptors[0]));
-        message.number(static_cast<char>(zygote_says::cloned));
-        message.number<std::int32_t>(child.pid);
+        answer = encoded(zygote_says::cloned, child.pid);
     } catch (const step_failed& failure) {
-        message.number(static_cast<char>(zygote_says::refused));
-        message.number<std::int32_t>(failure.error);
+        answer = encoded(zygote_says::refused, failure.error);
     }
     const int pidfd = child.pidfd.get();
-    send_packet(launcher_, message.take(), child.pidfd ? std::span<const int>(&pidfd, 1) : std::span<const int>());
+    send_packet(launcher_, answer, child.pidfd ? std::span<const int>(&pidfd, 1) : std::span<const int>());
 }
 
 void nursery::live(unique_fd control)
 {
     jail_plan plan;
     plan.control = std::move(control);
-    packet message = await_packet(plan.control.get());
-    if (message.bytes.empty()) ::_exit(1);
-    decode_plan(std::move(message), plan);
+    decode_plan(await_packet_or_end(plan.control.get()), plan);
     plan.filters = filters_.choose(plan.request.programs);
     plan.announcing = filters_.announcing(plan.request.programs);
     // What the interpreter held before the run began is not the run's.
