@@ -64,10 +64,10 @@ void add_devices(tree_builder& tree)
 unique_fd add_memory(int root, tree_builder& tree, const std::string& path, std::uint64_t size)
 {
     tree.folder(path);
-    auto made = new_tmpfs({size, std::max<std::uint64_t>(4096, size / 4096), "1777"},
-                          private_memory | MOUNT_ATTR_NOEXEC, "mount " + path);
-    attach_mount(made.get(), root, path.substr(1), "mount " + path);
-    return made;
+    auto memory = new_tmpfs({size, std::max<std::uint64_t>(4096, size / 4096), "1777"},
+                            private_memory | MOUNT_ATTR_NOEXEC, "mount " + path);
+    attach_mount(memory.get(), root, path.substr(1), "mount " + path);
+    return memory;
 }
 
 // Unlike a run's, with the machine's figures: the browser sizes its caches by /proc/meminfo.
@@ -98,8 +98,8 @@ root_mounts add_mounts(int root, tree_builder& tree, const root_plan& plan)
 root_mounts enter_browser_root(const root_plan& plan)
 {
     const std::string stage = stage_folder();
-    const auto made = new_tmpfs({16 << 20, 8192, "755"}, private_memory, "prepare the browser's root");
-    attach_mount(made.get(), AT_FDCWD, stage, "prepare the browser's root");
+    const auto tree_root = new_tmpfs({16 << 20, 8192, "755"}, private_memory, "prepare the browser's root");
+    attach_mount(tree_root.get(), AT_FDCWD, stage, "prepare the browser's root");
     const unique_fd root(check(::open(stage.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare the browser's root"));
     tree_builder tree(unique_fd(::fcntl(root.get(), F_DUPFD_CLOEXEC, 0)));
     add_system_folders(tree);

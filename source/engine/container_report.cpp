@@ -30,14 +30,14 @@ void take(container_report& into, std::string_view name, std::string_view value)
 
 container_report read_report(std::string_view text)
 {
-    container_report made;
+    container_report report;
     while (!text.empty()) {
         const auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
         if (const auto space = line.rfind(' '); space != std::string_view::npos)
-            take(made, line.substr(0, space), line.substr(space + 1));
+            take(report, line.substr(0, space), line.substr(space + 1));
     }
-    return made;
+    return report;
 }
 
 }  // namespace cmcp::engine

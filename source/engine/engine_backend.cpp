@@ -60,9 +60,9 @@ struct engine_backend::flight {
     std::exception_ptr failure;
 };
 
-engine_backend::engine_backend(asio::any_io_executor executor, engine_options chosen)
+engine_backend::engine_backend(asio::any_io_executor executor, engine_options options)
     : executor_(executor),
-      chosen_(std::move(chosen)),
+      chosen_(std::move(options)),
       client_(executor, chosen_.where),
       stop_(executor),
       tasks_(executor)

@@ -21,7 +21,7 @@ class engine_run;
 /// thread only.
 class engine_backend final : public sandbox::backend {
 public:
-    engine_backend(asio::any_io_executor executor, engine_options chosen);
+    engine_backend(asio::any_io_executor executor, engine_options options);
     engine_backend(const engine_backend&) = delete;
     engine_backend& operator=(const engine_backend&) = delete;
     ~engine_backend() override;

@@ -28,27 +28,27 @@ json::object parse(const std::string& text)
 
 std::string text_at(const json::object& from, std::string_view name)
 {
-    const auto* found = from.if_contains(name);
-    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+    const auto* value = from.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 bool flag_at(const json::object& from, std::string_view name)
 {
-    const auto* found = from.if_contains(name);
-    return found != nullptr && found->is_bool() && found->get_bool();
+    const auto* value = from.if_contains(name);
+    return value != nullptr && value->is_bool() && value->get_bool();
 }
 
 int number_at(const json::object& from, std::string_view name, int otherwise)
 {
-    const auto* found = from.if_contains(name);
-    return found != nullptr && found->is_int64() ? static_cast<int>(found->get_int64()) : otherwise;
+    const auto* value = from.if_contains(name);
+    return value != nullptr && value->is_int64() ? static_cast<int>(value->get_int64()) : otherwise;
 }
 
 const json::object& object_at(const json::object& from, std::string_view name)
 {
     static const json::object none;
-    const auto* found = from.if_contains(name);
-    return found != nullptr && found->is_object() ? found->get_object() : none;
+    const auto* value = from.if_contains(name);
+    return value != nullptr && value->is_object() ? value->get_object() : none;
 }
 
 [[noreturn]] void refuse(const engine_answer& answer, const std::string& what)
@@ -114,19 +114,19 @@ awaitable<engine_facts> engine_client::facts()
     const auto info = co_await ask("GET", "/info");
     expect(info, {200}, "tell about itself");
     const auto machine = parse(info.body);
-    engine_facts made;
-    made.podman = machine.contains("BuildahVersion");
-    made.name = made.podman ? "Podman" : "Docker";
-    made.version = text_at(machine, "ServerVersion");
-    made.runtime = text_at(machine, "DefaultRuntime");
-    made.cgroup_version = text_at(machine, "CgroupVersion");
-    made.memory_limit = flag_at(machine, "MemoryLimit");
-    made.process_limit = flag_at(machine, "PidsLimit");
-    made.rootless = flag_at(machine, "Rootless");
+    engine_facts facts;
+    facts.podman = machine.contains("BuildahVersion");
+    facts.name = facts.podman ? "Podman" : "Docker";
+    facts.version = text_at(machine, "ServerVersion");
+    facts.runtime = text_at(machine, "DefaultRuntime");
+    facts.cgroup_version = text_at(machine, "CgroupVersion");
+    facts.memory_limit = flag_at(machine, "MemoryLimit");
+    facts.process_limit = flag_at(machine, "PidsLimit");
+    facts.rootless = flag_at(machine, "Rootless");
     if (const auto* options = machine.if_contains("SecurityOptions"); options != nullptr && options->is_array())
         for (const auto& each : options->get_array())
-            if (each.is_string() && each.get_string().find("rootless") != json::string::npos) made.rootless = true;
-    co_return made;
+            if (each.is_string() && each.get_string().find("rootless") != json::string::npos) facts.rootless = true;
+    co_return facts;
 }
 
 awaitable<std::optional<image_facts>> engine_client::image(std::string name)
@@ -134,10 +134,10 @@ awaitable<std::optional<image_facts>> engine_client::image(std::string name)
     const auto answer = co_await ask("GET", "/images/" + encoded(name) + "/json");
     if (answer.status == 404) co_return std::nullopt;
     expect(answer, {200}, "look at the image " + name);
-    image_facts made;
-    const auto told = parse(answer.body);
-    for (const auto& each : object_at(object_at(told, "Config"), "Volumes")) made.volumes.emplace_back(each.key());
-    co_return made;
+    image_facts facts;
+    const auto reply = parse(answer.body);
+    for (const auto& each : object_at(object_at(reply, "Config"), "Volumes")) facts.volumes.emplace_back(each.key());
+    co_return facts;
 }
 
 awaitable<std::string> engine_client::create(json::object container)
@@ -188,26 +188,26 @@ awaitable<container_state> engine_client::inspect(std::string id)
 {
     const auto answer = co_await ask("GET", "/containers/" + id + "/json");
     expect(answer, {200}, "look at a container");
-    const auto told = parse(answer.body);
-    const auto& state = object_at(told, "State");
-    container_state made;
-    made.running = flag_at(state, "Running");
-    made.out_of_memory = flag_at(state, "OOMKilled");
-    made.exit_code = number_at(state, "ExitCode", -1);
-    made.error = text_at(state, "Error");
-    co_return made;
+    const auto reply = parse(answer.body);
+    const auto& state = object_at(reply, "State");
+    container_state container;
+    container.running = flag_at(state, "Running");
+    container.out_of_memory = flag_at(state, "OOMKilled");
+    container.exit_code = number_at(state, "ExitCode", -1);
+    container.error = text_at(state, "Error");
+    co_return container;
 }
 
 awaitable<std::uint64_t> engine_client::peak_memory(std::string id)
 {
     const auto answer = co_await ask("GET", "/containers/" + id + "/stats?stream=false&one-shot=true");
     if (answer.status != 200) co_return 0;
-    const auto told = parse(answer.body);
-    const auto& memory = object_at(told, "memory_stats");
+    const auto reply = parse(answer.body);
+    const auto& memory = object_at(reply, "memory_stats");
     std::uint64_t peak = 0;
     for (const char* name : {"max_usage", "usage"})  // with cgroup v2 there is the present figure only
-        if (const auto* found = memory.if_contains(name); found != nullptr && found->is_number())
-            peak = std::max(peak, found->to_number<std::uint64_t>());
+        if (const auto* value = memory.if_contains(name); value != nullptr && value->is_number())
+            peak = std::max(peak, value->to_number<std::uint64_t>());
     co_return peak;
 }
 
@@ -231,18 +231,18 @@ awaitable<std::vector<listed_container>> engine_client::list(std::vector<std::st
     const auto answer = co_await ask("GET", "/containers/json?all=1&filters=" + encoded(jsonrpc::write_json(filters)));
     expect(answer, {200}, "list its containers");
     json::error_code failure;
-    const auto told = json::parse(answer.body, failure);
-    std::vector<listed_container> found;
-    if (failure || !told.is_array()) co_return found;
-    for (const auto& each : told.get_array()) {
+    const auto reply = json::parse(answer.body, failure);
+    std::vector<listed_container> containers;
+    if (failure || !reply.is_array()) co_return containers;
+    for (const auto& each : reply.get_array()) {
         if (!each.is_object()) continue;
         listed_container one;
         one.id = text_at(each.get_object(), "Id");
         for (const auto& label : object_at(each.get_object(), "Labels"))
             if (label.value().is_string()) one.labels[label.key()] = std::string(label.value().get_string());
-        found.push_back(std::move(one));
+        containers.push_back(std::move(one));
     }
-    co_return found;
+    co_return containers;
 }
 
 }  // namespace cmcp::engine

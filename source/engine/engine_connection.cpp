@@ -47,10 +47,10 @@ awaitable<engine_answer> engine_connection::ask(std::string method, std::string 
     http::response_parser<http::string_body> parser;
     parser.body_limit(longest_answer);
     co_await http::async_read(socket_, buffer_, parser, asio::use_awaitable);
-    engine_answer made;
-    made.status = static_cast<int>(parser.get().result_int());
-    made.body = std::move(parser.get().body());
-    co_return made;
+    engine_answer answer;
+    answer.status = static_cast<int>(parser.get().result_int());
+    answer.body = std::move(parser.get().body());
+    co_return answer;
 }
 
 awaitable<engine_answer> engine_connection::hijack(std::string target)
@@ -60,12 +60,12 @@ awaitable<engine_answer> engine_connection::hijack(std::string target)
     http::response_parser<http::string_body> parser;
     parser.body_limit(longest_answer);
     co_await http::async_read_header(socket_, buffer_, parser, asio::use_awaitable);
-    engine_answer made;
-    made.status = static_cast<int>(parser.get().result_int());
-    if (made.status == 101 || made.status == 200) co_return made;
+    engine_answer answer;
+    answer.status = static_cast<int>(parser.get().result_int());
+    if (answer.status == 101 || answer.status == 200) co_return answer;
     co_await http::async_read(socket_, buffer_, parser, asio::use_awaitable);
-    made.body = std::move(parser.get().body());
-    co_return made;
+    answer.body = std::move(parser.get().body());
+    co_return answer;
 }
 
 awaitable<std::string> engine_connection::read_some()

@@ -53,11 +53,11 @@ std::chrono::seconds processor_time(const sandbox::run_limits& limits)
 
 }  // namespace
 
-engine_run::engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& chosen,
+engine_run::engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& options,
                        blocking_pool& pool, sandbox::run_request request, sandbox::output_receiver& output)
     : executor_(executor),
       client_(client),
-      chosen_(chosen),
+      chosen_(options),
       pool_(pool),
       request_(std::move(request)),
       output_(output),
@@ -80,11 +80,11 @@ awaitable<> engine_run::prepare(container_user user)
 {
     auto work = [root = chosen_.root + "/engine/" + chosen_.server, user, workspace = request_.workspace,
                  script = request_.script, input = request_.input] {
-        auto made = std::make_shared<exchange_folder>(root);
-        if (script) made->put("script", *script);
-        if (input) made->put("input", *input);
+        auto folder = std::make_shared<exchange_folder>(root);
+        if (script) folder->put("script", *script);
+        if (input) folder->put("input", *input);
         if (user.owner && !workspace.empty()) give_files(workspace, *user.owner);
-        return made;
+        return folder;
     };
     exchange_ = co_await pool_.run(std::move(work));
     if (request_.channel) begin_bridge();
@@ -222,28 +222,28 @@ awaitable<sandbox::run_result> engine_run::describe(int exit_code)
     };
     auto [report_text, result_text] = co_await pool_.run(std::move(work));
     const auto report = read_report(report_text);
-    sandbox::run_result made;
-    made.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_);
+    sandbox::run_result result;
+    result.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_);
     if (!report.lacks.empty() && !wish_) {
-        made.error =
+        result.error =
             "A container of this engine lacks " + report.lacks +
             ", which SANDBOX_REQUIRE names or which is always "
             "required; nothing was run. See how the engine is set up, or use the native sandbox (image \"native\").";
-        co_return made;
+        co_return result;
     }
-    sandbox::evidence found;
-    found.status = wait_status(report.code.value_or(exit_code));
-    found.killed_for = wish_;
-    found.out_of_memory = report.out_of_memory || state.out_of_memory;
-    found.out_of_processes = report.out_of_processes;
-    found.cpu = report.cpu;
-    found.cpu_limit = processor_time(request_.limits);
-    sandbox::judge(found, made);
-    made.detail = detail_;
-    made.cpu = report.cpu;
-    made.peak_memory = std::max(report.peak_memory, peak_memory_);
-    made.result = std::move(result_text);
-    co_return made;
+    sandbox::evidence known;
+    known.status = wait_status(report.code.value_or(exit_code));
+    known.killed_for = wish_;
+    known.out_of_memory = report.out_of_memory || state.out_of_memory;
+    known.out_of_processes = report.out_of_processes;
+    known.cpu = report.cpu;
+    known.cpu_limit = processor_time(request_.limits);
+    sandbox::judge(known, result);
+    result.detail = detail_;
+    result.cpu = report.cpu;
+    result.peak_memory = std::max(report.peak_memory, peak_memory_);
+    result.result = std::move(result_text);
+    co_return result;
 }
 
 awaitable<> engine_run::clean_up()

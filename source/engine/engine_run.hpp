@@ -24,8 +24,8 @@ namespace cmcp::engine {
 class engine_run : public std::enable_shared_from_this<engine_run> {
 public:
     /// All but `request` must outlive the run.
-    engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& chosen, blocking_pool& pool,
-               sandbox::run_request request, sandbox::output_receiver& output);
+    engine_run(asio::any_io_executor executor, engine_client& client, const engine_options& options,
+               blocking_pool& pool, sandbox::run_request request, sandbox::output_receiver& output);
 
     /// From the container's making to its end; throws engine_error, std::system_error, and what the receiver throws.
     /// Not to be cancelled but by end().

@@ -33,10 +33,10 @@ void make_folder(const fs::path& place, mode_t mode)
 
 unique_fd make_file(const fs::path& place, mode_t mode)
 {
-    unique_fd made(::open(place.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    check(made.get(), place.string());
-    check(::fchmod(made.get(), mode), place.string());
-    return made;
+    unique_fd file(::open(place.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    check(file.get(), place.string());
+    check(::fchmod(file.get(), mode), place.string());
+    return file;
 }
 
 std::string beginning(const unique_fd& file, std::size_t limit)
@@ -84,8 +84,8 @@ void exchange_folder::put(const char* name, const std::string& content)
 
 unique_fd exchange_folder::listen()
 {
-    unique_fd made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    check(made.get(), "socket");
+    unique_fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    check(listener.get(), "socket");
     // By way of the descriptor, as the folder's own path may be too long for a socket's name.
     const unique_fd folder(::open(shown().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     check(folder.get(), shown().string());
@@ -93,10 +93,10 @@ unique_fd exchange_folder::listen()
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-    check(::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
+    check(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
     check(::chmod((shown() / "link").c_str(), for_all_to_write), "chmod");
-    check(::listen(made.get(), 1), "listen");
-    return made;
+    check(::listen(listener.get(), 1), "listen");
+    return listener;
 }
 
 std::string exchange_folder::result(std::size_t limit) const { return beginning(result_, limit); }

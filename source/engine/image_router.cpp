@@ -4,8 +4,8 @@ namespace cmcp::engine {
 
 awaitable<sandbox::run_result> image_router::run(sandbox::run_request request, sandbox::output_receiver& output)
 {
-    auto& chosen = request.image.empty() ? native_ : engine_;
-    return chosen.run(std::move(request), output);
+    auto& backend = request.image.empty() ? native_ : engine_;
+    return backend.run(std::move(request), output);
 }
 
 awaitable<sandbox::layers> image_router::probe()

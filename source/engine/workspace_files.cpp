@@ -77,15 +77,15 @@ std::string workspace_excess(const std::string& folder, const sandbox::run_limit
     const unique_fd opened = open_folder(folder);
     const std::uint64_t size = limits.workspace_size != 0 ? limits.workspace_size : UINT64_MAX;
     const std::uint64_t files = limits.workspace_files != 0 ? limits.workspace_files : UINT64_MAX;
-    const auto found = sandbox::count_tree(opened.get(), {size, files});
+    const auto usage = sandbox::count_tree(opened.get(), {size, files});
     const std::string rest = " Delete what is not needed any more.";
-    if (found.bytes > size)
+    if (usage.bytes > size)
         return "the workspace holds more than the limit of " + std::to_string(size >> 20) +
                " MiB (SANDBOX_WORKSPACE_MAX_MB)." + rest;
-    if (found.files > files)
+    if (usage.files > files)
         return "the workspace holds more files than the limit of " + std::to_string(files) +
                " (SANDBOX_WORKSPACE_MAX_FILES)." + rest;
-    return found.complete ? std::string() : "the folders of the workspace are nested too deeply to be counted." + rest;
+    return usage.complete ? std::string() : "the folders of the workspace are nested too deeply to be counted." + rest;
 }
 
 }  // namespace cmcp::engine

@@ -140,8 +140,8 @@ void rewrite(message& from, int argc, char** argv, char** environment)
     while (last[1] != nullptr) ++last;
     strings_of_program arguments(argv[1], last_argument + std::strlen(last_argument) + 1);
     for (int i = 1; i < argc; ++i) argv[i] = arguments.put(next_text(from));
-    strings_of_program given(environment[0], *last + std::strlen(*last) + 1);
-    for (std::uint32_t i = 0; i < from.start.variables; ++i) variables[i] = given.put(next_text(from));
+    strings_of_program originals(environment[0], *last + std::strlen(*last) + 1);
+    for (std::uint32_t i = 0; i < from.start.variables; ++i) variables[i] = originals.put(next_text(from));
     environ = variables;
 }
 
@@ -150,14 +150,14 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
 {
     constexpr char waiting = 'w';
     if (::send(held_control_place, &waiting, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
-    message told = await_start();
-    if (told.start.arguments + 1 != static_cast<std::uint32_t>(argc) || told.start.variables > held_variables_max)
+    message start = await_start();
+    if (start.start.arguments + 1 != static_cast<std::uint32_t>(argc) || start.start.variables > held_variables_max)
         ::_exit(1);
-    limit_processor_time(told.start.cpu_seconds);
-    const char* const folder = next_text(told);
+    limit_processor_time(start.start.cpu_seconds);
+    const char* const folder = next_text(start);
     if (*folder != 0 && ::chdir(folder) != 0) fail("working folder ", folder);
-    rewrite(told, argc, argv, environment);
-    place_descriptors(told);
+    rewrite(start, argc, argv, environment);
+    place_descriptors(start);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -99,15 +99,15 @@ void take(dynamic_section& to, const Elf64_Dyn& entry)
 
 dynamic_section read_dynamic(const elf_file& file, const Elf64_Phdr& segment)
 {
-    dynamic_section found;
+    dynamic_section section;
     const std::uint64_t count = std::min<std::uint64_t>(segment.p_filesz / sizeof(Elf64_Dyn), dynamic_max);
     for (std::uint64_t i = 0; i != count; ++i) {
         auto entry = file.read<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn));
         if (entry.d_tag == DT_NULL) break;
-        take(found, entry);
+        take(section, entry);
     }
-    if (found.needed.size() > needed_max) file.fail("is no valid ELF file: it needs too many libraries");
-    return found;
+    if (section.needed.size() > needed_max) file.fail("is no valid ELF file: it needs too many libraries");
+    return section;
 }
 
 std::uint64_t file_offset(const elf_file& file, const std::vector<Elf64_Phdr>& segments, std::uint64_t address)
@@ -167,14 +167,14 @@ std::optional<elf_needed> read_elf_needed(const std::string& path)
     constexpr unsigned char native_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != native_order)
         file.fail("is an ELF file for another kind of machine");
-    elf_needed found;
-    found.machine = header.e_machine;
+    elf_needed needed;
+    needed.machine = header.e_machine;
     const std::vector<Elf64_Phdr> segments = read_segments(file, header);
     for (const Elf64_Phdr& s : segments) {
-        if (s.p_type == PT_INTERP) found.interpreter = file.read_text(s.p_offset);
-        if (s.p_type == PT_DYNAMIC) read_names(file, segments, read_dynamic(file, s), found);
+        if (s.p_type == PT_INTERP) needed.interpreter = file.read_text(s.p_offset);
+        if (s.p_type == PT_DYNAMIC) read_names(file, segments, read_dynamic(file, s), needed);
     }
-    return found;
+    return needed;
 }
 
 }  // namespace cmcp::sandbox

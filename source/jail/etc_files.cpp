@@ -55,24 +55,24 @@ void add_etc_files(tree_builder& tree, const std::string& home, bool all_program
 
 std::vector<std::string> files_of_etc()
 {
-    std::vector<std::string> found;
+    std::vector<std::string> paths;
     for (const char* path : copied)
-        if (readable_by_all(path) && fs::is_regular_file(path)) found.emplace_back(path);
-    return found;
+        if (readable_by_all(path) && fs::is_regular_file(path)) paths.emplace_back(path);
+    return paths;
 }
 
 std::vector<std::string> folders_of_etc()
 {
-    std::vector<std::string> found;
+    std::vector<std::string> paths;
     for (const char* path : shown)
-        if (readable_by_all(path) && fs::is_directory(path)) found.emplace_back(path);
+        if (readable_by_all(path) && fs::is_directory(path)) paths.emplace_back(path);
     std::error_code hidden;
     for (const auto& entry : fs::directory_iterator("/etc", hidden)) {
         const bool of_java = entry.path().filename().string().starts_with("java-");  // java-17-openjdk
         if (of_java && readable_by_all(entry.path()) && entry.is_directory(hidden))
-            found.push_back(entry.path().string());
+            paths.push_back(entry.path().string());
     }
-    return found;
+    return paths;
 }
 
 void mark_etc_files(file_marks& marks, bool all_programs)

@@ -73,10 +73,10 @@ id_pair identities::outside(unsigned number) const
 int identities::mapping(id_pair owner, unsigned number)
 {
     const auto key = std::make_tuple(owner.user, owner.group, number);
-    if (const auto found = mappings_.find(key); found != mappings_.end()) return found->second.get();
+    if (const auto known = mappings_.find(key); known != mappings_.end()) return known->second.get();
     if (mappings_.size() >= most_mappings) mappings_.clear();
-    unique_fd made = make_mapping_namespace(owner, outside(number));
-    return mappings_.emplace(key, std::move(made)).first->second.get();
+    unique_fd mapped = make_mapping_namespace(owner, outside(number));
+    return mappings_.emplace(key, std::move(mapped)).first->second.get();
 }
 
 }  // namespace cmcp::sandbox

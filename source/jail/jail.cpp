@@ -66,9 +66,9 @@ unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint
     const auto& limits = plan.request.limits;
     const std::uint64_t inodes = std::max<std::uint64_t>(1024, limits.tmp_size / 4096);
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
-    auto made = new_tmpfs({limits.tmp_size, inodes, "1777"}, private_memory | no_exec | more, "mount " + path);
-    attach_mount(made.get(), plan.root.get(), path.substr(1), "mount " + path);
-    return made;
+    auto memory = new_tmpfs({limits.tmp_size, inodes, "1777"}, private_memory | no_exec | more, "mount " + path);
+    attach_mount(memory.get(), plan.root.get(), path.substr(1), "mount " + path);
+    return memory;
 }
 
 // The figures lie in the root's own folder /proc, which the mount covers.

@@ -22,18 +22,18 @@ std::vector<names> members(std::string_view group)
     return {{group}};
 }
 
-bool is_on(const layers& found, std::string_view name, bool degraded_counts)
+bool is_on(const layers& all, std::string_view name, bool degraded_counts)
 {
     auto same = [&](const layer& l) { return l.name == name; };
-    auto at = std::find_if(found.begin(), found.end(), same);
-    if (at == found.end()) return false;
+    auto at = std::find_if(all.begin(), all.end(), same);
+    if (at == all.end()) return false;
     return at->is == layer::state::on || (degraded_counts && at->is == layer::state::degraded);
 }
 
-bool is_there(const layers& found, std::string_view group)
+bool is_there(const layers& all, std::string_view group)
 {
     const bool degraded_counts = group == "limits";
-    auto on = [&](std::string_view name) { return is_on(found, name, degraded_counts); };
+    auto on = [&](std::string_view name) { return is_on(all, name, degraded_counts); };
     auto all_on = [&](const names& list) { return std::all_of(list.begin(), list.end(), on); };
     const std::vector<names> ways = members(group);
     return std::any_of(ways.begin(), ways.end(), all_on);
@@ -56,35 +56,35 @@ std::string_view to_string(layer::state s)
     return "unknown";
 }
 
-std::vector<std::string> missing(const layers& found, const std::vector<std::string>& required)
+std::vector<std::string> missing(const layers& all, const std::vector<std::string>& required)
 {
     std::vector<std::string> absent;
     for (const std::string& name : required)
-        if (!is_there(found, name)) absent.push_back(name);
+        if (!is_there(all, name)) absent.push_back(name);
     return absent;
 }
 
-std::vector<std::string> blamed(const layers& found, const std::vector<std::string>& required)
+std::vector<std::string> blamed(const layers& all, const std::vector<std::string>& required)
 {
     std::vector<std::string> blamed_layers;
-    for (const std::string& name : missing(found, required)) {
+    for (const std::string& name : missing(all, required)) {
         const std::vector<names> ways = members(name);
         for (const std::string_view member : ways.front())
-            if (!is_on(found, member, name == "limits")) blamed_layers.emplace_back(member);
+            if (!is_on(all, member, name == "limits")) blamed_layers.emplace_back(member);
     }
     return blamed_layers;
 }
 
-std::vector<std::string> layer_names(const layers& found)
+std::vector<std::string> layer_names(const layers& all)
 {
     std::vector<std::string> names{"namespaces", "no_network", "limits"};
-    for (const layer& each : found) names.push_back(each.name);
+    for (const layer& each : all) names.push_back(each.name);
     return names;
 }
 
-bool is_layer_name(const layers& found, std::string_view name)
+bool is_layer_name(const layers& all, std::string_view name)
 {
-    const auto names = layer_names(found);
+    const auto names = layer_names(all);
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -24,13 +24,13 @@ std::string_view to_string(layer::state s);
 
 /// The names in `required` (namespaces, seccomp, no_network, limits, landlock, cgroup, own_uid, apparmor or a layer's
 /// name) that are not on (degraded counts for limits). Empty: all are there.
-std::vector<std::string> missing(const layers& found, const std::vector<std::string>& required);
+std::vector<std::string> missing(const layers& all, const std::vector<std::string>& required);
 
 /// The layers because of which names in `required` are missing.
-std::vector<std::string> blamed(const layers& found, const std::vector<std::string>& required);
+std::vector<std::string> blamed(const layers& all, const std::vector<std::string>& required);
 
 /// Whether SANDBOX_REQUIRE may name it: a group or a layer.
-bool is_layer_name(const layers& found, std::string_view name);
-std::vector<std::string> layer_names(const layers& found);
+bool is_layer_name(const layers& all, std::string_view name);
+std::vector<std::string> layer_names(const layers& all);
 
 }  // namespace cmcp::sandbox

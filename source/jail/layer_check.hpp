@@ -13,7 +13,7 @@ namespace cmcp::sandbox {
 struct layer_check {
     const char* name;
     void (*look)(json::object& facts);         ///< inside the finished sandbox; nullptr: others look for it too
-    layer (*judge)(const found_facts& found);  ///< outside; its name is set by the caller
+    layer (*judge)(const found_facts& facts);  ///< outside; its name is set by the caller
 };
 
 // layer_facts.cpp
@@ -31,30 +31,30 @@ void look_at_private_proc(json::object& facts);
 void look_at_apparmor(json::object& facts);
 
 // layer_judgements.cpp
-layer judge_user_namespace(const found_facts& found);
-layer judge_pid_namespace(const found_facts& found);
-layer judge_mount_namespace(const found_facts& found);
-layer judge_network_namespace(const found_facts& found);
-layer judge_ipc_namespace(const found_facts& found);
-layer judge_uts_namespace(const found_facts& found);
-layer judge_cgroup_namespace(const found_facts& found);
-layer judge_time_namespace(const found_facts& found);
-layer judge_seccomp(const found_facts& found);
-layer judge_landlock(const found_facts& found);
-layer judge_landlock_scope(const found_facts& found);
-layer judge_capabilities(const found_facts& found);
-layer judge_no_new_privs(const found_facts& found);
-layer judge_rlimits(const found_facts& found);
-layer judge_core_dumps(const found_facts& found);
-layer judge_keyrings(const found_facts& found);
-layer judge_tracing(const found_facts& found);
-layer judge_cgroup(const found_facts& found);
-layer judge_watchdog(const found_facts& found);
-layer judge_workspace_quota(const found_facts& found);
-layer judge_own_uid(const found_facts& found);
-layer judge_private_proc(const found_facts& found);
-layer judge_apparmor(const found_facts& found);
-layer judge_firejail(const found_facts& found);
+layer judge_user_namespace(const found_facts& facts);
+layer judge_pid_namespace(const found_facts& facts);
+layer judge_mount_namespace(const found_facts& facts);
+layer judge_network_namespace(const found_facts& facts);
+layer judge_ipc_namespace(const found_facts& facts);
+layer judge_uts_namespace(const found_facts& facts);
+layer judge_cgroup_namespace(const found_facts& facts);
+layer judge_time_namespace(const found_facts& facts);
+layer judge_seccomp(const found_facts& facts);
+layer judge_landlock(const found_facts& facts);
+layer judge_landlock_scope(const found_facts& facts);
+layer judge_capabilities(const found_facts& facts);
+layer judge_no_new_privs(const found_facts& facts);
+layer judge_rlimits(const found_facts& facts);
+layer judge_core_dumps(const found_facts& facts);
+layer judge_keyrings(const found_facts& facts);
+layer judge_tracing(const found_facts& facts);
+layer judge_cgroup(const found_facts& facts);
+layer judge_watchdog(const found_facts& facts);
+layer judge_workspace_quota(const found_facts& facts);
+layer judge_own_uid(const found_facts& facts);
+layer judge_private_proc(const found_facts& facts);
+layer judge_apparmor(const found_facts& facts);
+layer judge_firejail(const found_facts& facts);
 
 /// Every layer, in the order of the reports.
 std::span<const layer_check> all_layer_checks();
@@ -65,6 +65,6 @@ inline layer degraded(std::string detail) { return {{}, layer::state::degraded, 
 inline layer not_asked(std::string detail) { return {{}, layer::state::not_asked, std::move(detail)}; }
 
 /// On where the run has a namespace of its own of `kind` (a name below /proc/self/ns).
-layer own_namespace(const found_facts& found, std::string_view kind, std::string detail = "a namespace of its own");
+layer own_namespace(const found_facts& facts, std::string_view kind, std::string detail = "a namespace of its own");
 
 }  // namespace cmcp::sandbox

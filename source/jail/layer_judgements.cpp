@@ -10,67 +10,67 @@ namespace cmcp::sandbox {
 const json::object& part(const json::object& facts, std::string_view name)
 {
     static const json::object nothing;
-    const json::value* found = facts.if_contains(name);
-    return found != nullptr && found->is_object() ? found->get_object() : nothing;
+    const json::value* fact = facts.if_contains(name);
+    return fact != nullptr && fact->is_object() ? fact->get_object() : nothing;
 }
 
 std::optional<std::int64_t> number(const json::object& facts, std::string_view name)
 {
-    const json::value* found = facts.if_contains(name);
-    if (found == nullptr || !found->is_number()) return std::nullopt;
+    const json::value* fact = facts.if_contains(name);
+    if (fact == nullptr || !fact->is_number()) return std::nullopt;
     boost::system::error_code ec;
-    const auto value = found->to_number<std::int64_t>(ec);
+    const auto value = fact->to_number<std::int64_t>(ec);
     return ec ? std::nullopt : std::optional(value);
 }
 
 bool is_true(const json::object& facts, std::string_view name)
 {
-    const json::value* found = facts.if_contains(name);
-    return found != nullptr && found->is_bool() && found->get_bool();
+    const json::value* fact = facts.if_contains(name);
+    return fact != nullptr && fact->is_bool() && fact->get_bool();
 }
 
 std::optional<std::string> text(const json::object& facts, std::string_view name)
 {
-    const json::value* found = facts.if_contains(name);
-    if (found == nullptr || !found->is_string()) return std::nullopt;
-    return std::string(found->get_string());
+    const json::value* fact = facts.if_contains(name);
+    if (fact == nullptr || !fact->is_string()) return std::nullopt;
+    return std::string(fact->get_string());
 }
 
-layer own_namespace(const found_facts& found, std::string_view kind, std::string detail)
+layer own_namespace(const found_facts& facts, std::string_view kind, std::string detail)
 {
-    const auto here = number(part(found.inside, "namespaces"), kind);
-    const auto there = number(part(found.launcher, "namespaces"), kind);
+    const auto here = number(part(facts.inside, "namespaces"), kind);
+    const auto there = number(part(facts.launcher, "namespaces"), kind);
     if (!here || !there)
         return off("it cannot be compared: there is no /proc and the kernel is too old to tell otherwise");
     return *here != *there ? on(std::move(detail)) : off("shared with the launcher");
 }
 
-layer judge_user_namespace(const found_facts& found)
+layer judge_user_namespace(const found_facts& facts)
 {
-    layer own = own_namespace(found, "user");
-    if (own.is == layer::state::on && !is_true(part(found.inside, "refused"), "unshare"))
+    layer own = own_namespace(facts, "user");
+    if (own.is == layer::state::on && !is_true(part(facts.inside, "refused"), "unshare"))
         return degraded("a run can make further namespaces inside");
     return own;
 }
 
-layer judge_pid_namespace(const found_facts& found)
+layer judge_pid_namespace(const found_facts& facts)
 {
-    const auto pid = number(part(found.inside, "identity"), "pid").value_or(-1);
-    return own_namespace(found, "pid", "the program is process " + std::to_string(pid));
+    const auto pid = number(part(facts.inside, "identity"), "pid").value_or(-1);
+    return own_namespace(facts, "pid", "the program is process " + std::to_string(pid));
 }
 
-layer judge_mount_namespace(const found_facts& found)
+layer judge_mount_namespace(const found_facts& facts)
 {
-    layer own = own_namespace(found, "mnt", "a root of its own, read-only");
-    if (own.is == layer::state::on && !is_true(found.inside, "root_read_only"))
+    layer own = own_namespace(facts, "mnt", "a root of its own, read-only");
+    if (own.is == layer::state::on && !is_true(facts.inside, "root_read_only"))
         return degraded("the root folder can be written to");
     return own;
 }
 
-layer judge_network_namespace(const found_facts& found)
+layer judge_network_namespace(const found_facts& facts)
 {
-    const json::object& network = part(found.inside, "network");
-    layer own = own_namespace(found, "net", "loopback only");
+    const json::object& network = part(facts.inside, "network");
+    layer own = own_namespace(facts, "net", "loopback only");
     if (own.is != layer::state::on) return own;
     if (!is_true(network, "unreachable")) return off("there is a route to addresses outside");
     const json::value* interfaces = network.if_contains("interfaces");
@@ -81,20 +81,20 @@ layer judge_network_namespace(const found_facts& found)
     return own;
 }
 
-layer judge_ipc_namespace(const found_facts& found) { return own_namespace(found, "ipc"); }
+layer judge_ipc_namespace(const found_facts& facts) { return own_namespace(facts, "ipc"); }
 
-layer judge_uts_namespace(const found_facts& found)
+layer judge_uts_namespace(const found_facts& facts)
 {
-    return own_namespace(found, "uts",
-                         "host name " + text(part(found.inside, "identity"), "host_name").value_or("unknown"));
+    return own_namespace(facts, "uts",
+                         "host name " + text(part(facts.inside, "identity"), "host_name").value_or("unknown"));
 }
 
-layer judge_cgroup_namespace(const found_facts& found) { return own_namespace(found, "cgroup"); }
+layer judge_cgroup_namespace(const found_facts& facts) { return own_namespace(facts, "cgroup"); }
 
-layer judge_time_namespace(const found_facts& found)
+layer judge_time_namespace(const found_facts& facts)
 {
-    const bool known = number(part(found.launcher, "namespaces"), "time").has_value();
-    return known ? own_namespace(found, "time") : off("the kernel has no time namespaces");
+    const bool known = number(part(facts.launcher, "namespaces"), "time").has_value();
+    return known ? own_namespace(facts, "time") : off("the kernel has no time namespaces");
 }
 
 namespace {
@@ -108,12 +108,12 @@ std::string list(const std::vector<std::string>& names)
 
 }  // namespace
 
-layer judge_seccomp(const found_facts& found)
+layer judge_seccomp(const found_facts& facts)
 {
     constexpr int filter_mode = 2;
-    if (number(found.inside, "seccomp_mode") != filter_mode) return off("no filter is in force");
+    if (number(facts.inside, "seccomp_mode") != filter_mode) return off("no filter is in force");
     std::vector<std::string> open;
-    const json::object& refused = part(found.inside, "refused");
+    const json::object& refused = part(facts.inside, "refused");
     for (const auto& [name, answer] : refused)
         if (!is_true(refused, name)) open.emplace_back(name);
     if (refused.empty()) return degraded("a filter is in force; what it refuses was not tried");
@@ -121,46 +121,46 @@ layer judge_seccomp(const found_facts& found)
     return on("an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
 }
 
-layer judge_landlock(const found_facts& found)
+layer judge_landlock(const found_facts& facts)
 {
-    const auto version = number(found.launcher, "landlock_abi").value_or(0);
+    const auto version = number(facts.launcher, "landlock_abi").value_or(0);
     if (version == 0) return off("the kernel does not have it, or it is switched off");
     // A rule set in force takes one of the levels that can be stacked.
-    const auto before = number(found.launcher, "landlock_levels").value_or(-1);
-    const auto after = number(found.inside, "landlock_levels").value_or(-1);
+    const auto before = number(facts.launcher, "landlock_levels").value_or(-1);
+    const auto after = number(facts.inside, "landlock_levels").value_or(-1);
     if (before < 0 || after < 0 || after >= before) return off("no rules are in force in a run");
     return on("ABI " + std::to_string(version));
 }
 
-layer judge_landlock_scope(const found_facts& found)
+layer judge_landlock_scope(const found_facts& facts)
 {
     constexpr int first_with_scopes = 6;
-    const auto version = number(found.launcher, "landlock_abi").value_or(0);
+    const auto version = number(facts.launcher, "landlock_abi").value_or(0);
     if (version < first_with_scopes) return off("needs Landlock ABI 6; here it is " + std::to_string(version));
-    if (is_true(found.inside, "makes_no_local_socket"))
+    if (is_true(facts.inside, "makes_no_local_socket"))
         return off("cannot be tried: seccomp lets a run make no socket that could connect to one outside");
-    if (!is_true(found.inside, "outside_socket_refused"))
+    if (!is_true(facts.inside, "outside_socket_refused"))
         return off("a run can connect to an abstract socket made outside its rules");
     return on("no signals to processes and no connections to abstract sockets outside the run");
 }
 
-layer judge_capabilities(const found_facts& found)
+layer judge_capabilities(const found_facts& facts)
 {
-    const json::object& sets = part(found.inside, "capabilities");
+    const json::object& sets = part(facts.inside, "capabilities");
     if (number(sets, "held") != 0 || number(sets, "ambient") != 0) return off("a run holds capabilities");
     if (number(sets, "bounding") != 0)
         return degraded("none is held; the bounding set is not empty, so only no_new_privs keeps them away");
     return on("none, and none can be gained");
 }
 
-layer judge_no_new_privs(const found_facts& found)
+layer judge_no_new_privs(const found_facts& facts)
 {
-    return is_true(found.inside, "no_new_privs") ? on("set-uid programs give no rights") : off("not set");
+    return is_true(facts.inside, "no_new_privs") ? on("set-uid programs give no rights") : off("not set");
 }
 
-layer judge_rlimits(const found_facts& found)
+layer judge_rlimits(const found_facts& facts)
 {
-    const json::object& limits = part(found.inside, "limits");
+    const json::object& limits = part(facts.inside, "limits");
     std::string open;
     int count = 0;
     const auto note = [&](std::string_view name) {
@@ -176,58 +176,58 @@ layer judge_rlimits(const found_facts& found)
     return on("processor time, file size, open files, processes, message queues");
 }
 
-layer judge_core_dumps(const found_facts& found)
+layer judge_core_dumps(const found_facts& facts)
 {
-    if (!is_true(found.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
-    if (!is_true(found.inside, "core_limit_stays"))
+    if (!is_true(facts.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
+    if (!is_true(facts.inside, "core_limit_stays"))
         return degraded("no files, but a handler of the host may be given the dump");
     return on("none, neither as file nor to a handler of the host");
 }
 
-layer judge_keyrings(const found_facts& found)
+layer judge_keyrings(const found_facts& facts)
 {
-    const json::object& refused = part(found.inside, "refused");
+    const json::object& refused = part(facts.inside, "refused");
     if (!is_true(refused, "keyctl") || !is_true(refused, "add_key")) return off("a run can use the kernel's keys");
     return on("the kernel's keys cannot be used");
 }
 
-layer judge_tracing(const found_facts& found)
+layer judge_tracing(const found_facts& facts)
 {
-    const json::object& refused = part(found.inside, "refused");
+    const json::object& refused = part(facts.inside, "refused");
     const bool calls = is_true(refused, "ptrace") && is_true(refused, "process_vm_readv");
     if (!calls) return off("a run can trace processes");
-    if (!is_true(found.inside, "first_process_closed"))
+    if (!is_true(facts.inside, "first_process_closed"))
         return off("a run can read the memory of the sandbox's first process");
     return on("no process can be traced or read");
 }
 
-layer judge_cgroup(const found_facts& found)
+layer judge_cgroup(const found_facts& facts)
 {
-    const auto why_not = text(found.launcher, "cgroup");
+    const auto why_not = text(facts.launcher, "cgroup");
     if (!why_not) return off("the launcher places runs into none");
     if (!why_not->empty()) return off(*why_not);
     return on("memory and processes of a run are limited together");
 }
 
-layer judge_watchdog(const found_facts& found)
+layer judge_watchdog(const found_facts& facts)
 {
-    if (!is_true(found.launcher, "watchdog")) return off("the launcher does not watch its runs");
-    const json::object& proc = part(found.inside, "proc");
+    if (!is_true(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
+    const json::object& proc = part(facts.inside, "proc");
     if (!proc.empty() && !is_true(proc, "there"))
         return degraded("time only: without /proc memory and processes cannot be seen");
     return on("the launcher watches memory, processes and time of a run");
 }
 
-layer judge_workspace_quota(const found_facts& found)
+layer judge_workspace_quota(const found_facts& facts)
 {
-    if (!is_true(found.launcher, "workspace_quota")) return off("the launcher does not count what workspaces hold");
+    if (!is_true(facts.launcher, "workspace_quota")) return off("the launcher does not count what workspaces hold");
     return on("the launcher counts what a workspace holds and ends runs that fill it");
 }
 
-layer judge_own_uid(const found_facts& found)
+layer judge_own_uid(const found_facts& facts)
 {
-    const auto outside = number(part(found.inside, "identity"), "outside_uid").value_or(-1);
-    const auto launcher = number(found.launcher, "uid").value_or(-1);
+    const auto outside = number(part(facts.inside, "identity"), "outside_uid").value_or(-1);
+    const auto launcher = number(facts.launcher, "uid").value_or(-1);
     if (outside < 0 || launcher < 0) return off("the user outside cannot be seen without /proc");
     if (outside == launcher) return off("a run is the server's user outside: without privilege there is no other");
     return on("user " + std::to_string(outside) + " outside");
@@ -245,9 +245,9 @@ bool shows_first_process(const json::object& proc)
 
 }  // namespace
 
-layer judge_private_proc(const found_facts& found)
+layer judge_private_proc(const found_facts& facts)
 {
-    const json::object& proc = part(found.inside, "proc");
+    const json::object& proc = part(facts.inside, "proc");
     if (proc.empty()) return off("nobody looked");
     if (!is_true(proc, "there")) return degraded("there is no /proc: this place refuses a fresh one");
     if (!is_true(proc, "own")) return off("/proc shows another PID namespace");
@@ -260,24 +260,24 @@ layer judge_private_proc(const found_facts& found)
         "them alone");
 }
 
-layer judge_apparmor(const found_facts& found)
+layer judge_apparmor(const found_facts& facts)
 {
-    const auto why_not = text(found.launcher, "apparmor");
+    const auto why_not = text(facts.launcher, "apparmor");
     if (!why_not) return not_asked("no profile is applied");
     if (!why_not->empty()) return off(*why_not);
-    const std::string profile = text(found.inside, "apparmor").value_or("");
+    const std::string profile = text(facts.inside, "apparmor").value_or("");
     if (profile.empty() || profile.starts_with("unconfined")) return off("no profile is in force in a run");
     if (profile.find("(complain)") != std::string::npos) return degraded("profile " + profile);
     return on("profile " + profile);
 }
 
-layer judge_firejail(const found_facts& found)
+layer judge_firejail(const found_facts& facts)
 {
-    const auto version = text(found.launcher, "firejail");
+    const auto version = text(facts.launcher, "firejail");
     if (!version) return not_asked("the native backend does not use it");
     // What it makes is told by the layers; here only whether it is the one that made it.
     const bool own =
-        own_namespace(found, "pid").is == layer::state::on && own_namespace(found, "mnt").is == layer::state::on;
+        own_namespace(facts, "pid").is == layer::state::on && own_namespace(facts, "mnt").is == layer::state::on;
     return own ? on(*version + " makes the namespaces and mounts of a run")
                : off(*version + " runs programs unconfined here");
 }

@@ -36,13 +36,13 @@ std::span<const layer_check> all_layer_checks()
 
 layers evaluate_probe(const json::object& inside, const json::object& launcher)
 {
-    layers found;
+    layers all;
     for (const layer_check& each : all_layer_checks()) {
         layer judged = each.judge({inside, launcher});
         judged.name = each.name;
-        found.push_back(std::move(judged));
+        all.push_back(std::move(judged));
     }
-    return found;
+    return all;
 }
 
 }  // namespace cmcp::sandbox

@@ -20,10 +20,10 @@ constexpr int include_depth_max = 8;
 
 std::vector<std::string> expand(const std::string& pattern)
 {
-    glob_t found{};
-    std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
-    if (::glob(pattern.c_str(), 0, nullptr, &found) != 0) return {};
-    return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+    glob_t matches{};
+    std::unique_ptr<glob_t, decltype(&::globfree)> owner(&matches, &::globfree);
+    if (::glob(pattern.c_str(), 0, nullptr, &matches) != 0) return {};
+    return {matches.gl_pathv, matches.gl_pathv + matches.gl_pathc};
 }
 
 void read_config(const std::string& path, std::vector<std::string>& folders, int depth)

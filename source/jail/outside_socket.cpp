@@ -20,11 +20,11 @@ local_address outside_socket_address()
 
 unique_fd make_outside_socket()
 {
-    unique_fd made(check(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "make the probe's socket"));
+    unique_fd listener(check(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "make the probe's socket"));
     const local_address at = outside_socket_address();
-    check(::bind(made.get(), reinterpret_cast<const sockaddr*>(&at.address), at.length), "make the probe's socket");
-    check(::listen(made.get(), 1), "make the probe's socket");
-    return made;
+    check(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.address), at.length), "make the probe's socket");
+    check(::listen(listener.get(), 1), "make the probe's socket");
+    return listener;
 }
 
 }  // namespace cmcp::sandbox

@@ -38,12 +38,12 @@ constexpr namespace_kind kinds[] = {{"cgroup", pidfd_io(1)}, {"ipc", pidfd_io(2)
 
 std::uint64_t namespace_inode(const namespace_kind& kind)
 {
-    struct stat found {};
+    struct stat status {};
     const std::string path = std::string("/proc/self/ns/") + kind.name;
-    if (::stat(path.c_str(), &found) == 0) return found.st_ino;
+    if (::stat(path.c_str(), &status) == 0) return status.st_ino;
     unique_fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
     unique_fd opened(self ? ::ioctl(self.get(), kind.pidfd_request, 0) : -1);
-    return opened && ::fstat(opened.get(), &found) == 0 ? found.st_ino : 0;
+    return opened && ::fstat(opened.get(), &status) == 0 ? status.st_ino : 0;
 }
 
 // Rules are for good, so a child tries. Each level needs a rule set that handles something; nothing needs to be
@@ -66,8 +66,8 @@ bool refused(long result, int expected) { return result == -1 && (errno == expec
 
 bool socket_refused(int family)
 {
-    unique_fd made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    return !made && errno == EAFNOSUPPORT;
+    unique_fd opened(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return !opened && errno == EAFNOSUPPORT;
 }
 
 bool is_up(int socket, const ifreq& interface)

@@ -61,8 +61,8 @@ constexpr std::pair<std::string_view, std::string_view> own_names[] = {{"git", "
 
 bool is_executable(const fs::path& path)
 {
-    struct stat found {};
-    return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 0111) != 0;
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
 }
 
 }  // namespace
@@ -143,9 +143,9 @@ private:
     // Links of folders (/lib64, /bin) exist inside as well; a link that is the last part of the path is made anew.
     std::string resolve(const std::string& path)
     {
-        const fs::path given(path);
-        const std::string named = (fs::canonical(given.parent_path()) / given.filename()).string();
-        std::string real = fs::canonical(given).string();
+        const fs::path start(path);
+        const std::string named = (fs::canonical(start.parent_path()) / start.filename()).string();
+        std::string real = fs::canonical(start).string();
         if (named != real) links_.emplace(named, real);
         return real;
     }

@@ -28,10 +28,10 @@ struct sizes {
 
 sizes of_this_kernel()
 {
-    seccomp_notif_sizes told{};
-    if (::syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &told) != 0) return {};
-    return {std::max<std::size_t>(told.seccomp_notif, sizeof(seccomp_notif)),
-            std::max<std::size_t>(told.seccomp_notif_resp, sizeof(seccomp_notif_resp))};
+    seccomp_notif_sizes sizes{};
+    if (::syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) return {};
+    return {std::max<std::size_t>(sizes.seccomp_notif, sizeof(seccomp_notif)),
+            std::max<std::size_t>(sizes.seccomp_notif_resp, sizeof(seccomp_notif_resp))};
 }
 
 // Another thread may change the address meanwhile: this is for the report, never for a decision.

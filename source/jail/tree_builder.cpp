@@ -48,13 +48,13 @@ unique_fd tree_builder::open_inside(const std::string& path, int flags) const
 unique_fd tree_builder::parent_of(const std::string& path)
 {
     const std::string above = folder_of(path);
-    unique_fd found = open_inside(above, O_PATH | O_DIRECTORY);
-    if (!found) {
+    unique_fd parent = open_inside(above, O_PATH | O_DIRECTORY);
+    if (!parent) {
         folder(above);
-        found = open_inside(above, O_PATH | O_DIRECTORY);
+        parent = open_inside(above, O_PATH | O_DIRECTORY);
     }
-    if (!found) throw step_failed("make " + above);
-    return found;
+    if (!parent) throw step_failed("make " + above);
+    return parent;
 }
 
 bool tree_builder::exists(const std::string& path) const { return static_cast<bool>(open_inside(path, O_PATH)); }
@@ -77,8 +77,8 @@ void tree_builder::file(const std::string& path, std::string_view content, unsig
     const std::string step = "make " + path;
     const auto parent = parent_of(path);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    const unique_fd made(check(::openat(parent.get(), name_of(path).c_str(), flags, mode), step));
-    check(::write(made.get(), content.data(), content.size()), step);
+    const unique_fd file(check(::openat(parent.get(), name_of(path).c_str(), flags, mode), step));
+    check(::write(file.get(), content.data(), content.size()), step);
 }
 
 void tree_builder::link(const std::string& path, const std::string& target)

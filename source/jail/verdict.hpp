@@ -17,6 +17,6 @@ struct evidence {
 };
 
 /// Sets why, exit_code and signal of `result` from the evidence.
-void judge(const evidence& found, run_result& result);
+void judge(const evidence& known, run_result& result);
 
 }  // namespace cmcp::sandbox

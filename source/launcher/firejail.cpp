@@ -54,8 +54,8 @@ constexpr const char* version_begins = "firejail version";
 std::string version_of(const std::string& path)
 {
     const unique_fd messages = message_file();
-    const cloned asked = clone_into_namespaces(0, -1);
-    if (asked.pid == 0) {
+    const cloned child = clone_into_namespaces(0, -1);
+    if (child.pid == 0) {
         if (::dup2(messages.get(), 1) >= 0 && ::dup2(messages.get(), 2) >= 0) {
             std::vector<std::string> words{path, "--version"};
             char* none[] = {nullptr};
@@ -63,7 +63,7 @@ std::string version_of(const std::string& path)
         }
         ::_exit(127);
     }
-    while (::waitpid(asked.pid, nullptr, 0) < 0 && errno == EINTR) {
+    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
     std::string said = content(messages.get());
     const auto version =
@@ -179,20 +179,20 @@ void firejail::move_workspace(run_request& request) const
 
 const view_files& firejail::programs_of(const run_request& request)
 {
-    const auto [found, added] = resolved_.try_emplace(view_key(request));
-    if (added || !found->second.marks.still_true())
-        found->second = resolve_view(request.programs, {request.argv.at(0)});
-    return found->second;
+    const auto [entry, added] = resolved_.try_emplace(view_key(request));
+    if (added || !entry->second.marks.still_true())
+        entry->second = resolve_view(request.programs, {request.argv.at(0)});
+    return entry->second;
 }
 
 std::string firejail::write_profile(const std::string& text)
 {
-    const auto [found, added] =
+    const auto [entry, added] =
         profiles_.try_emplace(text, folder_ + "/" + std::to_string(profiles_.size()) + ".profile");
-    if (!added) return found->second;
-    std::ofstream file(found->second);
-    if (file << text && file.flush()) return found->second;
-    profiles_.erase(found);
+    if (!added) return entry->second;
+    std::ofstream file(entry->second);
+    if (file << text && file.flush()) return entry->second;
+    profiles_.erase(entry);
     throw step_failed("Firejail: keep profiles in /tmp", ENOSPC);
 }
 

@@ -28,14 +28,14 @@ namespace cmcp::sandbox {
 namespace {
 
 // Where this program finds its socket, the payload expects descriptors of its own.
-int settle(unique_fd found)
+int settle(unique_fd socket)
 {
     constexpr int out_of_the_way = 10;
-    const int control = ::fcntl(found.get(), F_DUPFD_CLOEXEC, out_of_the_way);
+    const int control = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, out_of_the_way);
     if (control < 0) ::_exit(1);
     const unique_fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int place : {inside_control, inside_program}) ::dup3(empty.get(), place, O_CLOEXEC);
-    static_cast<void>(found.release());  // /dev/null is there now
+    static_cast<void>(socket.release());  // /dev/null is there now
     return control;
 }
 
@@ -88,10 +88,10 @@ void tell_ready(int control)
     send_packet(control, std::string(1, static_cast<char>(child_says::ready)), all);
 }
 
-void prepare(inside_plan& given)
+void prepare(inside_plan& arrived)
 {
-    jail_plan& plan = given.plan;
-    check_confined(given.namespaces_outside);
+    jail_plan& plan = arrived.plan;
+    check_confined(arrived.namespaces_outside);
     become_run_user(plan);
     ::prctl(PR_SET_DUMPABLE, 0);
     die_with_parent();  // with Firejail's first process
@@ -142,11 +142,11 @@ unique_fd watch_children()
     }
 }
 
-[[noreturn]] void run_inside(inside_plan& given)
+[[noreturn]] void run_inside(inside_plan& arrived)
 {
-    jail_plan& plan = given.plan;
+    jail_plan& plan = arrived.plan;
     const int control = plan.control.get();
-    prepare(given);
+    prepare(arrived);
     payload prepared(plan);
     const unique_fd children = watch_children();
     const pid_t child = check(::fork(), "start a process");
@@ -165,14 +165,14 @@ void send_inside_plan(int control, const jail_plan& plan, const std::string& nam
     if (!send_packet(control, "p", descriptors)) throw step_failed("hand over the plan", EAGAIN);
 }
 
-void live_inside(unique_fd found)
+void live_inside(unique_fd socket)
 {
-    const int control = settle(std::move(found));
-    inside_plan given;
-    given.plan.control.reset(control);
+    const int control = settle(std::move(socket));
+    inside_plan arrived;
+    arrived.plan.control.reset(control);
     try {
-        decode_inside_plan(await_packet_or_end(control), given);
-        run_inside(given);
+        decode_inside_plan(await_packet_or_end(control), arrived);
+        run_inside(arrived);
     } catch (const step_failed& failure) {
         report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {

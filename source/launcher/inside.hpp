@@ -19,6 +19,6 @@ void send_inside_plan(int control, const jail_plan& plan, const std::string& nam
 
 /// The program's whole life inside. Runs nothing where Firejail did not confine it. When the launcher goes, everything
 /// ends.
-[[noreturn]] void live_inside(unique_fd found);
+[[noreturn]] void live_inside(unique_fd socket);
 
 }  // namespace cmcp::sandbox

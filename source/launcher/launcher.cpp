@@ -253,8 +253,8 @@ try {
 
 run* launcher::find(std::uint64_t key)
 {
-    const auto found = runs_.find(key);
-    return found == runs_.end() ? nullptr : found->second.get();
+    const auto entry = runs_.find(key);
+    return entry == runs_.end() ? nullptr : entry->second.get();
 }
 
 void launcher::drop(std::uint64_t key)

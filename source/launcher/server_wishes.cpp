@@ -23,9 +23,9 @@ std::string refuse_workspace(const std::string& workspace, const std::string& be
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
     const std::string inside = workspace.starts_with(below + "/") ? workspace.substr(below.size() + 1) : "..";
     const unique_fd root(::open(below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const unique_fd found(root ? static_cast<int>(::syscall(SYS_openat2, root.get(), inside.c_str(), &how, sizeof how))
-                               : -1);
-    if (found) return {};
+    const unique_fd folder(root ? static_cast<int>(::syscall(SYS_openat2, root.get(), inside.c_str(), &how, sizeof how))
+                                : -1);
+    if (folder) return {};
     if (errno == ENOENT) return explain_setup_failure("open workspace " + workspace, ENOENT);
     return "The workspace " + workspace + " is not below SANDBOX_ROOT without links. Nothing was run.";
 }

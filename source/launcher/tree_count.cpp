@@ -25,9 +25,9 @@ namespace {
     ::getrlimit(RLIMIT_NOFILE, &open_files);
     open_files.rlim_cur = open_files.rlim_max;  // one a level
     ::setrlimit(RLIMIT_NOFILE, &open_files);
-    const tree_usage found = count_tree(folder, most);
-    const ssize_t written = ::write(answer, &found, sizeof found);
-    ::_exit(written == sizeof found ? 0 : 1);
+    const tree_usage usage = count_tree(folder, most);
+    const ssize_t written = ::write(answer, &usage, sizeof usage);
+    ::_exit(written == sizeof usage ? 0 : 1);
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ tree_count::~tree_count()
 
 tree_usage tree_count::take() const
 {
-    tree_usage found;
-    if (::read(answer_.get(), &found, sizeof found) == sizeof found) return found;
+    tree_usage usage;
+    if (::read(answer_.get(), &usage, sizeof usage) == sizeof usage) return usage;
     return {0, 0, false};
 }
 

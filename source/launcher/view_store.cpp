@@ -126,9 +126,9 @@ view_store::view_store() : stage_(stage_folder())
 const view& view_store::find(const run_request& request)
 {
     const std::string key = key_of(request);
-    const auto found = std::find_if(views_.begin(), views_.end(), [&](const view& v) { return v.key == key; });
-    if (found != views_.end()) {
-        views_.splice(views_.begin(), views_, found);
+    const auto known = std::find_if(views_.begin(), views_.end(), [&](const view& v) { return v.key == key; });
+    if (known != views_.end()) {
+        views_.splice(views_.begin(), views_, known);
         const bool may_look = std::chrono::steady_clock::now() >= views_.front().next_look;
         if (may_look && !views_.front().marks.still_true()) build_anew(views_.front(), request);
         return views_.front();
@@ -156,22 +156,22 @@ view view_store::build(const std::string& key, const run_request& request)
 {
     check_workspace_place(request.workspace_inside);
     const auto began = std::chrono::steady_clock::now();
-    view made{key, stage_ + "/" + std::to_string(made_++), {}, {}, request.programs.all, {}, {}};
-    check(::mkdir(made.place.c_str(), 0755), "prepare a root");
+    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, request.programs.all, {}, {}};
+    check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
     const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
-    attach_mount(root.get(), AT_FDCWD, made.place, "prepare a root");
+    attach_mount(root.get(), AT_FDCWD, fresh.place, "prepare a root");
     try {
-        made.root.reset(check(::open(made.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
-        tree_builder tree(unique_fd(::open(made.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
-        fill(tree, made, request);
-        set_mount_attributes(made.root.get(), read_only, false, "protect the prepared root");
+        fresh.root.reset(check(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
+        tree_builder tree(unique_fd(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+        fill(tree, fresh, request);
+        set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {
-        forget(made);
+        forget(fresh);
         throw;
     }
     const auto now = std::chrono::steady_clock::now();
-    made.next_look = now + pause_factor * (now - began);
-    return made;
+    fresh.next_look = now + pause_factor * (now - began);
+    return fresh;
 }
 
 std::string view_store::protected_program(const std::string& path)

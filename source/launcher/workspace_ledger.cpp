@@ -23,11 +23,11 @@ constexpr auto still_fresh = 200ms;
 constexpr auto shortest_pause = 20ms;
 constexpr auto good_for = 250ms;
 
-workspace_ledger::finding judge_count(const tree_usage& found, tree_bounds most)
+workspace_ledger::finding judge_count(const tree_usage& usage, tree_bounds most)
 {
-    if (found.bytes > most.bytes) return workspace_ledger::finding::too_large;
-    if (found.files > most.files) return workspace_ledger::finding::too_many;
-    return found.complete ? workspace_ledger::finding::fits : workspace_ledger::finding::too_deep;
+    if (usage.bytes > most.bytes) return workspace_ledger::finding::too_large;
+    if (usage.files > most.files) return workspace_ledger::finding::too_many;
+    return usage.complete ? workspace_ledger::finding::fits : workspace_ledger::finding::too_deep;
 }
 
 }  // namespace
@@ -44,9 +44,9 @@ workspace_ledger::key workspace_ledger::key_of(int folder)
 workspace_ledger::entry& workspace_ledger::at(key which)
 {
     if (entries_.size() >= most_entries && !entries_.contains(which)) forget_oldest();
-    entry& found = entries_[which];
-    found.order = ++uses_;
-    return found;
+    entry& used = entries_[which];
+    used.order = ++uses_;
+    return used;
 }
 
 void workspace_ledger::forget_oldest()
@@ -79,14 +79,14 @@ bool workspace_ledger::is_due(const entry& of, int folder, tree_bounds most) con
     const room now = free_room(folder);
     const bool lost_bytes = now.bytes + slack(of, most) < of.then.bytes;
     return lost_bytes || now.files + std::min(most.files / 8, most_slack_in_files) < of.then.files ||
-           of.found != finding::fits || of.asked;
+           of.state != finding::fits || of.wanted;
 }
 
 void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
 {
     of.then = free_room(folder);
     of.begun = clock::now();
-    of.asked = false;
+    of.wanted = false;
     of.most = most;
     of.counting = std::make_unique<tree_count>(folder, most);
     epoll_event event{};
@@ -97,7 +97,7 @@ void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
 void workspace_ledger::finish(entry& of)
 {
     of.last = of.counting->take();
-    of.found = judge_count(*of.last, of.most);
+    of.state = judge_count(*of.last, of.most);
     of.ended = clock::now();
     of.counting.reset();
 }
@@ -114,7 +114,7 @@ void workspace_ledger::collect()
 bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
-    if (of.found == finding::fits) return false;
+    if (of.state == finding::fits) return false;
     if (of.counting) return true;
     if (clock::now() - of.ended < still_fresh) return false;
     begin(of, folder, most);
@@ -123,24 +123,24 @@ bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
 
 workspace_ledger::finding workspace_ledger::last_finding(key which) const
 {
-    const auto found = entries_.find(which);
-    return found == entries_.end() ? finding::fits : found->second.found;
+    const auto known = entries_.find(which);
+    return known == entries_.end() ? finding::fits : known->second.state;
 }
 
 std::uint64_t workspace_ledger::counted(key which) const
 {
-    const auto found = entries_.find(which);
-    return found == entries_.end() || !found->second.last ? 0 : found->second.last->bytes;
+    const auto known = entries_.find(which);
+    return known == entries_.end() || !known->second.last ? 0 : known->second.last->bytes;
 }
 
 workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since,
-                                                 bool asked)
+                                                 bool wanted)
 {
     entry& of = at(which);
-    of.asked |= asked;
+    of.wanted |= wanted;
     if (is_due(of, folder, most)) begin(of, folder, most);
     const bool about_this_run = of.last && of.begun >= since && !of.counting;
-    return about_this_run ? of.found : finding::fits;
+    return about_this_run ? of.state : finding::fits;
 }
 
 // Others may make room on the disk while runs fill the workspace: what free room tells is good for a while only.
@@ -171,12 +171,12 @@ unique_fd open_bounded_workspace(const run_request& request)
     return unique_fd(check(::open(request.workspace.c_str(), flags), "open workspace " + request.workspace));
 }
 
-std::string explain_full(workspace_ledger::finding found, const run_limits& limits)
+std::string explain_full(workspace_ledger::finding why, const run_limits& limits)
 {
     using finding = workspace_ledger::finding;
     const std::string rest = " Delete what is not needed any more; until then runs may only delete there.";
-    if (found == finding::too_deep) return "the folders of the workspace are nested too deeply to be counted." + rest;
-    if (found == finding::too_many)
+    if (why == finding::too_deep) return "the folders of the workspace are nested too deeply to be counted." + rest;
+    if (why == finding::too_many)
         return "the workspace holds more files than the limit of " + std::to_string(limits.workspace_files) +
                " (SANDBOX_WORKSPACE_MAX_FILES)." + rest;
     return "the workspace holds more than the limit of " + std::to_string(limits.workspace_size >> 20) +

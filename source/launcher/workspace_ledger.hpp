@@ -37,8 +37,8 @@ public:
     finding last_finding(key which) const;
     std::uint64_t counted(key which) const;  ///< bytes; 0 without a count
 
-    /// Begins a count when one is due, or `asked` for; returns what the latest count that began after `since` found.
-    finding look(key which, int folder, tree_bounds most, clock::time_point since, bool asked);
+    /// Begins a count when one is due, or `wanted`; returns what the latest count that began after `since` found.
+    finding look(key which, int folder, tree_bounds most, clock::time_point since, bool wanted);
 
     /// The run is over: the next one starts from what is known now.
     void note_end(key which, int folder, tree_bounds most);
@@ -58,9 +58,9 @@ private:
         clock::time_point begun{};
         clock::time_point ended{};
         std::optional<tree_usage> last;
-        finding found = finding::fits;
-        std::uint64_t order = 0;  ///< of use
-        bool asked = false;       ///< for another count
+        finding state = finding::fits;  ///< as the last count says
+        std::uint64_t order = 0;        ///< of use
+        bool wanted = false;            ///< another count
     };
 
     static std::uint64_t slack(const entry& of, tree_bounds most);
@@ -83,6 +83,6 @@ tree_bounds workspace_bounds(const run_limits& limits);
 unique_fd open_bounded_workspace(const run_request& request);
 
 /// The sentence for the caller of a run that was ended for `found`.
-std::string explain_full(workspace_ledger::finding found, const run_limits& limits);
+std::string explain_full(workspace_ledger::finding why, const run_limits& limits);
 
 }  // namespace cmcp::sandbox

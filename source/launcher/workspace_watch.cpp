@@ -39,9 +39,9 @@ std::string workspace_watch::look(const run_limits& limits, std::chrono::steady_
     const std::uint64_t written = meter.written();
     const bool wrote_much = written > written_at_count_ + uncounted_share;
     if (wrote_much) written_at_count_ = written;
-    finding found = ledger_.look(key_, folder_.get(), most, begun, wrote_much);
-    if (found == finding::fits && hides_files(written, most, meter)) found = finding::too_large;
-    return found == finding::fits ? std::string() : explain_full(found, limits);
+    finding state = ledger_.look(key_, folder_.get(), most, begun, wrote_much);
+    if (state == finding::fits && hides_files(written, most, meter)) state = finding::too_large;
+    return state == finding::fits ? std::string() : explain_full(state, limits);
 }
 
 // Whether the disk fills although a count finds nothing: the files are deleted but in use, or were moved about under

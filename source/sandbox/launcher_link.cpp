@@ -34,8 +34,8 @@ json::value unwrapped(const json::value& detail)
 
 }  // namespace
 
-native_backend::link::link(asio::any_io_executor executor, options chosen)
-    : executor_(std::move(executor)), options_(std::move(chosen)), socket_(executor_)
+native_backend::link::link(asio::any_io_executor executor, options settings)
+    : executor_(std::move(executor)), options_(std::move(settings)), socket_(executor_)
 {
 }
 
@@ -148,10 +148,10 @@ void native_backend::link::take(const packet& message)
     if (kind == message_kind::prepared) note_zygote(decode_prepared(message.bytes));
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
-    const auto found = pending_.find(ended.id);
-    if (found == pending_.end()) return;
-    found->second->result = std::move(ended.result);
-    found->second->arrived.cancel();
+    const auto entry = pending_.find(ended.id);
+    if (entry == pending_.end()) return;
+    entry->second->result = std::move(ended.result);
+    entry->second->arrived.cancel();
 }
 
 void native_backend::link::send(std::string bytes, std::vector<unique_fd> descriptors)

@@ -30,7 +30,7 @@ struct pending_run {
 /// the io_context.
 class native_backend::link : public std::enable_shared_from_this<link> {
 public:
-    link(asio::any_io_executor executor, options chosen);
+    link(asio::any_io_executor executor, options settings);
     ~link();
 
     void adopt(launcher_process started);
@@ -47,7 +47,7 @@ public:
 
     /// What the launcher said last of its zygote, JSON; empty: nothing yet.
     const std::string& zygote_state();
-    const options& chosen() const { return options_; }
+    const options& settings() const { return options_; }
     awaitable<> wait_for_packet();
 
     std::size_t losses_lately();  ///< how often the launcher has ended within the last minute

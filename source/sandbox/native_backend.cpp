@@ -100,51 +100,51 @@ std::string describe_zygote(const json::object& about)
     return text + missing;
 }
 
-layer zygote_layer(const native_backend::options& chosen, const json::object& said)
+layer zygote_layer(const native_backend::options& options, const json::object& said)
 {
-    layer found = chosen.zygote_layer;
-    if (!chosen.zygote) return found;
+    layer zygote = options.zygote_layer;
+    if (!options.zygote) return zygote;
     const json::value* state = said.if_contains("state");
     const std::string detail = said.contains("detail") ? json::value_to<std::string>(said.at("detail")) : std::string();
     if (state && *state == "on") {
-        found.is = layer::state::on;
-        found.detail = describe_zygote(parse_object(detail));
+        zygote.is = layer::state::on;
+        zygote.detail = describe_zygote(parse_object(detail));
     } else if (state && *state == "off") {
-        found.is = layer::state::off;
-        found.detail = detail + "; Python runs start cold, in the same sandbox";
+        zygote.is = layer::state::off;
+        zygote.detail = detail + "; Python runs start cold, in the same sandbox";
     } else {
-        found.is = layer::state::degraded;
-        found.detail = "still loading; Python runs start cold until then, in the same sandbox";
+        zygote.is = layer::state::degraded;
+        zygote.detail = "still loading; Python runs start cold until then, in the same sandbox";
     }
-    return found;
+    return zygote;
 }
 
-std::string worse_layers(const layers& found, const layers& expected)
+std::string worse_layers(const layers& judged, const layers& expected)
 {
     std::string names;
-    for (std::size_t i = 0; i < found.size() && i < expected.size(); ++i)
-        if (found[i].is != expected[i].is && expected[i].is != layer::state::off)
-            names += (names.empty() ? "" : ", ") + found[i].name;
+    for (std::size_t i = 0; i < judged.size() && i < expected.size(); ++i)
+        if (judged[i].is != expected[i].is && expected[i].is != layer::state::off)
+            names += (names.empty() ? "" : ", ") + judged[i].name;
     return names;
 }
 
-layers explain_missing(layers found, const std::string& error)
+layers explain_missing(layers judged, const std::string& error)
 {
-    for (auto& each : found)
+    for (auto& each : judged)
         if (each.is == layer::state::off && !error.empty() && each.name != "server_self") each.detail = error;
-    return found;
+    return judged;
 }
 
 }  // namespace
 
-native_backend::native_backend(asio::any_io_executor executor, options chosen)
-    : link_(std::make_shared<link>(std::move(executor), std::move(chosen)))
+native_backend::native_backend(asio::any_io_executor executor, options settings)
+    : link_(std::make_shared<link>(std::move(executor), std::move(settings)))
 {
     link_->start_if_gone();
 }
 
-native_backend::native_backend(asio::any_io_executor executor, launcher_process started, options chosen)
-    : link_(std::make_shared<link>(std::move(executor), std::move(chosen)))
+native_backend::native_backend(asio::any_io_executor executor, launcher_process started, options settings)
+    : link_(std::make_shared<link>(std::move(executor), std::move(settings)))
 {
     link_->adopt(std::move(started));
 }
@@ -166,7 +166,7 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
 
 awaitable<bool> native_backend::zygote_settles()
 {
-    if (!link_->chosen().zygote) co_return false;
+    if (!link_->settings().zygote) co_return false;
     link_->start_if_gone();
     for (;;) {
         const json::object state = parse_object(link_->zygote_state());
@@ -189,14 +189,14 @@ awaitable<> native_backend::probe_zygote()
 {
     if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
     no_output nowhere;
-    run_request request = link_->chosen().zygote->model;
+    run_request request = link_->settings().zygote->model;
     request.prepared = true;
     request.result_channel = true;
     request.limits.wall = std::chrono::seconds(10);
     request.label = "probe";
-    const run_result found = co_await run_to_end(link_, std::move(request), nowhere, true);
-    const json::object inside = parse_object(found.result);
-    if (inside.empty() || !found.prepared) co_return;
+    const run_result result = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const json::object inside = parse_object(result.result);
+    if (inside.empty() || !result.prepared) co_return;
     const json::object outside = parse_object(link_->facts());
     zygote_lacks_ = worse_layers(evaluate_probe(inside, outside), *probed_);
     zygote_probed_ = true;
@@ -204,12 +204,12 @@ awaitable<> native_backend::probe_zygote()
 
 layer native_backend::zygote_now() const
 {
-    layer found = zygote_layer(link_->chosen(), parse_object(link_->zygote_state()));
-    if (zygote_probed_ && found.is == layer::state::on) found.detail += "; its runs have the layers of a cold run";
-    if (zygote_lacks_.empty()) return found;
-    found.is = layer::state::off;
-    found.detail = "its runs lack " + zygote_lacks_ + "; Python runs start cold";
-    return found;
+    layer zygote = zygote_layer(link_->settings(), parse_object(link_->zygote_state()));
+    if (zygote_probed_ && zygote.is == layer::state::on) zygote.detail += "; its runs have the layers of a cold run";
+    if (zygote_lacks_.empty()) return zygote;
+    zygote.is = layer::state::off;
+    zygote.detail = "its runs lack " + zygote_lacks_ + "; Python runs start cold";
+    return zygote;
 }
 
 awaitable<layers> native_backend::probe_kernel()
@@ -217,20 +217,20 @@ awaitable<layers> native_backend::probe_kernel()
     if (probed_) co_return *probed_;
     no_output nowhere;
     run_request request = probe_request();
-    const run_result found = co_await run_to_end(link_, std::move(request), nowhere, true);
-    const json::object inside = parse_object(found.result);
+    const run_result result = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const json::object inside = parse_object(result.result);
     const json::object outside = parse_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);
-    const layers& further = link_->chosen().further;
+    const layers& further = link_->settings().further;
     judged.insert(judged.end(), further.begin(), further.end());
-    if (inside.empty()) co_return explain_missing(std::move(judged), found.error);
+    if (inside.empty()) co_return explain_missing(std::move(judged), result.error);
     probed_ = std::move(judged);
     co_return *probed_;
 }
 
 std::string_view native_backend::name() const
 {
-    return link_->chosen().launcher.firejail.empty() ? "native" : "firejail";
+    return link_->settings().launcher.firejail.empty() ? "native" : "firejail";
 }
 
 std::optional<std::string> native_backend::launcher_trouble()

@@ -24,11 +24,11 @@ public:
     };
 
     /// Starts a launcher. Throws std::system_error when it cannot be started.
-    native_backend(asio::any_io_executor executor, options chosen);
+    native_backend(asio::any_io_executor executor, options settings);
 
-    /// Takes over a launcher that was started before any thread existed; `chosen` is for starting another one after a
-    /// crash.
-    native_backend(asio::any_io_executor executor, launcher_process started, options chosen);
+    /// Takes over a launcher that was started before any thread existed; `settings` are for starting another one after
+    /// a crash.
+    native_backend(asio::any_io_executor executor, launcher_process started, options settings);
 
     native_backend(const native_backend&) = delete;
     native_backend& operator=(const native_backend&) = delete;

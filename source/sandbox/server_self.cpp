@@ -81,16 +81,16 @@ std::string enter_own_profile()
 
 layer judge()
 {
-    layer found{"server_self", layer::state::on,
-                "the server executes nothing, makes no processes and reaches only its own files"};
+    layer self{"server_self", layer::state::on,
+               "the server executes nothing, makes no processes and reaches only its own files"};
     const bool calls = executes_nothing() && makes_no_process();
     const bool files = reaches_no_other_files();
-    if (calls && files) return found;
-    found.is = calls || files ? layer::state::degraded : layer::state::off;
-    found.detail = calls   ? "seccomp only: the kernel has no Landlock"
-                   : files ? "Landlock only: there is no filter"
-                           : "neither filter nor Landlock is in force";
-    return found;
+    if (calls && files) return self;
+    self.is = calls || files ? layer::state::degraded : layer::state::off;
+    self.detail = calls   ? "seccomp only: the kernel has no Landlock"
+                  : files ? "Landlock only: there is no filter"
+                          : "neither filter nor Landlock is in force";
+    return self;
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ try {
         return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};
     if (!install_filter(filter))
         return {"server_self", layer::state::off, std::string("seccomp: ") + std::strerror(errno)};
-    layer found = judge();
-    if (!profile.empty()) found.detail += ", in the AppArmor profile " + profile;
-    return found;
+    layer self = judge();
+    if (!profile.empty()) self.detail += ", in the AppArmor profile " + profile;
+    return self;
 } catch (const std::exception& failure) {
     return {"server_self", layer::state::off, failure.what()};
 }

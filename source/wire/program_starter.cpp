@@ -76,12 +76,12 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
 std::uint32_t number_of(const std::string& path)
 {
     const auto& programs = helper().programs;
-    const auto found =
+    const auto place =
         std::find_if(programs.begin(), programs.end(), [&](const auto& each) { return each.path == path; });
-    if (found == programs.end())
+    if (place == programs.end())
         throw std::system_error(EPERM, std::system_category(),
                                 path + " is not among the programs that the server may have started");
-    return static_cast<std::uint32_t>(found - programs.begin());
+    return static_cast<std::uint32_t>(place - programs.begin());
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ constexpr std::string_view safe_path = "PYTHONSAFEPATH";
 
 std::vector<std::string> python_start::argv() const
 {
-    std::vector<std::string> made{interpreter};
-    if (isolated) made.emplace_back("-I");
-    made.insert(made.end(), options.begin(), options.end());
-    made.push_back(program);
-    made.insert(made.end(), arguments.begin(), arguments.end());
-    return made;
+    std::vector<std::string> words{interpreter};
+    if (isolated) words.emplace_back("-I");
+    words.insert(words.end(), options.begin(), options.end());
+    words.push_back(program);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return words;
 }
 
 std::optional<python_start> python_start::read(const std::vector<std::string>& argv)

@@ -54,9 +54,9 @@ PyObject* checked(PyObject* object, const char* what)
 void check_program(const std::string& program)
 {
     std::error_code missing;
-    const auto asked = std::filesystem::canonical(program, missing);
+    const auto wanted = std::filesystem::canonical(program, missing);
     const auto linked = std::filesystem::canonical(CMCP_PYTHON, missing);
-    if (missing || asked != linked)
+    if (missing || wanted != linked)
         throw std::runtime_error("PYTHON_INTERPRETER=" + program +
                                  " is not " CMCP_PYTHON ", which the zygote was built with");
 }

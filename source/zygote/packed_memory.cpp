@@ -24,8 +24,8 @@ constexpr std::size_t most = 256 << 20;  // address space; what is left of it is
 
 void* map(std::size_t size)
 {
-    void* const made = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return made == MAP_FAILED ? nullptr : made;
+    void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return place == MAP_FAILED ? nullptr : place;
 }
 
 std::uintptr_t rounded_up(std::uintptr_t address) { return (address + huge_page - 1) / huge_page * huge_page; }

@@ -81,10 +81,10 @@ working_set rehearse(interpreter& python, const std::vector<std::string>& argv)
     python.parent_after_fork();
     check(child, "start a process");
     writing.reset();
-    const std::string found = read_all(reading.get());
+    const std::string bytes = read_all(reading.get());
     while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return working_set::decode(found);
+    return working_set::decode(bytes);
 }
 
 }  // namespace cmcp::sandbox

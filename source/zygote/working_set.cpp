@@ -33,14 +33,14 @@ struct area {
 std::optional<area> private_area(const std::string& line)
 {
     std::istringstream in(line);
-    area found{};
+    area next{};
     char dash = 0;
     std::string rights;
-    in >> std::hex >> found.begin >> dash >> found.end >> rights;
+    in >> std::hex >> next.begin >> dash >> next.end >> rights;
     const bool of_kernel = line.ends_with("[vdso]") || line.ends_with("[vvar]") || line.ends_with("[vsyscall]") ||
                            line.find("[vvar_") != std::string::npos;
     const bool readable = rights.size() == 4 && rights[0] == 'r' && rights[3] == 'p';
-    return in && readable && !of_kernel ? std::optional(found) : std::nullopt;
+    return in && readable && !of_kernel ? std::optional(next) : std::nullopt;
 }
 
 std::vector<std::uint64_t> pages_of(int pagemap, const area& of)
@@ -56,7 +56,7 @@ std::vector<std::uint64_t> pages_of(int pagemap, const area& of)
 
 working_set working_set::of_this_process()
 {
-    working_set found;
+    working_set set;
     const unique_fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -65,11 +65,11 @@ working_set working_set::of_this_process()
         std::uintptr_t at = where->begin;
         for (const std::uint64_t page : pages_of(pagemap.get(), *where)) {
             const bool of_file = (page & is_of_file) != 0;
-            if ((page & is_present) != 0 && (of_file || (page & is_exclusive) != 0)) found.add(at, !of_file);
+            if ((page & is_present) != 0 && (of_file || (page & is_exclusive) != 0)) set.add(at, !of_file);
             at += page_size;
         }
     }
-    return found;
+    return set;
 }
 
 void working_set::add(std::uintptr_t page, bool written)

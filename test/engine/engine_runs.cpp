@@ -38,27 +38,27 @@ public:
 struct stage {
     static engine::engine_options options(const scripted_engine& engine)
     {
-        engine::engine_options made;
-        made.where = {engine.socket(), "Start it."};
-        made.node = "node";
-        made.server = "self";
-        made.root = engine.folder.string();
-        return made;
+        engine::engine_options options;
+        options.where = {engine.socket(), "Start it."};
+        options.node = "node";
+        options.server = "self";
+        options.root = engine.folder.string();
+        return options;
     }
     sandbox::run_request request(std::string image = "there")
     {
-        sandbox::run_request made;
-        made.image = std::move(image);
-        made.sandbox = "sbx_1";
-        made.argv = {"python3", "-c", "print(1)"};
-        made.workspace = (engine.folder / "workspace").string();
-        made.workspace_inside = "/app/results";
-        std::filesystem::create_directories(made.workspace);
-        return made;
+        sandbox::run_request request;
+        request.image = std::move(image);
+        request.sandbox = "sbx_1";
+        request.argv = {"python3", "-c", "print(1)"};
+        request.workspace = (engine.folder / "workspace").string();
+        request.workspace_inside = "/app/results";
+        std::filesystem::create_directories(request.workspace);
+        return request;
     }
-    sandbox::run_result run(sandbox::run_request asked)
+    sandbox::run_result run(sandbox::run_request request)
     {
-        return run_coroutine(io, backend.run(std::move(asked), output));
+        return run_coroutine(io, backend.run(std::move(request), output));
     }
     sandbox::run_result run() { return run(request()); }
     void write_inside(const std::string& target, const std::string& text)
@@ -79,9 +79,9 @@ TEST_CASE("a Podman that would use another runtime than the one that was asked f
     stage s;
     for (const auto& [wanted, works] :
          {std::pair("runsc", false), std::pair("/usr/bin/crun", true), std::pair("", true)}) {
-        auto chosen = stage::options(s.engine);
-        chosen.runtime = wanted;
-        engine::engine_backend backend(s.io.get_executor(), chosen);
+        auto options = stage::options(s.engine);
+        options.runtime = wanted;
+        engine::engine_backend backend(s.io.get_executor(), options);
         const auto result = run_coroutine(s.io, backend.run(s.request(), s.output));
         INFO(result.error);
         CHECK((result.error.find("SANDBOX_ENGINE_RUNTIME") == std::string::npos) == works);
@@ -99,9 +99,9 @@ TEST_CASE("a run in a container gives both streams, what it reported, and its ex
         s.write_inside("/run/container-mcp.result", "42");
         s.engine.exit(3);
     };
-    auto asked = s.request();
-    asked.result_channel = true;
-    const auto end = s.run(std::move(asked));
+    auto request = s.request();
+    request.result_channel = true;
+    const auto end = s.run(std::move(request));
     CHECK(end.why == cause::exited);
     CHECK(end.exit_code == 3);
     CHECK(end.result == "42");
@@ -117,24 +117,24 @@ TEST_CASE("a run in a container gives both streams, what it reported, and its ex
 TEST_CASE("a container is made without network, privileges and a writable root, with labels and limits")
 {
     stage s;
-    auto asked = s.request();
-    asked.script = "the script";
-    asked.limits.memory = 100 << 20;
-    asked.limits.processes = 10;
+    auto request = s.request();
+    request.script = "the script";
+    request.limits.memory = 100 << 20;
+    request.limits.processes = 10;
     std::string script;
     s.engine.program = [&] {
         std::getline(std::ifstream(s.engine.mounted("/run/container-mcp") + "/script"), script);
         s.engine.exit(0);
     };
-    s.run(std::move(asked));
+    s.run(std::move(request));
     CHECK(script == "the script");
-    const auto& made = s.engine.container;
-    const auto& host = made.at("HostConfig").as_object();
-    CHECK(made.at("User") != "0:0");
-    CHECK(made.at("Labels") == json::value{{"container-mcp.node", "node"},
-                                           {"container-mcp.root", s.engine.folder.string()},
-                                           {"container-mcp.sandbox", "sbx_1"},
-                                           {"container-mcp.server", "self"}});
+    const auto& container = s.engine.container;
+    const auto& host = container.at("HostConfig").as_object();
+    CHECK(container.at("User") != "0:0");
+    CHECK(container.at("Labels") == json::value{{"container-mcp.node", "node"},
+                                                {"container-mcp.root", s.engine.folder.string()},
+                                                {"container-mcp.sandbox", "sbx_1"},
+                                                {"container-mcp.server", "self"}});
     CHECK(host.at("ReadonlyRootfs") == true);
     CHECK(host.at("NetworkMode") == "none");
     CHECK(host.at("CapDrop").as_array().front() == "ALL");
@@ -153,12 +153,12 @@ TEST_CASE("a container is made without network, privileges and a writable root, 
 TEST_CASE("a container that runs too long is killed, and so is one that prints too much")
 {
     stage s;
-    auto asked = s.request();
+    auto request = s.request();
     SECTION("time")
     {
         s.engine.program = [&] { s.engine.print(frame(1, "begun")); };
-        asked.limits.wall = std::chrono::milliseconds(50);
-        const auto end = s.run(std::move(asked));
+        request.limits.wall = std::chrono::milliseconds(50);
+        const auto end = s.run(std::move(request));
         CHECK(end.why == cause::timeout);
         CHECK(end.exit_code == 137);
         CHECK(end.peak_memory == 12'345'678);
@@ -167,8 +167,8 @@ TEST_CASE("a container that runs too long is killed, and so is one that prints t
     SECTION("output")
     {
         s.engine.program = [&] { s.engine.print(frame(1, std::string(5000, 'x')) + frame(2, "still")); };
-        asked.limits.output = 1000;
-        const auto end = s.run(std::move(asked));
+        request.limits.output = 1000;
+        const auto end = s.run(std::move(request));
         CHECK(end.why == cause::output_limit);
         CHECK(s.output.out == std::string(1000, 'x'));
         CHECK(s.output.err == "still");
@@ -299,8 +299,8 @@ TEST_CASE("an engine that is not there, an image that it lacks, and its refusal 
         const auto end = s.run();
         CHECK(end.error.find(s.engine.socket()) != std::string::npos);
         CHECK(end.error.find("Start it.") != std::string::npos);
-        const auto found = run_coroutine(s.io, s.backend.probe());
-        CHECK(found.at(0).is == sandbox::layer::state::off);
+        const auto layers = run_coroutine(s.io, s.backend.probe());
+        CHECK(layers.at(0).is == sandbox::layer::state::off);
     }
     SECTION("no image at all") { CHECK(s.run(s.request("")).why == cause::setup_failed); }
 }

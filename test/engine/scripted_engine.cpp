@@ -34,16 +34,16 @@ std::filesystem::path fresh_folder()
 std::string frame(int stream, std::string_view bytes)
 {
     const auto size = bytes.size();
-    std::string made{static_cast<char>(stream),
-                     0,
-                     0,
-                     0,
-                     static_cast<char>(size >> 24),
-                     static_cast<char>(size >> 16),
-                     static_cast<char>(size >> 8),
-                     static_cast<char>(size)};
-    made += bytes;
-    return made;
+    std::string frame{static_cast<char>(stream),
+                      0,
+                      0,
+                      0,
+                      static_cast<char>(size >> 24),
+                      static_cast<char>(size >> 16),
+                      static_cast<char>(size >> 8),
+                      static_cast<char>(size)};
+    frame += bytes;
+    return frame;
 }
 
 scripted_engine::scripted_engine(asio::io_context& io)

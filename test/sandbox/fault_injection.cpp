@@ -18,9 +18,9 @@ struct faulty {
         const std::string link = place.path + "/launcher";
         fs::create_symlink(std::string(CMCP_BUILD_DIR) + "/test/faulty-launcher", link);
         std::ofstream(link + ".faults") << what << " " << layer << "\n";
-        native_backend::options chosen;
-        chosen.launcher_path = link;
-        backend.emplace(io.get_executor(), chosen);
+        native_backend::options options;
+        options.launcher_path = link;
+        backend.emplace(io.get_executor(), options);
     }
 
     run_result run(const std::string& code)
@@ -41,9 +41,9 @@ struct faulty {
 
 layer named(const layers& all, const std::string& name)
 {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const layer& each) { return each.name == name; });
-    REQUIRE(found != all.end());
-    return *found;
+    const auto place = std::find_if(all.begin(), all.end(), [&](const layer& each) { return each.name == name; });
+    REQUIRE(place != all.end());
+    return *place;
 }
 
 constexpr const char* can_fail[] = {
@@ -71,10 +71,10 @@ TEST_CASE("where a layer cannot be set up the report has no layer on and a serve
 {
     for (const std::string name : can_fail) {
         faulty s("fail", name);
-        const layers found = s.probe();
+        const layers probed = s.probe();
         INFO(name);
-        CHECK(missing(found, {"namespaces", "seccomp", "no_network", "limits"}).size() == 4);
-        CHECK(named(found, "seccomp").detail.find("layer " + name) != std::string::npos);
+        CHECK(missing(probed, {"namespaces", "seccomp", "no_network", "limits"}).size() == 4);
+        CHECK(named(probed, "seccomp").detail.find("layer " + name) != std::string::npos);
     }
 }
 
@@ -91,16 +91,16 @@ TEST_CASE("a layer that is left out without a word is found missing by its effec
                                                              {"network_namespace", "no_network"}};
     for (const auto& [name, required] : group) {
         faulty s("leave_out", name);
-        const layers found = s.probe();
-        INFO(name << " " << named(found, name).detail);
-        CHECK(named(found, name).is != layer::state::on);
-        CHECK(missing(found, {required}) == std::vector<std::string>{required});
+        const layers probed = s.probe();
+        INFO(name << " " << named(probed, name).detail);
+        CHECK(named(probed, name).is != layer::state::on);
+        CHECK(missing(probed, {required}) == std::vector<std::string>{required});
     }
     if (landlock_abi() == 0) return;
     faulty s("leave_out", "landlock");
-    const layers found = s.probe();
-    CHECK(named(found, "landlock").is == layer::state::off);
-    CHECK(named(found, "landlock_scope").is == layer::state::off);
+    const layers probed = s.probe();
+    CHECK(named(probed, "landlock").is == layer::state::off);
+    CHECK(named(probed, "landlock_scope").is == layer::state::off);
 }
 
 TEST_CASE("the faulty launcher without orders is like the product")

@@ -40,10 +40,10 @@ struct firejail_stage {
 
     static native_backend::options options(std::string launcher, std::string firejail)
     {
-        native_backend::options chosen;
-        chosen.launcher_path = std::move(launcher);
-        chosen.launcher.firejail = std::move(firejail);
-        return chosen;
+        native_backend::options options;
+        options.launcher_path = std::move(launcher);
+        options.launcher.firejail = std::move(firejail);
+        return options;
     }
 
     run_result run(std::string code, program_view programs = {})
@@ -59,8 +59,8 @@ struct firejail_stage {
 
     layer::state state(std::string_view name)
     {
-        const layers found = cmcp::test::run_coroutine(io, backend.probe(), std::chrono::seconds(40));
-        for (const auto& each : found)
+        const layers probed = cmcp::test::run_coroutine(io, backend.probe(), std::chrono::seconds(40));
+        for (const auto& each : probed)
             if (each.name == name) return each.is;
         return layer::state::not_asked;
     }
@@ -104,8 +104,8 @@ TEST_CASE("Firejail makes the namespaces, and every layer that must be there is 
         INFO(name);
         CHECK(s.state(name) == layer::state::on);
     }
-    const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe(), std::chrono::seconds(40));
-    CHECK(missing(found, {"namespaces", "seccomp", "no_network", "limits"}).empty());
+    const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe(), std::chrono::seconds(40));
+    CHECK(missing(probed, {"namespaces", "seccomp", "no_network", "limits"}).empty());
 }
 
 TEST_CASE("under Firejail a run may write to its workspace and to memory, and to nothing else")

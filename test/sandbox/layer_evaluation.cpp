@@ -111,10 +111,10 @@ TEST_CASE("a probe outside of any sandbox is not taken for one")
     const ssize_t got = ::read(from.get(), text.data(), text.size());
     REQUIRE(got > 0);
     text.resize(static_cast<std::size_t>(got));
-    const layers found = evaluate_probe(json::parse(text).get_object(), launcher_facts());
+    const layers probed = evaluate_probe(json::parse(text).get_object(), launcher_facts());
     for (const char* name :
          {"user_namespace", "pid_namespace", "mount_namespace", "network_namespace", "landlock", "cgroup"}) {
         INFO(name);
-        CHECK(find(found, name).is == state::off);
+        CHECK(find(probed, name).is == state::off);
     }
 }

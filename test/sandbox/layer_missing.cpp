@@ -33,11 +33,11 @@ TEST_CASE("the group namespaces is there only with every one of its members")
 
 TEST_CASE("under Firejail a user of its own without capabilities stands in for a user namespace")
 {
-    names found{"firejail",        "own_uid",       "capabilities", "pid_namespace",
-                "mount_namespace", "ipc_namespace", "uts_namespace"};
-    CHECK(missing(with(found), {"namespaces"}).empty());
-    for (std::size_t i = 0; i != found.size(); ++i) {
-        names fewer = found;
+    names on{"firejail",        "own_uid",       "capabilities", "pid_namespace",
+             "mount_namespace", "ipc_namespace", "uts_namespace"};
+    CHECK(missing(with(on), {"namespaces"}).empty());
+    for (std::size_t i = 0; i != on.size(); ++i) {
+        names fewer = on;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
         CHECK(missing(with(fewer), {"namespaces"}) == names{"namespaces"});
     }

@@ -106,9 +106,9 @@ TEST_CASE("the workspace is shared with the host and belongs to its owner there"
     std::ofstream(s.workspace.path + "/in.txt") << "from outside";
     s.run(s.bash("cat in.txt; echo inside > out.txt; mkdir sub; stat -c %u in.txt out.txt"));
     CHECK(s.output.out == "from outside" + user_inside() + "\n" + user_inside() + "\n");
-    std::ifstream made(s.workspace.path + "/out.txt");
+    std::ifstream written(s.workspace.path + "/out.txt");
     std::string line;
-    std::getline(made, line);
+    std::getline(written, line);
     CHECK(line == "inside");
     struct stat folder {
     }, file{};

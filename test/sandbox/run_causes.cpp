@@ -131,41 +131,41 @@ TEST_CASE("a program that dies because no more processes may be started is told 
 
 TEST_CASE("every cause comes of its own evidence")
 {
-    const auto judged = [](const evidence& found) {
+    const auto judged = [](const evidence& known) {
         run_result result;
-        judge(found, result);
+        judge(known, result);
         return result;
     };
     const auto exited = [](int code) { return code << 8; };
-    evidence found;
-    found.cpu_limit = std::chrono::seconds(10);
-    found.status = exited(3);
-    CHECK(judged(found).why == cause::exited);
-    CHECK(judged(found).exit_code == 3);
-    found.out_of_processes = true;
-    CHECK(judged(found).why == cause::process_limit);
-    found.status = exited(0);
-    CHECK(judged(found).why == cause::exited);
-    found.status = SIGSEGV;
-    CHECK(judged(found).why == cause::signalled);
-    found.status = SIGXCPU;
-    CHECK(judged(found).why == cause::cpu_limit);
-    found.status = SIGXFSZ;
-    CHECK(judged(found).why == cause::file_size_limit);
-    found.status = SIGSYS;
-    CHECK(judged(found).why == cause::denied_syscall);
-    found.status = SIGKILL;
-    CHECK(judged(found).why == cause::signalled);
-    found.cpu = std::chrono::seconds(11);
-    CHECK(judged(found).why == cause::cpu_limit);
-    found.out_of_memory = true;
-    CHECK(judged(found).why == cause::memory_limit);
+    evidence known;
+    known.cpu_limit = std::chrono::seconds(10);
+    known.status = exited(3);
+    CHECK(judged(known).why == cause::exited);
+    CHECK(judged(known).exit_code == 3);
+    known.out_of_processes = true;
+    CHECK(judged(known).why == cause::process_limit);
+    known.status = exited(0);
+    CHECK(judged(known).why == cause::exited);
+    known.status = SIGSEGV;
+    CHECK(judged(known).why == cause::signalled);
+    known.status = SIGXCPU;
+    CHECK(judged(known).why == cause::cpu_limit);
+    known.status = SIGXFSZ;
+    CHECK(judged(known).why == cause::file_size_limit);
+    known.status = SIGSYS;
+    CHECK(judged(known).why == cause::denied_syscall);
+    known.status = SIGKILL;
+    CHECK(judged(known).why == cause::signalled);
+    known.cpu = std::chrono::seconds(11);
+    CHECK(judged(known).why == cause::cpu_limit);
+    known.out_of_memory = true;
+    CHECK(judged(known).why == cause::memory_limit);
     for (const cause why :
          {cause::timeout, cause::cancelled, cause::output_limit, cause::memory_limit, cause::file_size_limit}) {
-        found.killed_for = why;
-        CHECK(judged(found).why == why);
-        CHECK(judged(found).signal == SIGKILL);
-        CHECK(judged(found).exit_code == 128 + SIGKILL);
+        known.killed_for = why;
+        CHECK(judged(known).why == why);
+        CHECK(judged(known).signal == SIGKILL);
+        CHECK(judged(known).exit_code == 128 + SIGKILL);
     }
     CHECK(run_result().why == cause::setup_failed);
 }

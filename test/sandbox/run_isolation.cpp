@@ -198,10 +198,10 @@ TEST_CASE("Python runs under an allow-list that does not name it, as the interpr
 TEST_CASE("the probe finds the layers on", "[run]")
 {
     stage s;
-    const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe());
-    const auto absent = missing(found, {"namespaces", "seccomp", "no_network", "limits"});
+    const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());
+    const auto absent = missing(probed, {"namespaces", "seccomp", "no_network", "limits"});
     std::string table;
-    for (const auto& each : found)
+    for (const auto& each : probed)
         table += each.name + ": " + std::string(to_string(each.is)) + " " + each.detail + "\n";
     INFO(table);
     CHECK(absent.empty());

@@ -102,8 +102,8 @@ TEST_CASE("what waits in sockets counts as memory of the run", "[run]")
 
 static bool has_cgroup(stage& s)
 {
-    const layers found = cmcp::test::run_coroutine(s.io, s.backend.probe());
-    return std::ranges::any_of(found, [](const layer& l) { return l.name == "cgroup" && l.is == layer::state::on; });
+    const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());
+    return std::ranges::any_of(probed, [](const layer& l) { return l.name == "cgroup" && l.is == layer::state::on; });
 }
 
 TEST_CASE("memory that nothing could count is refused: System V, and files without a name", "[run]")

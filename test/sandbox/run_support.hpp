@@ -54,8 +54,8 @@ public:
 /// The tests of runs are run a second time with CMCP_TEST_BACKEND=firejail.
 inline bool under_firejail()
 {
-    const char* chosen = std::getenv("CMCP_TEST_BACKEND");
-    return chosen != nullptr && std::string_view(chosen) == "firejail";
+    const char* name = std::getenv("CMCP_TEST_BACKEND");
+    return name != nullptr && std::string_view(name) == "firejail";
 }
 
 /// And a third time with CMCP_TEST_WAITING=1: as runs that were confined before anyone asked for them.
@@ -79,24 +79,24 @@ inline std::string user_inside()
 
 inline native_backend::options launcher_under_test()
 {
-    native_backend::options chosen;
-    chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
-    if (under_firejail()) chosen.launcher.firejail = "/usr/bin/firejail";
-    if (with_waiting()) chosen.launcher.waiting = 2;
-    return chosen;
+    native_backend::options options;
+    options.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    if (under_firejail()) options.launcher.firejail = "/usr/bin/firejail";
+    if (with_waiting()) options.launcher.waiting = 2;
+    return options;
 }
 
 /// Times are multiplied by it: CMCP_TEST_SLOW, for machines that are emulated.
 inline int slowness()
 {
-    const char* told = std::getenv("CMCP_TEST_SLOW");
-    return told != nullptr ? std::max(1, std::atoi(told)) : 1;
+    const char* factor = std::getenv("CMCP_TEST_SLOW");
+    return factor != nullptr ? std::max(1, std::atoi(factor)) : 1;
 }
 
 /// A backend on an io_context of its own, a workspace, and what the last run printed.
 struct stage {
-    explicit stage(native_backend::options chosen = launcher_under_test())
-        : backend(io.get_executor(), std::move(chosen))
+    explicit stage(native_backend::options options = launcher_under_test())
+        : backend(io.get_executor(), std::move(options))
     {
     }
 
@@ -108,11 +108,11 @@ struct stage {
 
     run_request request(std::vector<std::string> argv)
     {
-        run_request made;
-        made.argv = std::move(argv);
-        made.workspace = workspace.path;
-        made.limits.wall = std::chrono::seconds(10) * slowness();
-        return made;
+        run_request request;
+        request.argv = std::move(argv);
+        request.workspace = workspace.path;
+        request.limits.wall = std::chrono::seconds(10) * slowness();
+        return request;
     }
     run_request bash(std::string code) { return request({"/usr/bin/bash", "-c", std::move(code)}); }
     run_request python(std::string code) { return request({"/usr/bin/python3", "-c", std::move(code)}); }

@@ -34,21 +34,21 @@ const bpf_program& filter_of_table()
     return program;
 }
 
-std::uint32_t answer(std::int64_t number, const arguments& given = {}, std::uint32_t arch = native)
+std::uint32_t answer(std::int64_t number, const arguments& values = {}, std::uint32_t arch = native)
 {
     seccomp_data call{};
     call.nr = static_cast<int>(number);
     call.arch = arch;
-    for (std::size_t i = 0; i != given.size(); ++i) call.args[i] = given[i];
+    for (std::size_t i = 0; i != values.size(); ++i) call.args[i] = values[i];
     return test::run_bpf(filter_of_table().code, call);
 }
 
-bool allowed(std::int64_t number, const arguments& given = {}) { return answer(number, given) == SECCOMP_RET_ALLOW; }
+bool allowed(std::int64_t number, const arguments& values = {}) { return answer(number, values) == SECCOMP_RET_ALLOW; }
 
 // 0: something else than an error.
-int error_of(std::int64_t number, const arguments& given = {})
+int error_of(std::int64_t number, const arguments& values = {})
 {
-    const std::uint32_t result = answer(number, given);
+    const std::uint32_t result = answer(number, values);
     return (result & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? static_cast<int>(result & SECCOMP_RET_DATA) : 0;
 }
 

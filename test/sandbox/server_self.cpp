@@ -37,10 +37,10 @@ TEST_CASE("whatever the server asks for, a workspace lies below the folder that 
     const temporary_workspace root, elsewhere;
     std::filesystem::create_directories(root.path + "/callers/a/workspace");
     std::filesystem::create_symlink(elsewhere.path, root.path + "/link");
-    native_backend::options chosen = launcher_under_test();
-    chosen.launcher.workspaces = root.path;
+    native_backend::options options = launcher_under_test();
+    options.launcher.workspaces = root.path;
     asio::io_context io;
-    native_backend backend(io.get_executor(), chosen);
+    native_backend backend(io.get_executor(), options);
     const auto why = [&](const std::string& workspace) {
         run_request wanted;
         wanted.argv = {"/usr/bin/true"};
@@ -122,12 +122,12 @@ TEST_CASE("a confined server runs programs through its launcher, also after that
         return output.out == "well\n";
     };
     const int answer = cmcp::test::in_child([&] {
-        native_backend::options chosen = launcher_under_test();
-        launcher_process started = start_launcher(chosen.launcher_path);
-        start_programs_through_helper(chosen.launcher_path, {{chosen.launcher_path, {}}});
+        native_backend::options options = launcher_under_test();
+        launcher_process started = start_launcher(options.launcher_path);
+        start_programs_through_helper(options.launcher_path, {{options.launcher_path, {}}});
         if (confine_server(only(w.path)).is == layer::state::off) return 2;
         asio::io_context io;
-        native_backend backend(io.get_executor(), std::move(started), chosen);
+        native_backend backend(io.get_executor(), std::move(started), options);
         if (!run(io, backend)) return 3;
         const int first = backend.launcher_pid();
         const unique_fd ended(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));

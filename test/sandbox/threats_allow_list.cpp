@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 /// A stage whose runs may use only `names`; a copy of id lies in the workspace, as if it had been uploaded.
 struct listed : stage {
-    explicit listed(std::vector<std::string> chosen) : names(std::move(chosen))
+    explicit listed(std::vector<std::string> programs) : names(std::move(programs))
     {
         fs::copy_file("/usr/bin/id", workspace.path + "/copied");
         fs::permissions(workspace.path + "/copied", fs::perms::all);

@@ -11,9 +11,9 @@ namespace fs = std::filesystem;
 
 native_backend::options keeping_two()
 {
-    native_backend::options chosen = launcher_under_test();
-    chosen.launcher.waiting = 2;
-    return chosen;
+    native_backend::options options = launcher_under_test();
+    options.launcher.waiting = 2;
+    return options;
 }
 
 /// Runs the same until it was one that had waited. Takes no part in what the tests state: how soon one waits is not
@@ -32,16 +32,16 @@ run_result run_waiting(stage& s, const run_request& wanted)
 /// The processes that this one started: their numbers, and the names of their programs.
 std::map<int, std::string> children_of(int parent)
 {
-    std::map<int, std::string> found;
+    std::map<int, std::string> children;
     const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n", name = "Name:\t";
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
         std::ifstream file(entry.path() / "status");
         const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
         if (text.find(line) == std::string::npos || !text.starts_with(name)) continue;
-        found[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
+        children[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
     }
-    return found;
+    return children;
 }
 
 /// A run that waits is a first process and its child, which is a shell already where one is held.
@@ -132,9 +132,9 @@ TEST_CASE("where the loader finds no library to hold it, a shell waits like othe
     const std::string link = place.path + "/launcher";
     fs::create_symlink(std::string(CMCP_BUILD_DIR) + "/test/faulty-launcher", link);
     std::ofstream(link + ".faults") << "leave_out private_proc\n";
-    native_backend::options chosen = keeping_two();
-    chosen.launcher_path = link;
-    stage s(chosen);
+    native_backend::options options = keeping_two();
+    options.launcher_path = link;
+    stage s(options);
     CHECK(run_waiting(s, s.bash("echo it works; exit 3")).exit_code == 3);
     CHECK(s.output.out == "it works\n");
 }

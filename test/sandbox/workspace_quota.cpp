@@ -41,11 +41,11 @@ TEST_CASE("a tree is counted with what lies deep in it, files with two names onc
     write(w.path + "/a/b/c/large", 3 * mib);
     fs::create_hard_link(w.path + "/a/b/c/large", w.path + "/again");
     fs::create_symlink("/usr", w.path + "/elsewhere");
-    const tree_usage found = count(w.path);
-    CHECK(found.complete);
-    CHECK(found.files == 5);
-    CHECK(found.bytes >= 3 * mib);
-    CHECK(found.bytes < 4 * mib);
+    const tree_usage usage = count(w.path);
+    CHECK(usage.complete);
+    CHECK(usage.files == 5);
+    CHECK(usage.bytes >= 3 * mib);
+    CHECK(usage.bytes < 4 * mib);
 }
 
 TEST_CASE("a file that only seems large does not count")
