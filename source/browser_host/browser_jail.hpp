@@ -5,7 +5,7 @@
 
 namespace cmcp::browser_host {
 
-/// What the child needs to become the browser.
+/// The child's orders to become the browser.
 struct jail_plan {
     browser_host_protocol::start_message start;
     std::string policy;

@@ -15,7 +15,7 @@ struct root_plan {
     std::uint64_t files = 0;  ///< bytes of each memory file system
 };
 
-/// What the memory watch looks at.
+/// The file systems that the memory watch counts.
 struct root_mounts {
     unique_fd processes;  ///< /proc, for reading
     unique_fd temporary;  ///< /tmp (O_PATH)

@@ -30,7 +30,7 @@ struct message {
     int count;
 };
 
-// Bytes as wire_writer writes them: what happened, errno, the step with its length before it.
+// Bytes as wire_writer writes them: the kind of message, errno, the step with its length before it.
 [[noreturn]] void fail(const char* step, const char* which)
 {
     char said[512] = {'f'};
@@ -103,7 +103,7 @@ void place_descriptors(const message& from)
     ::syscall(SYS_close_range, static_cast<unsigned>(held_library_place), ~0u, 0);
 }
 
-// What /proc shows of a program lies where the kernel put it: it is overwritten where there is room for the new.
+// /proc shows a program's arguments where the kernel put them, so they are overwritten where there is room for the new.
 class strings_of_program {
 public:
     strings_of_program(char* begin, char* end) : at_(begin), end_(end) {}

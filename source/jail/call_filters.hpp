@@ -13,7 +13,7 @@ struct call_filters {
     std::vector<const bpf_program*> choose(const program_view& programs) const;
     const bpf_program* announcing(const program_view& programs) const;
 
-    bool memory_is_counted;  ///< by a cgroup; otherwise only what processes map can be counted
+    bool memory_is_counted;  ///< by a cgroup; otherwise only memory that processes map can be counted
     bpf_program general;
     bpf_program listed;  ///< under an allow-list
     bpf_program announcing_general;

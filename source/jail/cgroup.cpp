@@ -109,8 +109,8 @@ bool is_populated(const unique_fd& events)
     return events && ::pread(events.get(), text, sizeof text - 1, 0) > 0 && std::strstr(text, "populated 1") != nullptr;
 }
 
-// What ran in it was killed with its launcher, but has not ended for that: the file tells by POLLPRI when it has
-// (cgroups(7)).
+// The processes in it were killed with their launcher, but may not have ended yet: the file tells by POLLPRI when they
+// have (cgroups(7)).
 void remove_run_folder(const fs::path& folder)
 {
     constexpr int patience_ms = 2000;
@@ -122,7 +122,7 @@ void remove_run_folder(const fs::path& folder)
     ::rmdir(folder.c_str());
 }
 
-// What a launcher that was killed left behind.
+// Folders that a killed launcher left behind.
 void remove_stale(const fs::path& folder)
 {
     std::error_code error;

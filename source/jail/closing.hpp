@@ -19,7 +19,7 @@ void give_up_privileges(const jail_plan& plan);
 /// Tells the launcher that a step failed, and ends the process.
 [[noreturn]] void report_failure(int control, const std::string& step, int error);
 
-/// Kills every process of this PID namespace but its first and the caller, and collects what are the caller's children.
+/// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.
 void end_all_others();
 

@@ -130,7 +130,7 @@ std::vector<std::string> split_search_path(const std::string& text, const std::s
     std::vector<std::string> folders;
     for (std::size_t from = 0; from <= text.size();) {
         std::size_t to = std::min(text.find(':', from), text.size());
-        // What is not absolute depends on the working folder of the run, so it cannot be part of the program.
+        // A path that is not absolute depends on the working folder of the run, so it cannot be part of the program.
         std::string folder = with_origin(text.substr(from, to - from), origin);
         if (folder.starts_with('/')) folders.push_back(folder);
         from = to + 1;

@@ -7,7 +7,7 @@
 
 namespace cmcp::sandbox {
 
-/// What an ELF file asks of the dynamic loader.
+/// The demands of an ELF file on the dynamic loader.
 struct elf_needed {
     std::uint16_t machine = 0;             ///< EM_X86_64, EM_AARCH64, …
     std::string interpreter;               ///< PT_INTERP; empty for a static program or a library

@@ -12,7 +12,7 @@ namespace cmcp::sandbox {
 /// what programs of /usr look for there. Never the host's accounts, keys or host names.
 void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs);
 
-/// What of the machine's own /etc a run may see: files, and folders where it may execute every program.
+/// The entries of the machine's own /etc that a run may see: files, and folders where it may execute every program.
 std::vector<std::string> files_of_etc();
 std::vector<std::string> folders_of_etc();
 

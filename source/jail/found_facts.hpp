@@ -9,7 +9,7 @@
 
 namespace cmcp::sandbox {
 
-/// What the probe found inside, and what the launcher knows of itself. A fact that is missing or of another kind counts
+/// The probe's facts from inside, and the launcher's facts of itself. A fact that is missing or of another kind counts
 /// as the bad case: no layer is on because nobody looked.
 struct found_facts {
     const json::object& inside;

@@ -19,7 +19,7 @@ namespace cmcp::sandbox {
 namespace {
 
 static_assert(held_packet_max == packet_limit);
-constexpr std::size_t room_for_arguments = 2048;  // what /proc shows of them
+constexpr std::size_t room_for_arguments = 2048;  // as far as /proc shows them
 constexpr std::size_t room_for_variables = 2048;
 constexpr std::array<std::string_view, 3> shells{"bash", "sh", "dash"};
 
@@ -31,7 +31,7 @@ bool without_zeros(const std::vector<std::string>& texts)
                         [](const std::string& each) { return each.find('\0') != std::string::npos; });
 }
 
-// High first: what stands at one of the places may be the other.
+// High first, because the descriptor at one of the places may be the other.
 void take_held_places(jail_plan& plan)
 {
     constexpr int out_of_the_way = 10;

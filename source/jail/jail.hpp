@@ -31,7 +31,7 @@ struct jail_plan {
     unique_fd control;         ///< the child's end of the socket to the launcher
 };
 
-/// First byte of what the child sends over the control socket.
+/// First byte of the child's messages over the control socket.
 enum class child_says : char {
     ready = 'r',   ///< set up; with its processes, /tmp, /dev/shm and the statistics of its sockets (not where /proc is
                    ///< refused)
@@ -39,11 +39,11 @@ enum class child_says : char {
     failed = 'f',  ///< errno and name of the step; nothing was executed
     ended = 'e',   ///< wait status of the payload, its processor time in user mode and kernel (us), peak memory (bytes)
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
-    waiting = 'w',   ///< confined, waits for what to run
+    waiting = 'w',   ///< confined, waits for its start
     executes = 'x',  ///< a clone: the run is executed after all
 };
 
-/// What process 2 of a run does once the jail is closed.
+/// The part of process 2 of a run, once the jail is closed.
 class guest {
 public:
     virtual ~guest() = default;

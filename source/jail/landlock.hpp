@@ -8,8 +8,8 @@ namespace cmcp::sandbox {
 /// The Landlock version the kernel offers; 0 where it is absent or switched off.
 int landlock_abi();
 
-/// What stays reachable; everything else is refused. A path that names a folder means all below it. Missing paths are
-/// skipped.
+/// The places that stay reachable; everything else is refused. A path that names a folder means all below it. Missing
+/// paths are skipped.
 struct landlock_rules {
     std::vector<std::string> read_execute;   ///< read, list, execute
     std::vector<std::string> read_only;      ///< read, list

@@ -24,7 +24,7 @@ namespace cmcp::sandbox {
 
 namespace {
 
-// True when nothing could be made there. What was made is removed again.
+// True when nothing could be made there. A file that could be made is removed again.
 bool cannot_write_to(const char* folder)
 {
     const std::string path = std::string(folder) + "/.container-mcp-probe";

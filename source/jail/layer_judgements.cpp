@@ -275,7 +275,7 @@ layer judge_firejail(const found_facts& facts)
 {
     const auto version = text(facts.launcher, "firejail");
     if (!version) return not_asked("the native backend does not use it");
-    // What it makes is told by the layers; here only whether it is the one that made it.
+    // The layers tell its work; here only whether Firejail did it.
     const bool own =
         own_namespace(facts, "pid").is == layer::state::on && own_namespace(facts, "mnt").is == layer::state::on;
     return own ? on(*version + " makes the namespaces and mounts of a run")

@@ -41,7 +41,7 @@ void read_config(const std::string& path, std::vector<std::string>& folders, int
     }
 }
 
-// What the loaders of Debian and of the other distributions have built in.
+// Folders that are built into the loaders of Debian and of the other distributions.
 std::vector<std::string> built_in_folders()
 {
 #if defined(__aarch64__)

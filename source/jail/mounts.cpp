@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-// <sys/mount.h> clashes with <linux/mount.h> under some C libraries: only what is needed is declared.
+// <sys/mount.h> clashes with <linux/mount.h> under some C libraries, so the needed functions are declared here.
 extern "C" int umount2(const char* target, int flags) noexcept;
 
 namespace cmcp::sandbox {

@@ -15,7 +15,7 @@ struct id_pair {
     gid_t group;
 };
 
-inline constexpr id_pair inside_ids{1000, 1000};  ///< who a run is, seen from inside
+inline constexpr id_pair inside_ids{1000, 1000};  ///< of a run, seen from inside
 
 struct cloned {
     pid_t pid = 0;  ///< 0: this is the child

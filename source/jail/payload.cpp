@@ -108,7 +108,7 @@ payload::payload(jail_plan& plan, bool waits) : plan_(plan), waits_(waits)
     if (!waits) prepare();
 }
 
-// In process 1 where it can be: what may fail or take time is done before the clone.
+// In process 1 where possible: steps that may fail or take time come before the clone.
 void payload::prepare()
 {
     environment_ = make_environment(plan_.request);

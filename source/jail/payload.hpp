@@ -14,11 +14,11 @@ void take_places(jail_plan& plan);
 /// Writes the facts of the finished sandbox to the result channel in place of running anything.
 [[noreturn]] void answer_probe(jail_plan& plan);
 
-/// Process 2 of a run that is prepared before anyone asks for it: says that it waits, and completes the plan with what
-/// comes. Ends where nothing does.
+/// Process 2 of a run that is prepared before anyone asks for it: says that it waits, and completes the plan with its
+/// start. Ends where nothing does.
 void wait_for_run(jail_plan& plan);
 
-/// What execve() takes: the texts and a null pointer. The texts must outlive it.
+/// The argument of execve(): the texts and a null pointer. The texts must outlive it.
 std::vector<char*> pointers(std::vector<std::string>& texts);
 
 void unblock_signals();  ///< all of them, for a program that is executed next

@@ -31,7 +31,7 @@ constexpr std::string_view shown_to_all[] = {"/usr/lib/locale/C.utf8", "/usr/lib
 // Where these are links into /usr, programs and the loader are often named by them.
 constexpr std::string_view linked_folders[] = {"/bin", "/sbin", "/lib", "/lib64"};
 
-// What some programs read of their own accord; "*" stands for the loader's folders.
+// Files that some programs read of their own accord; "*" stands for the loader's folders.
 const std::multimap<std::string, std::string, std::less<>>& own_folders()
 {
     static const std::multimap<std::string, std::string, std::less<>> table{
@@ -78,7 +78,7 @@ std::optional<std::string> find_program(const std::string& name)
 
 namespace {
 
-/// Collects what a program needs, each file once.
+/// Collects the files that a program needs, each once.
 class collector {
 public:
     collector()
@@ -120,7 +120,7 @@ public:
     {
         // A library that is also listed as a program, or the other way round, is one file.
         for (const std::string& program : programs_) libraries_.erase(program);
-        // What lies in a folder that is shown whole is there already.
+        // A file in a folder that is shown whole is there already.
         std::erase_if(libraries_, [&](const std::string& path) { return is_shown(path); });
         std::erase_if(links_, [&](const auto& link) { return is_shown(link.first); });
         const std::set<std::string> all = directories_;

@@ -22,8 +22,9 @@ struct view_files {
     file_marks marks;                  ///< when they are not true any more, the machine has other programs or libraries
 };
 
-/// Looks `view.names` up in /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin and collects what they load. `interpreters`
-/// are the absolute programs that the run itself needs: they are added as if listed, python with its standard library.
+/// Looks `view.names` up in /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin and collects the files that they load.
+/// `interpreters` are the absolute programs that the run itself needs: they are added as if listed, python with its
+/// standard library.
 view_files resolve_view(const program_view& view, const std::vector<std::string>& interpreters);
 
 /// The path of a program in these folders, or the path that `name` is; nothing where it cannot be executed.

@@ -9,7 +9,7 @@
 
 namespace cmcp::sandbox {
 
-/// What a run tried in vain.
+/// A call that a run tried in vain.
 struct refusal {
     std::string what;     ///< a system call's name, or a destination; empty: nothing worth telling
     bool deadly = false;  ///< a call of a foreign architecture: not answered, the caller has to end the run

@@ -37,7 +37,7 @@ Question ask()
     return question;
 }
 
-// What waits to be read, to be sent, and to be acknowledged.
+// Bytes that wait to be read, to be sent, and to be acknowledged.
 std::uint64_t waiting(const rtattr* attribute, int length, int memory_info)
 {
     for (; RTA_OK(attribute, length); attribute = RTA_NEXT(attribute, length)) {

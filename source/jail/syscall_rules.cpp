@@ -13,7 +13,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-// What C libraries, shells, Git, CPython, numpy, Node and compilers use. Left out on purpose: whatever makes or enters
+// Calls of C libraries, shells, Git, CPython, numpy, Node and compilers. Left out on purpose: whatever makes or enters
 // namespaces and mounts, pins memory that is counted nowhere (vmsplice), looks into other processes, loads code into
 // the kernel, sets clocks, keys, quota or swap, opens files by handle, and the large, often broken interfaces
 // (io_uring, bpf, perf, userfaultfd).
@@ -112,7 +112,7 @@ void add_file_modes(rules& to)
         to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
     }
     to.push_back({"cachestat", 451, 0, {}});
-    // Room taken without writing would escape the count of what a run writes; C libraries then write zeros.
+    // Room taken without writing would escape the count of a run's writing; C libraries then write zeros.
     to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
 }
 
@@ -144,7 +144,7 @@ void add_internet_sockets(rules& to)
 // listens in the workspace, which the namespaces do not prevent and Landlock only from its version 9 on.
 void add_local_sockets(rules& to) { to.push_back({"socketpair", -1, 0, {{0, low32, AF_UNIX}}}); }
 
-// EAFNOSUPPORT is what programs expect of a kernel without that family: they then try another way.
+// Programs expect EAFNOSUPPORT of a kernel without that family, and then try another way.
 void add_sockets(rules& to)
 {
     add_internet_sockets(to);

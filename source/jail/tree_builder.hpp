@@ -9,7 +9,7 @@
 namespace cmcp::sandbox {
 
 /// Builds a folder tree below one root. Paths are absolute inside; links met on the way stay inside (openat2 IN_ROOT).
-/// What is there already is left as it is. Throws step_failed with the path in the step's name.
+/// An entry that is there already stays as it is. Throws step_failed with the path in the step's name.
 class tree_builder {
 public:
     explicit tree_builder(unique_fd root) : root_(std::move(root)) {}

@@ -4,7 +4,7 @@
 
 namespace cmcp::sandbox {
 
-/// What a folder tree takes on its file system.
+/// The room that a folder tree takes on its file system.
 struct tree_usage {
     std::uint64_t bytes = 0;  ///< allocated, a file with several names once
     std::uint64_t files = 0;  ///< files, folders and links
@@ -16,7 +16,7 @@ struct tree_bounds {
     std::uint64_t files;
 };
 
-/// Counts what lies below `folder` (an open directory), without following links or entering other file systems. Stops
+/// Counts the files below `folder` (an open directory), without following links or entering other file systems. Stops
 /// early once one of the bounds is exceeded. Needs one descriptor a level.
 tree_usage count_tree(int folder, tree_bounds most);
 

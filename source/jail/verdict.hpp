@@ -6,7 +6,7 @@
 
 namespace cmcp::sandbox {
 
-/// What is known about the end of a run.
+/// The evidence about the end of a run.
 struct evidence {
     std::optional<int> status;        ///< wait status of the program; nothing: it was killed with everything else
     std::optional<cause> killed_for;  ///< why the launcher killed the run

@@ -11,9 +11,9 @@
 
 namespace cmcp::sandbox {
 
-/// What a run uses at one moment, all its processes together.
+/// The usage of a run at one moment, all its processes together.
 struct usage {
-    std::uint64_t memory = 0;     ///< bytes, with its files in memory and what waits in its sockets
+    std::uint64_t memory = 0;     ///< bytes, with its files in memory and the bytes in its sockets
     std::uint64_t processes = 0;  ///< processes and threads, without the reaper
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// What launcher, zygote and the zygote's children say to each other, one message a packet. The launcher to the zygote:
+/// Messages between launcher, zygote and the zygote's children, one a packet. The launcher to the zygote:
 /// one setup, then clone orders. To a child, over its control socket: its plan, "g" (go) and its start.
 namespace cmcp::sandbox {
 
@@ -21,7 +21,7 @@ struct zygote_setup {
 std::string encode_setup(const zygote_setup& setup);
 zygote_setup decode_setup(std::string_view bytes);
 
-/// First byte of what a zygote says.
+/// First byte of a zygote's messages.
 enum class zygote_says : char {
     ready = 'r',    ///< JSON about the interpreter follows
     failed = 'x',   ///< a sentence follows; the zygote ends

@@ -11,16 +11,16 @@
 
 namespace cmcp::sandbox {
 
-/// What runs of one kind see under Firejail.
+/// The files that runs of one kind see under Firejail.
 struct firejail_view {
     std::string profile;   ///< path of the file
     landlock_rules rules;  ///< with the workspace
 };
 
-/// What the launcher keeps of one run under Firejail.
+/// The launcher's record of one run under Firejail.
 struct firejail_run {
     std::string profile{};  ///< path of the file
-    unique_fd messages{};   ///< what Firejail prints
+    unique_fd messages{};   ///< Firejail's output
     unique_fd first{};      ///< pidfd of the first process of the run's PID namespace; none: it is not known yet
     int helper = 0;         ///< the number of live_inside() in there
 };
@@ -44,7 +44,7 @@ public:
     /// For a request whose workspace was moved. Throws step_failed.
     firejail_view view(const run_request& request);
 
-    /// Ends as a run's first process. `messages`: what Firejail prints. Throws step_failed.
+    /// Ends as a run's first process. `messages`: takes Firejail's output. Throws step_failed.
     [[noreturn]] void become(const jail_plan& plan, const std::string& profile, int messages) const;
 
     const std::string& namespaces_outside() const { return namespaces_outside_; }
@@ -61,12 +61,12 @@ private:
     unique_fd in_use_;  ///< the folder, locked
     std::string namespaces_outside_;
     unique_fd program_;                            ///< the launcher's own, to be executed inside
-    view_files loaded_;                            ///< what it loads
+    view_files loaded_;                            ///< the files that the launcher loads
     std::map<std::string, view_files> resolved_;   ///< by names
     std::map<std::string, std::string> profiles_;  ///< text to path
 };
 
-/// What Firejail said when it did not start a run, as one sentence for explain_setup_failure().
+/// Firejail's reason not to start a run, from its output; one sentence for explain_setup_failure().
 std::string firejail_complaint(int messages);
 
 }  // namespace cmcp::sandbox

@@ -50,7 +50,7 @@ void hide_entries(std::string& text, const std::string& folder, bool all_program
     }
 }
 
-// What a /proc of processes only would not have.
+// A /proc of processes only would not have these entries.
 void hide_kernel_settings(std::string& text)
 {
     for (const auto& entry : fs::directory_iterator("/proc")) {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-/// What Firejail is told, in the form of firejail-profile(5) and firejail(1). Whatever is not named is hidden.
+/// Firejail's orders, in the form of firejail-profile(5) and firejail(1). They hide every file that they do not name.
 namespace cmcp::sandbox {
 
 struct firejail_shape {
     bool as_root = false;  ///< the launcher is root: no user namespace, and the run's user is taken inside
     bool all_programs = true;
-    view_files files{};     ///< under an allow-list: what may be seen of /usr
-    view_files launcher{};  ///< likewise: what the launcher program loads, which is started once more inside
+    view_files files{};     ///< under an allow-list: the visible files of /usr
+    view_files launcher{};  ///< likewise: of the launcher program, which is started once more inside
     std::string hosts;      ///< path of the file that becomes /etc/hosts
 };
 

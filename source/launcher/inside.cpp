@@ -9,7 +9,7 @@
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/socket_memory.hpp"
-#include "launcher/inside_plan.hpp"
+#include "jail/zygote_wire.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
@@ -23,9 +23,83 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 namespace {
+
+// A plan as it arrives inside, with the filters that a plan elsewhere only points to. Not to be moved: it points into
+// itself.
+struct inside_plan {
+    jail_plan plan;
+    std::vector<bpf_program> filters;
+    bpf_program announcing;
+    std::string namespaces_outside;  // JSON
+};
+
+std::string bytes_of(const bpf_program& filter)
+{
+    return {reinterpret_cast<const char*>(filter.code.data()), filter.code.size() * sizeof(sock_filter)};
+}
+
+bpf_program filter_of(const std::string& bytes)
+{
+    bpf_program filter;
+    filter.code.resize(bytes.size() / sizeof(sock_filter));
+    std::memcpy(filter.code.data(), bytes.data(), filter.code.size() * sizeof(sock_filter));
+    return filter;
+}
+
+void write_filters(wire_writer& out, const jail_plan& plan)
+{
+    std::vector<std::string> filters;
+    for (const bpf_program* filter : plan.filters) filters.push_back(bytes_of(*filter));
+    out(filters, bytes_of(*plan.announcing));
+}
+
+void read_filters(wire_reader& in, inside_plan& into)
+{
+    for (const auto& bytes : in.next<std::vector<std::string>>()) into.filters.push_back(filter_of(bytes));
+    into.announcing = filter_of(in.next<std::string>());
+    for (const auto& filter : into.filters) into.plan.filters.push_back(&filter);
+    into.plan.announcing = &into.announcing;
+}
+
+// Standard output, standard error, [input], [script], [result channel].
+std::vector<int> inside_descriptors(const jail_plan& plan)
+{
+    std::vector<int> all;
+    for (const unique_fd* each : {&plan.output, &plan.error, &plan.input, &plan.script, &plan.result})
+        if (*each) all.push_back(each->get());
+    return all;
+}
+
+// In a memfd, because a command may be longer than a packet.
+std::string encode_inside_plan(const jail_plan& plan, const std::string& namespaces_outside)
+{
+    wire_writer out;
+    out(static_cast<bool>(plan.input), static_cast<bool>(plan.script), static_cast<bool>(plan.result));
+    write_filters(out, plan);
+    out(namespaces_outside);
+    write_plan(out, plan);
+    return out.take();
+}
+
+void decode_inside_plan(packet message, inside_plan& into)
+{
+    if (message.descriptors.empty()) throw step_failed("receive the plan", EBADMSG);
+    const std::string bytes = read_memory(message.descriptors.front().get(), "read the plan");
+    message.descriptors.erase(message.descriptors.begin());
+    wire_reader in(bytes);
+    start_message start;
+    in(start.has_input, start.has_script, start.request.result_channel);
+    take_descriptors(into.plan, start, message.descriptors);
+    read_filters(in, into);
+    in(into.namespaces_outside);
+    read_plan(in, into.plan);
+}
 
 // Where this program finds its socket, the payload expects descriptors of its own.
 int settle(unique_fd socket)
@@ -126,7 +200,7 @@ unique_fd watch_children()
     return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch children"));
 }
 
-// The launcher says nothing more: what can be read is its end, and that is the end of the run.
+// The launcher says nothing more, so the socket becomes readable with the launcher's end. The run ends with it.
 [[noreturn]] void watch_until_end(int control, int children, pid_t payload)
 {
     for (;;) {

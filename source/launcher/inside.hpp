@@ -10,7 +10,7 @@ namespace cmcp::sandbox {
 
 inline constexpr const char* inside_argument = "--inside";
 
-/// Where the program finds what Firejail leaves open: the control socket and itself.
+/// Descriptors that Firejail leaves open: the control socket and the program itself.
 inline constexpr int inside_control = 3;
 inline constexpr int inside_program = 4;
 

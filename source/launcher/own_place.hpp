@@ -6,8 +6,8 @@
 
 namespace cmcp::sandbox {
 
-/// Moves the launcher into a mount namespace (and, as an ordinary user, a user namespace) of its own: what it prepares
-/// there is never seen by the machine, and ends with it. Throws step_failed.
+/// Moves the launcher into a mount namespace (and, as an ordinary user, a user namespace) of its own: the
+/// machine never sees the mounts made there, and they end with the launcher. Throws step_failed.
 void enter_own_namespaces(const identities& ids);
 
 /// Why runs cannot enter a profile of AppArmor; empty: they can.

@@ -8,12 +8,12 @@
 
 namespace cmcp::sandbox {
 
-/// What a run was refused, each once; and how fast it may ask: one that tries without end slows down itself, not the
-/// others.
+/// The calls that a run was refused, each once. Their rate is limited, so a run that tries without end slows down only
+/// itself.
 class refusal_notes {
 public:
     void listen(unique_fd listener);
-    void begin() { denied_.clear(); }  ///< what was tried before is not the run's
+    void begin() { denied_.clear(); }  ///< calls before the begin are not the run's
     void look();                       ///< once in a while: more may be answered again
     explicit operator bool() const { return static_cast<bool>(listener_); }
 

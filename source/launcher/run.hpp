@@ -23,7 +23,7 @@ namespace cmcp::sandbox {
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-/// What all runs of a launcher share.
+/// Parts of the launcher that all its runs share.
 struct shared_parts {
     identities& ids;
     view_store* views;  ///< none under Firejail
@@ -61,13 +61,13 @@ public:
     int control() const { return control_.get(); }
 
     bool stands_by() const { return phase_ == phase::stands_by; }
-    /// Its workspace is still that folder, and as full; it sees what a new run would see.
+    /// The workspace is still that folder, and as full; the view is that of a new run.
     bool fits(const run_request& request) const;
     void begin(const start_message& start, const std::vector<unique_fd>& descriptors);  ///< throws: it has not begun
     bool begun() const { return phase_ >= phase::runs; }
     const std::string& failure() const { return failure_; }
 
-    /// Reads what the child says. False: it will say no more.
+    /// Reads the child's messages. False: it will send no more.
     bool hear();
 
     /// The descriptor to watch for refused calls; -1: none yet, none any more, or too many came at once. Changes in
@@ -126,7 +126,7 @@ private:
     phase phase_ = phase::planned;
     program program_ = program::executed;
     std::unique_ptr<jail_plan> plan_ = std::make_unique<jail_plan>();  ///< until it has a process
-    std::string view_;                                                 ///< the place of what it sees
+    std::string view_;                                                 ///< the place of its view
     std::pair<dev_t, ino_t> folder_{};                                 ///< of the workspace
     workspace_watch workspace_;
     run_cgroup cgroup_;
@@ -141,7 +141,7 @@ private:
     evidence evidence_;
     std::uint64_t peak_memory_ = 0;
     std::string failure_;  ///< of a step before the program; empty: none
-    std::string detail_;   ///< what was exceeded
+    std::string detail_;   ///< names the exceeded limit
 };
 
 }  // namespace cmcp::sandbox

@@ -18,7 +18,7 @@ bool is_elf_interpreter(const std::string& path)
 landlock_rules rules_of(const run_request& request, const view_files* files)
 {
     landlock_rules rules;
-    // Everything that is visible may be read: what must not be read is not there.
+    // A run may read every visible file, because its view holds no other.
     rules.read_only = {"/"};
     rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
     for (const char* name : run_devices) rules.read_write.push_back(std::string("/dev/") + name);

@@ -14,8 +14,8 @@ inline constexpr std::array run_devices{"null", "zero", "full", "random", "urand
 /// Folders of programs beside /usr: of their own, or links into it.
 inline constexpr std::array system_folders{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
-/// What a run may reach of all that it sees. `files`: under an allow-list, those that it may see; none: all programs,
-/// also in writable places.
+/// The rights of a run on its view. `files`: those of an allow-list; none: all programs may be executed, also in
+/// writable places.
 landlock_rules rules_of(const run_request& request, const view_files* files);
 
 }  // namespace cmcp::sandbox

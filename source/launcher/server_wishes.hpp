@@ -4,7 +4,7 @@
 
 #include <string>
 
-/// What the server may wish for. Should it be taken over, the launcher does not become the attacker's tool.
+/// Limits of the server's orders, so that a captured server does not make the launcher the attacker's tool.
 namespace cmcp::sandbox {
 
 /// Why `workspace` is none, as a sentence; empty: it is one, or `below` is empty. It has to lie below the folder

@@ -16,7 +16,7 @@ namespace cmcp::sandbox {
 /// run has begun makes the run a cold one.
 class standby_clones final : public standby_pool {
 public:
-    /// What a pool is for.
+    /// The runs that a pool serves.
     enum class role {
         main,  ///< every Python run; the server is told of its zygote
         data,  ///< runs that use the libraries for data; the zygote is loaded for the first of them

@@ -6,7 +6,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-// With room for what else is told.
+// With room for the other fields of the message.
 bool fits_a_packet(const run_request& request)
 {
     constexpr std::size_t for_the_rest = 4096;

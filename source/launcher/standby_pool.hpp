@@ -13,7 +13,7 @@
 
 namespace cmcp::sandbox {
 
-/// What standby pools need of the launcher, which names its runs and zygotes by keys.
+/// The launcher as its standby pools see it. It names runs and zygotes by keys.
 class run_keeper {
 public:
     virtual shared_parts parts() = 0;
@@ -119,7 +119,7 @@ private:
     run_request wanted_;
 };
 
-/// What of a request is settled before its run begins; the rest is handed over when it begins.
+/// The part of a request that is settled before its run begins; the rest is handed over at the begin.
 run_request shape_of(run_request request);
 
 }  // namespace cmcp::sandbox

@@ -56,7 +56,7 @@ void add_devices(tree_builder& tree)
     tree.link("/dev/stderr", "/proc/self/fd/2");
 }
 
-// /bin, /lib and so on, where they are links into /usr; returns those that are folders of their own.
+// Links /bin, /lib and so on into /usr as the machine does; returns those that are folders of their own.
 std::vector<std::string> add_system_links(tree_builder& tree)
 {
     std::vector<std::string> folders;

@@ -11,7 +11,7 @@
 
 namespace cmcp::sandbox {
 
-/// What a run sees besides its own folders: a prepared root, built once and cloned for every run.
+/// The prepared root of runs, built once and cloned for every run, which adds its own folders.
 struct view {
     std::string key;
     std::string place;     ///< where it is mounted in the launcher's own mount namespace
@@ -30,7 +30,7 @@ public:
     /// the next call.
     const view& find(const run_request& request);
 
-    /// The program at `path` on a read-only mount: what maps or is it cannot be used to change it. Throws step_failed.
+    /// The program at `path` on a read-only mount, so that its own process cannot change it. Throws step_failed.
     std::string protected_program(const std::string& path);
 
 private:

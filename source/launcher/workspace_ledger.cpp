@@ -62,7 +62,7 @@ workspace_ledger::room workspace_ledger::free_room(int folder)
     return {static_cast<std::uint64_t>(status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize), status.f_ffree};
 }
 
-// Half of what is left, so that the last step before the limit is a small one.
+// Half of the room that is left, so that the last step before the limit is a small one.
 std::uint64_t workspace_ledger::slack(const entry& of, tree_bounds most)
 {
     const std::uint64_t used = of.last ? of.last->bytes : 0;
@@ -143,7 +143,7 @@ workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bou
     return about_this_run ? of.state : finding::fits;
 }
 
-// Others may make room on the disk while runs fill the workspace: what free room tells is good for a while only.
+// Free room says little after a while, because others may make room on the disk while runs fill the workspace.
 bool workspace_ledger::is_old(const entry& of)
 {
     return !of.counting && clock::now() - of.ended > std::max<clock::duration>(good_for, 20 * (of.ended - of.begun));

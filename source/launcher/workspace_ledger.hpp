@@ -33,17 +33,18 @@ public:
     /// True while a run in this workspace has to wait: it was found full, and is being counted again.
     bool must_wait(key which, int folder, tree_bounds most);
 
-    /// What the last count found; nothing: there is none.
+    /// The result of the last count; `fits` without one.
     finding last_finding(key which) const;
     std::uint64_t counted(key which) const;  ///< bytes; 0 without a count
 
-    /// Begins a count when one is due, or `wanted`; returns what the latest count that began after `since` found.
+    /// Begins a count when one is due, or `wanted`; returns the result of the latest count that began after
+    /// `since`.
     finding look(key which, int folder, tree_bounds most, clock::time_point since, bool wanted);
 
-    /// The run is over: the next one starts from what is known now.
+    /// The run is over: the next run begins with the state that is known now.
     void note_end(key which, int folder, tree_bounds most);
 
-    /// What the file system has left.
+    /// Free room of the file system.
     struct room {
         std::uint64_t bytes = 0;
         std::uint64_t files = 0;

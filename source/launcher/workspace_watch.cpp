@@ -35,7 +35,7 @@ std::string workspace_watch::look(const run_limits& limits, std::chrono::steady_
     using finding = workspace_ledger::finding;
     if (!folder_ || began_full_) return {};
     const tree_bounds most = workspace_bounds(limits);
-    // Others may make room on the disk meanwhile, so what the run wrote counts as well.
+    // The run's own writing counts as well, because others may make room on the disk meanwhile.
     const std::uint64_t written = meter.written();
     const bool wrote_much = written > written_at_count_ + uncounted_share;
     if (wrote_much) written_at_count_ = written;
@@ -51,7 +51,7 @@ bool workspace_watch::hides_files(std::uint64_t written, tree_bounds most, const
     if (written <= most.bytes) return false;
     const std::uint64_t free_now = workspace_ledger::free_room(folder_.get()).bytes;
     const std::uint64_t lost = room_at_start_.bytes > free_now ? room_at_start_.bytes - free_now : 0;
-    // Others use the disk too: only what the run itself wrote is held against it.
+    // Only the run's own writing is held against it, because others use the disk, too.
     if (std::min(lost, written) / 4 > most.bytes) return true;
     const auto now = std::chrono::steady_clock::now();
     if (now < search_again_) return false;

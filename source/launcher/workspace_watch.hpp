@@ -10,8 +10,8 @@
 namespace cmcp::sandbox {
 
 /// Whether a run fills its workspace beyond what the workspace may hold. Counts are the ledger's; files that a count
-/// cannot see (deleted but in use, moved about meanwhile) are found by what the run wrote and what is gone from the
-/// disk.
+/// cannot see (deleted but in use, moved about meanwhile) show as bytes that the run wrote and the disk
+/// lost.
 class workspace_watch {
 public:
     explicit workspace_watch(workspace_ledger& ledger) : ledger_(ledger) {}
@@ -19,11 +19,11 @@ public:
     void open(const run_request& request);  ///< throws step_failed; does nothing where the size does not count
     void begin();                           ///< the run begins
 
-    /// It held too much already: the run is not ended for what others left there, but may only make room.
+    /// The workspace held too much already. The run is not ended for files of others, but may only make room.
     bool began_full() const { return began_full_; }
     bool as_full_as_before() const;  ///< as it was when it was opened
 
-    /// Nothing: all is well. Otherwise a sentence about what is full, for which the run has to end.
+    /// Empty: all is well. Otherwise the sentence for which the run has to end.
     std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, usage_meter& meter);
     void note_end(const run_limits& limits);
 

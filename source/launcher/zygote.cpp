@@ -12,7 +12,7 @@ namespace cmcp::sandbox {
 zygote::zygote(const zygote_options& options, const zygote_setup& setup)
 {
     auto [ours, theirs] = packet_socket_pair();
-    // What a cold run has in /proc/self/cmdline and environ, its clones have too.
+    // Clones have the /proc/self/cmdline and environ of a cold run.
     pidfd_ =
         spawn_program({options.path, options.model.argv, make_environment(options.model), false}, theirs.get()).pidfd;
     socket_ = std::move(ours);

@@ -28,7 +28,7 @@ public:
         cloned child;      ///< cloned
         int error = 0;     ///< refused
     };
-    /// What it said next; nothing: no more for now. A zygote that is gone has `failed`.
+    /// The zygote's next message; nothing: no more for now. A zygote that is gone has `failed`.
     std::optional<message> hear();
 
     /// Orders a clone; false: it cannot be asked.

@@ -8,7 +8,7 @@
 
 namespace cmcp::sandbox {
 
-/// Runs programs in isolation. Nothing ever runs unconfined: what cannot be confined ends as setup_failed.
+/// Runs programs in isolation. Nothing ever runs unconfined: a run that cannot be confined ends as setup_failed.
 class backend {
 public:
     virtual ~backend() = default;

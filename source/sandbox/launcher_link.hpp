@@ -45,14 +45,14 @@ public:
     /// Queues a packet; the descriptors are owned until it is sent.
     void send(std::string bytes, std::vector<unique_fd> descriptors = {});
 
-    /// What the launcher said last of its zygote, JSON; empty: nothing yet.
+    /// The launcher's last message about its zygote, JSON; empty: none yet.
     const std::string& zygote_state();
     const options& settings() const { return options_; }
     awaitable<> wait_for_packet();
 
     std::size_t losses_lately();  ///< how often the launcher has ended within the last minute
 
-    const std::string& facts() const { return facts_; }  ///< what the launcher said when it started; JSON
+    const std::string& facts() const { return facts_; }  ///< the launcher's first message, JSON
     int pid() const { return process_ ? process_->pid : -1; }
     const asio::any_io_executor& executor() const { return executor_; }
 

@@ -10,7 +10,7 @@
 
 namespace cmcp::sandbox {
 
-/// What the launcher is told when it starts.
+/// Options of a launcher.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string

@@ -19,8 +19,8 @@ public:
         std::string launcher_path;             ///< absolute path of container-mcp-launcher
         launcher_options launcher;             ///< told to the launcher at every start
         std::optional<zygote_options> zygote;  ///< kept by the launcher for runs that are `prepared`
-        layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< what to report where there is none
-        layers further{};  ///< added to what probe() finds: layers of the server itself
+        layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< reported where there is none
+        layers further{};  ///< layers of the server itself, added to those of probe()
     };
 
     /// Starts a launcher. Throws std::system_error when it cannot be started.
@@ -38,13 +38,13 @@ public:
     awaitable<layers> probe() override;
     std::string_view name() const override;
 
-    layer zygote_now() const;  ///< also the last of what probe() returns
+    layer zygote_now() const;  ///< also the last layer that probe() returns
 
     /// Waits until the zygote is loaded or has failed; true: runs can be prepared.
     awaitable<bool> zygote_settles();
 
-    /// What is wrong with the launcher, a sentence that says what to do; nothing: it runs. One that is gone is started
-    /// again.
+    /// The launcher's trouble, a sentence that says how to mend it; nothing: it runs. A launcher that is gone is
+    /// started again.
     std::optional<std::string> launcher_trouble();
 
     /// The process id of the launcher in use, for supervision and tests; -1 while there is none.

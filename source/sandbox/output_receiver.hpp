@@ -8,7 +8,7 @@ namespace cmcp::sandbox {
 
 enum class stream { out, err };
 
-/// Takes what a run prints, as it appears. While receive() is suspended the pipe is not read: the run is slowed.
+/// Takes a run's output as it appears. While receive() is suspended the pipe is not read, so the run is slowed.
 class output_receiver {
 public:
     virtual ~output_receiver() = default;

@@ -22,7 +22,7 @@ public:
 
     void kill(cause why);
 
-    awaitable<> pump_output(stream name);  ///< what the receiver throws ends the run, and is passed on
+    awaitable<> pump_output(stream name);  ///< an exception of the receiver ends the run, and is passed on
     awaitable<> collect_result();
     awaitable<> wait_for_end();  ///< returns at once when it is cancelled
 

@@ -22,7 +22,7 @@ public:
     /// pipe is empty, or the wait was cancelled.
     awaitable<std::string> read(std::size_t limit);
 
-    /// The run is over: what is in the pipe is still read, but nobody will write more.
+    /// The run is over: the rest of the pipe is still read, but nobody will write more.
     void run_ended();
 
 private:
@@ -30,8 +30,8 @@ private:
     bool ended_ = false;
 };
 
-/// Hands what the stream brings to `output` until its end. After `limit` bytes it calls `exceeded` once and throws the
-/// rest away. What receive() throws is passed on.
+/// Hands the bytes of the stream to `output` until its end. After `limit` bytes it calls `exceeded` once and throws the
+/// rest away. Exceptions of receive() are passed on.
 awaitable<> pump(run_stream& from, stream name, output_receiver& output, std::uint64_t limit,
                  std::function<void()>& exceeded);
 

@@ -36,7 +36,7 @@ bool is_refused(std::string_view name)
     return std::find(std::begin(refused), std::end(refused), name) != std::end(refused);
 }
 
-// What a run may call, and threads, openat2 and route look-ups; but no program may be executed and no process made.
+// The calls of a run, and threads, openat2 and route look-ups; but no program may be executed and no process made.
 std::vector<syscall_rule> server_rules()
 {
     std::vector<syscall_rule> all;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-/// What the server and container-mcp-browser (which makes the browser's namespaces) say to each other over a
-/// SOCK_SEQPACKET socket, one message a packet, the kind in the first byte.
+/// Messages between the server and container-mcp-browser (which makes the browser's namespaces) over a SOCK_SEQPACKET
+/// socket, one a packet, the kind in the first byte.
 namespace cmcp::browser_host_protocol {
 
 /// Ports on the loopback address of the browser's network namespace at which its proxies listen, one a listener.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// What server and launcher say to each other: one message a packet, the kind in the first byte.
+/// Messages between server and launcher: one a packet, the kind in the first byte.
 /// Descriptors of a start message, in this order, those in brackets only when the message says so:
 /// [the message's body], standard output, standard error, [input], [script], [result channel].
 namespace cmcp::sandbox {
@@ -45,7 +45,7 @@ ended_message decode_ended(std::string_view message);
 std::string encode_prepare(const zygote_options& options);
 zygote_options decode_prepare(std::string_view message);
 
-/// Launcher to server: how the zygote is, now that this has changed. `state`: {"state": on|starting|off, "detail": …}
+/// Launcher to server: the zygote's state, at each change. `state`: {"state": on|starting|off, "detail": …}
 std::string encode_prepared(std::string_view state);
 std::string decode_prepared(std::string_view message);
 

@@ -17,7 +17,7 @@ struct packet {
     std::vector<unique_fd> descriptors;
 };
 
-/// Packets are at most this long; what is longer travels in a memfd.
+/// The longest packet; a longer message travels in a memfd.
 inline constexpr std::size_t packet_limit = 48 * 1024;
 
 std::pair<unique_fd, unique_fd> packet_socket_pair();  ///< close-on-exec; throws std::system_error

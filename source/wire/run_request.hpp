@@ -27,13 +27,13 @@ struct run_limits {
 };
 
 /// Which programs exist and may be executed inside. `all`: the whole of /usr. Otherwise only `names` (looked up in
-/// PATH), what they load, and the interpreter of the run; writable places are then no-exec.
+/// PATH), the files that they load, and the interpreter of the run; writable places are then no-exec.
 struct program_view {
     bool all = true;
     std::vector<std::string> names;
 };
 
-/// What to run. Descriptors are owned; all paths except `workspace` are paths inside.
+/// An order to run a program. Descriptors are owned; all paths except `workspace` are paths inside.
 struct run_request {
     std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
     std::string image;              ///< of a container engine; empty: the programs of this machine

@@ -38,7 +38,7 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-// Only the socket is handed over by name; the launcher itself shuts what else may have come through without O_CLOEXEC.
+// Only the socket is handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
 class spawn_actions {
 public:
     spawn_actions(int socket, bool with_errors)

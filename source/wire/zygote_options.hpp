@@ -8,7 +8,7 @@
 
 namespace cmcp::sandbox {
 
-/// A line of the code given by -c. What stands before it says nothing about a run and is executed once, in the
+/// A line of the code given by -c. The code before it says nothing about a run and is executed once, in the
 /// interpreter that is kept loaded; a function `practise` that it defines is called then, so that its code is warm.
 inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 

@@ -22,7 +22,7 @@ public:
 
     void before_fork();        ///< in the process that forks
     void parent_after_fork();  ///< there, where it goes on to fork
-    void after_fork();         ///< in its child: what must not be as in other runs is made anew
+    void after_fork();         ///< in its child: renews the state that must differ from other runs'
 
     /// Becomes what argv and environment of `run` start: sys.argv and flags, os.environ, where the user's own packages
     /// lie.

@@ -17,7 +17,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-// The sixth field of statm is what RLIMIT_DATA counts (proc(5)).
+// RLIMIT_DATA counts the sixth field of statm (proc(5)).
 std::uint64_t data_bytes()
 {
     std::ifstream file("/proc/self/statm");
@@ -114,7 +114,7 @@ void nursery::live(unique_fd control)
     decode_plan(await_packet_or_end(plan.control.get()), plan);
     plan.filters = filters_.choose(plan.request.programs);
     plan.announcing = filters_.announcing(plan.request.programs);
-    // What the interpreter held before the run began is not the run's.
+    // Memory that the interpreter held before the run began is not the run's.
     plan.request.limits.memory += own_data_;
     plan.executes = false;
     prepared_guest inside(python_, needed_, plan);

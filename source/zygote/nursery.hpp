@@ -11,7 +11,7 @@ namespace cmcp::sandbox {
 /// Makes the clones that the launcher orders. A clone is the launcher's own child: the zygote keeps nothing of it.
 class nursery {
 public:
-    /// `needed`: what each clone makes its own before it waits.
+    /// `needed`: the pages that each clone makes its own before it waits.
     nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup);
 
     void serve();  ///< until the launcher is gone

@@ -20,7 +20,7 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::size_t huge_page = 2 << 20;
-constexpr std::size_t most = 256 << 20;  // address space; what is left of it is given back
+constexpr std::size_t most = 256 << 20;  // address space; the rest is given back
 
 void* map(std::size_t size)
 {

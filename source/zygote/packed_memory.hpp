@@ -4,7 +4,7 @@
 
 namespace cmcp::sandbox {
 
-/// What the interpreter allocates while it loads modules, side by side in huge pages. A clone then shares a handful of
+/// Allocations of the interpreter while it loads modules, side by side in huge pages. A clone then shares a handful of
 /// pages instead of thousands, which makes its start and its end cheaper: both cost in proportion to the pages (about 1
 /// ms for each 10 MB of small ones).
 class packed_memory {

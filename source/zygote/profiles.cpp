@@ -19,7 +19,7 @@ constexpr const char* standard_library =
     "uuid "
     "warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo";
 
-// What web_scrape reads pages with: loading it takes longer than most pages do.
+// web_scrape reads pages with these modules, which take longer to load than most pages.
 constexpr const char* page_readers = "bs4 lxml.etree soupsieve";
 
 constexpr const char* data_libraries =
