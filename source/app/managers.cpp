@@ -132,7 +132,7 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
-    all->admission = std::make_unique<run_admission>(executor, admission_from(chosen));
+    all->admission = std::make_unique<run_admission>(admission_from(chosen));
     observe(*all);
     if (chosen.enable_sandbox && chosen.sandbox_engine != "none") add_engine(*all, chosen, executor);
     const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);

@@ -1,7 +1,7 @@
 #include "app/readiness.hpp"
 
 #include "async/blocking_pool.hpp"
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "log/log.hpp"
 #include "posix/unique_fd.hpp"
@@ -92,7 +92,6 @@ struct readiness::state {
         : root(fs::absolute(chosen.sandbox_root)),
           interpreter(chosen.python_interpreter),
           launcher(std::move(check)),
-          changed(executor),
           looks(executor)
     {
         // One that only exists inside of the sandbox is not for us to judge.
@@ -118,7 +117,7 @@ struct readiness::state {
     std::vector<std::string> known;
     readiness_clock::time_point looked_at{};
     bool looking = false;
-    news changed;
+    event changed;
     std::optional<blocking_pool> thread;  // once somebody has asked
     task_group looks;
 
@@ -132,7 +131,7 @@ awaitable<> readiness::state::look(std::shared_ptr<state> self)
         ~at_end()
         {
             of.looking = false;
-            of.changed.tell();
+            of.changed.notify();
         }
     } tells{*self};
     auto work = [root = self->root, interpreter = self->interpreter] {

@@ -1,8 +1,5 @@
 #include "async/blocking_pool.hpp"
 
-#include <boost/asio/this_coro.hpp>
-#include <boost/system/system_error.hpp>
-
 namespace cmcp {
 
 blocking_pool::blocking_pool(std::size_t threads) : threads_(threads) {}
@@ -19,10 +16,10 @@ void blocking_pool::start(std::shared_ptr<job> item)
             item->failure = std::current_exception();
         }
         // Handed over whole: this thread keeps no share in it, so that its end is not here either.
-        auto executor = item->ready.get_executor();
+        auto executor = item->executor;
         asio::post(executor, [item = std::move(item)] {
             item->finished = true;
-            item->ready.cancel();
+            item->ready.notify();
         });
     });
 }
@@ -34,12 +31,7 @@ awaitable<> blocking_pool::wait(std::shared_ptr<job> item)
         job& watched;
         ~abandon_at_end() { watched.abandoned = true; }
     } guard{*item};
-    while (!item->finished) {
-        co_await item->ready.async_wait(as_tuple);
-        auto state = co_await asio::this_coro::cancellation_state;
-        if (item->finished || state.cancelled() == asio::cancellation_type::none) continue;
-        throw boost::system::system_error(asio::error::operation_aborted);
-    }
+    while (!item->finished) co_await item->ready.wait();
 }
 
 }  // namespace cmcp

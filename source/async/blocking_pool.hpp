@@ -1,9 +1,9 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/event.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
@@ -44,14 +44,15 @@ private:
 };
 
 /// What the io thread and a pool thread share. The pool thread writes the outcome before it posts finish() to the io
-/// thread, which alone touches `finished` and the timer: nothing else needs a lock.
+/// thread, which alone touches `finished` and the event, so nothing needs a lock.
 class blocking_pool::job {
 public:
-    explicit job(asio::any_io_executor executor) : ready(executor, asio::steady_timer::time_point::max()) {}
+    explicit job(asio::any_io_executor io) : executor(std::move(io)) {}
     virtual ~job() = default;
     virtual void call() = 0;
 
-    asio::steady_timer ready;
+    const asio::any_io_executor executor;
+    event ready;
     std::atomic<bool> abandoned = false;
     bool finished = false;
     std::exception_ptr failure;

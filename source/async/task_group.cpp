@@ -1,15 +1,14 @@
 #include "async/task_group.hpp"
 
+#include "async/event.hpp"
 #include "log/log.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -59,12 +58,12 @@ struct task_group::state {
 
     asio::any_io_executor executor;
     std::unordered_set<child*> children;
-    std::set<asio::steady_timer*> waiting;
+    event idle;
 
     void ended(child* one)
     {
         if (children.erase(one) == 0 || !children.empty()) return;
-        for (auto* timer : waiting) timer->cancel();
+        idle.notify();
     }
 
     // A copy: a child that ends while it is being told removes itself from the set.
@@ -99,18 +98,11 @@ std::size_t task_group::size() const { return state_->children.size(); }
 awaitable<bool> task_group::wait_idle(std::chrono::milliseconds limit)
 {
     auto kept = state_;
-    if (kept->children.empty()) co_return true;
-    asio::steady_timer timer(kept->executor, limit);
-    struct registration {
-        state& in;
-        asio::steady_timer* timer;
-        ~registration() { in.waiting.erase(timer); }
-    } registered{*kept, &timer};
-    kept->waiting.insert(&timer);
-    // Woken when the last child ends; a new child may have been spawned meanwhile, then the wait goes on.
+    const auto until = event::clock::now() + limit;
+    // A child may be spawned between the end of the last one and the wake-up.
     while (!kept->children.empty()) {
-        auto [error] = co_await timer.async_wait(as_tuple);
-        if (!error) break;
+        const bool notified = co_await kept->idle.wait(until);
+        if (!notified) break;
     }
     co_return kept->children.empty();
 }

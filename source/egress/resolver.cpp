@@ -1,5 +1,7 @@
 #include "egress/resolver.hpp"
 
+#include "async/event.hpp"
+
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -51,10 +53,7 @@ ip::address to_address(const ares_addrinfo_node& node)
 /// One question. c-ares opens the sockets and says which to watch. The handlers keep the lookup alive.
 class lookup : public std::enable_shared_from_this<lookup> {
 public:
-    explicit lookup(asio::any_io_executor executor)
-        : done(executor, asio::steady_timer::time_point::max()), executor_(executor), tick_(executor)
-    {
-    }
+    explicit lookup(asio::any_io_executor executor) : executor_(executor), tick_(executor) {}
     lookup(const lookup&) = delete;
     lookup& operator=(const lookup&) = delete;
     ~lookup() { close(); }
@@ -76,7 +75,7 @@ public:
         tick_.cancel();
     }
 
-    asio::steady_timer done;  // cancelled by the answer
+    event done;  // notified by the answer
     bool finished = false;
     int status = ARES_SUCCESS;
     std::vector<ip::address> addresses;
@@ -111,7 +110,7 @@ private:
             if (node->ai_family == AF_INET || node->ai_family == AF_INET6) me.addresses.push_back(to_address(*node));
         if (list != nullptr) ::ares_freeaddrinfo(list);
         me.finished = true;
-        me.done.expires_at(asio::steady_timer::time_point::min());
+        me.done.notify();
     }
 
     static void socket_changed(void* self, ares_socket_t fd, int readable, int writable)
@@ -184,8 +183,7 @@ awaitable<std::vector<ip::address>> resolve(std::string name)
     const closed_at_the_end guard{std::make_shared<lookup>(executor)};
     auto& question = *guard.question;
     question.start(name);
-    if (!question.finished) co_await question.done.async_wait(as_tuple);
-    if (!question.finished) throw boost::system::system_error(asio::error::operation_aborted);
+    while (!question.finished) co_await question.done.wait();
     if (question.addresses.empty()) give_up(question.status);
     co_return std::move(question.addresses);
 }

@@ -7,7 +7,6 @@
 #include "log/log.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -47,25 +46,18 @@ void check_runtime(const engine_facts& engine, const std::string& wanted)
 
 }  // namespace
 
-/// A run while it is under way. `arrived` is cancelled when it is over.
+/// A run while it is under way. `arrived` is notified when the run is over.
 struct engine_backend::flight {
-    flight(const asio::any_io_executor& executor, std::shared_ptr<engine_run> one)
-        : run(std::move(one)), arrived(executor, asio::steady_timer::time_point::max())
-    {
-    }
+    explicit flight(std::shared_ptr<engine_run> one) : run(std::move(one)) {}
     std::shared_ptr<engine_run> run;
-    asio::steady_timer arrived;
+    event arrived;
     bool over = false;
     sandbox::run_result result;
     std::exception_ptr failure;
 };
 
 engine_backend::engine_backend(asio::any_io_executor executor, engine_options options)
-    : executor_(executor),
-      chosen_(std::move(options)),
-      client_(executor, chosen_.where),
-      stop_(executor),
-      tasks_(executor)
+    : executor_(executor), chosen_(std::move(options)), client_(executor, chosen_.where), tasks_(executor)
 {
 }
 
@@ -134,7 +126,7 @@ awaitable<> engine_backend::fly(std::shared_ptr<flight> one)
     }
     tasks_.spawn("remove container", clean_up(one->run));
     one->over = true;
-    one->arrived.cancel();
+    one->arrived.notify();
 }
 
 awaitable<> engine_backend::clean_up(std::shared_ptr<engine_run> one)
@@ -148,7 +140,7 @@ awaitable<> engine_backend::clean_up(std::shared_ptr<engine_run> one)
             if (!told) log::warning("container_left", {{"reason", failed.what()}});
         }
         // An engine that is away comes back with the containers that it had.
-        if (!stopping_) co_await stop_.wait(news::clock::now() + between_attempts);
+        if (!stopping_) co_await stop_.wait(event::clock::now() + between_attempts);
         if (stopping_) co_return;
     }
 }
@@ -161,18 +153,20 @@ awaitable<sandbox::run_result> engine_backend::run(sandbox::run_request request,
     // Cancellation is looked at by hand: the container must have ended before the exception leaves.
     co_await asio::this_coro::throw_if_cancelled(false);
     auto run = std::make_shared<engine_run>(executor_, client_, chosen_, pool_, std::move(request), output);
-    const auto one = std::make_shared<flight>(executor_, std::move(run));
+    const auto one = std::make_shared<flight>(std::move(run));
     tasks_.spawn("engine run", fly(one));
     bool cancelled = false;
-    while (!one->over) {
-        co_await one->arrived.async_wait(as_tuple);
-        const auto state = co_await asio::this_coro::cancellation_state;
-        if (cancelled || one->over || state.cancelled() == asio::cancellation_type::none) continue;
+    try {
+        while (!one->over) co_await one->arrived.wait();
+    } catch (const boost::system::system_error&) {
         cancelled = true;
+    }
+    if (cancelled) {
         one->run->end(sandbox::cause::cancelled);
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        while (!one->over) co_await one->arrived.wait();
+        throw boost::system::system_error(asio::error::operation_aborted);
     }
-    if (cancelled) throw boost::system::system_error(asio::error::operation_aborted);
     co_await asio::this_coro::throw_if_cancelled(true);
     if (one->failure) std::rethrow_exception(one->failure);
     co_return std::move(one->result);
@@ -215,7 +209,7 @@ awaitable<> engine_backend::look_around(bool alone)
         } catch (const engine_error&) {
             // Said above already.
         }
-        co_await stop_.wait(news::clock::now() + between_looks);
+        co_await stop_.wait(event::clock::now() + between_looks);
     }
 }
 
@@ -224,7 +218,7 @@ void engine_backend::start(bool alone) { tasks_.spawn("look for the container en
 awaitable<> engine_backend::stop()
 {
     stopping_ = true;
-    stop_.tell();
+    stop_.notify();
     const bool idle = co_await tasks_.wait_idle(time_to_clean_up);
     if (!idle) log::warning("containers_left_at_the_end");
 }

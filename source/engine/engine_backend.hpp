@@ -1,7 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "engine/engine_client.hpp"
 #include "engine/engine_options.hpp"
@@ -65,7 +65,7 @@ private:
     blocking_pool pool_;
     sandbox::layer now_{"engine", sandbox::layer::state::degraded, "still being looked for"};
     bool stopping_ = false;
-    news stop_;
+    event stop_;
     task_group tasks_;
 };
 

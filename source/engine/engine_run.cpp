@@ -61,7 +61,6 @@ engine_run::engine_run(asio::any_io_executor executor, engine_client& client, co
       pool_(pool),
       request_(std::move(request)),
       output_(output),
-      changed_(executor),
       tasks_(executor)
 {
 }
@@ -73,7 +72,7 @@ void engine_run::end(cause why, std::string detail)
         detail_ = std::move(detail);
     }
     if (why == cause::cancelled) stop_reading_.emit(asio::cancellation_type::terminal);
-    changed_.tell();
+    changed_.notify();
 }
 
 awaitable<> engine_run::prepare(container_user user)
@@ -137,7 +136,7 @@ awaitable<int> engine_run::live(std::unique_ptr<engine_connection> stream)
     auto waiting = client_.wait(container_);
     const int code = co_await std::move(waiting);
     over_ = true;
-    changed_.tell();
+    changed_.notify();
     if (bridge_) bridge_->close();
     if (failure && wish_ != cause::cancelled) std::rethrow_exception(failure);
     co_return code;
@@ -250,7 +249,7 @@ awaitable<> engine_run::clean_up()
 {
     const auto self = shared_from_this();
     over_ = true;
-    changed_.tell();
+    changed_.notify();
     if (bridge_) bridge_->close();
     request_.channel.reset();
     if (!container_.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "engine/channel_bridge.hpp"
 #include "engine/container_spec.hpp"
@@ -40,7 +40,7 @@ public:
     const sandbox::run_request& request() const { return request_; }
 
 private:
-    using clock = news::clock;
+    using clock = event::clock;
 
     awaitable<> prepare(container_user user);
     awaitable<int> live(std::unique_ptr<engine_connection> stream);
@@ -71,7 +71,7 @@ private:
     clock::time_point deadline_ = clock::time_point::max();
     clock::time_point measure_at_{};
     asio::cancellation_signal stop_reading_;
-    news changed_;
+    event changed_;
     task_group tasks_;
 };
 

@@ -32,9 +32,8 @@ std::string job_label(const std::string& text)
     return std::string(beginning.substr(0, valid_utf8_length(beginning)));
 }
 
-job::job(asio::any_io_executor executor, job_record record, std::shared_ptr<canceller> ends,
-         std::function<void(const std::string&)> changed)
-    : record_(std::move(record)), ends_(std::move(ends)), changed_(std::move(changed)), event_(std::move(executor))
+job::job(job_record record, std::shared_ptr<canceller> ends, std::function<void(const std::string&)> changed)
+    : record_(std::move(record)), ends_(std::move(ends)), changed_(std::move(changed))
 {
 }
 
@@ -58,7 +57,7 @@ void job::note(std::string message)
     say(message);
     if (notes_.size() == most_notes) notes_.erase(notes_.begin());
     notes_.push_back(std::move(message));
-    event_.tell();
+    event_.notify();
 }
 
 std::string job::unused_key(std::string key)
@@ -91,7 +90,7 @@ awaitable<json::object> job::ask(json::object questions)
     changed_(record_.id);
     json::object answers;
     for (const auto& [name, key] : keys) {
-        while (!answered(key)) co_await event_.wait(news::clock::time_point::max());
+        while (!answered(key)) co_await event_.wait();
         answers[name] = std::move(*questions_.at(key).answer);
         questions_.at(key).answer = nullptr;
     }
@@ -112,7 +111,7 @@ void job::answer(const json::object& responses)
     if (open_ == open_before) return;
     touch();
     if (open_ == 0) changed_(record_.id);
-    event_.tell();
+    event_.notify();
 }
 
 void job::cancel(std::string_view state, std::string_view reason)
@@ -135,7 +134,7 @@ void job::end(job_record record)
     questions_.clear();
     open_ = 0;
     touch();
-    event_.tell();
+    event_.notify();
 }
 
 }  // namespace cmcp

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "async/asio.hpp"
 #include "async/canceller.hpp"
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "jsonrpc/json.hpp"
 #include "store/job_store.hpp"
 
@@ -25,8 +24,7 @@ std::string job_label(const std::string& text);
 class job {
 public:
     /// `ends` is what cancel() cancels. `changed` is called when the job begins or ceases to wait for its owner.
-    job(asio::any_io_executor executor, job_record record, std::shared_ptr<canceller> ends,
-        std::function<void(const std::string& id)> changed);
+    job(job_record record, std::shared_ptr<canceller> ends, std::function<void(const std::string& id)> changed);
 
     const job_record& record() const { return record_; }
     bool ended() const { return record_.ended != 0; }
@@ -54,7 +52,10 @@ public:
     const std::string& cancelled_as() const { return cancelled_as_; }  ///< a state; empty: not cancelled
 
     /// Until something has been printed, noted or answered, or the job has ended; at most until `limit`.
-    awaitable<> wait(std::chrono::steady_clock::time_point limit) { return event_.wait(limit); }
+    awaitable<bool> wait(event::clock::time_point limit = event::clock::time_point::max())
+    {
+        return event_.wait(limit);
+    }
 
 private:
     friend class job_register;
@@ -80,7 +81,7 @@ private:
     std::map<std::string, question> questions_;  // every key that was ever used
     std::size_t open_ = 0;
     std::uint64_t output_size_ = 0;
-    news event_;
+    event event_;
 };
 
 }  // namespace cmcp

@@ -119,7 +119,7 @@ std::shared_ptr<job> job_register::add(job_record record, std::shared_ptr<cancel
     auto changed = [this](const std::string& id) {
         if (changed_) changed_(id);
     };
-    auto added = std::make_shared<job>(executor_, std::move(record), std::move(ends), std::move(changed));
+    auto added = std::make_shared<job>(std::move(record), std::move(ends), std::move(changed));
     running_.emplace(added->record().id, added);
     if (!std::exchange(sweeping_, true)) upkeep_.spawn("look after jobs", keep_sweeping());
     return added;
@@ -212,7 +212,7 @@ awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
     auto work = [file = output_of(printing->record().id), text = std::move(text)] { return append(file, text); };
     const bool written = co_await pool_->run(std::move(work));
     if (written) printing->output_size_ += size;
-    printing->event_.tell();
+    printing->event_.notify();
 }
 
 awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience)

@@ -1,21 +1,15 @@
 #include "mcp/legacy_channel.hpp"
 
+#include "async/event.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/client_capability.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 namespace cmcp {
 
 namespace {
 
 struct answer {
-    explicit answer(asio::any_io_executor executor)
-        : arrived(std::move(executor), asio::steady_timer::time_point::max())
-    {
-    }
-
-    asio::steady_timer arrived;
+    event arrived;
     bool done = false;
     json::object result;
     std::optional<rpc_error> failure;
@@ -41,7 +35,7 @@ public:
             waiting->done = true;
             if (result) waiting->result = *result;
             if (error) waiting->failure = client_error(*error);
-            waiting->arrived.cancel();
+            waiting->arrived.notify();
         };
     }
     question(const question&) = delete;
@@ -77,8 +71,7 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
     if (!has_capability(who_->who.client_capabilities, needed))
         throw rpc_error(rpc_code::invalid_params, "the client did not declare the capability " +
                                                       json::serialize(needed) + ", which this request needs");
-    auto executor = co_await asio::this_coro::executor;
-    auto waiting = std::make_shared<answer>(executor);
+    auto waiting = std::make_shared<answer>();
     question asked(who_, waiting, abandoned_);
     outgoing message;
     message.text = jsonrpc::encode_request(asked.id(), method, params);
@@ -86,8 +79,7 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
     asked.sent();
-    if (!waiting->done) co_await waiting->arrived.async_wait(as_tuple);
-    if (!waiting->done) throw boost::system::system_error(asio::error::operation_aborted);
+    while (!waiting->done) co_await waiting->arrived.wait();
     if (waiting->failure) throw *waiting->failure;
     co_return std::move(waiting->result);
 }

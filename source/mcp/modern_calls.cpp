@@ -83,7 +83,6 @@ awaitable<json::object> modern_calls::run_detachable(std::shared_ptr<modern_requ
                                                      std::shared_ptr<message_sink> reply,
                                                      std::shared_ptr<running_request> outer)
 {
-    auto executor = co_await asio::this_coro::executor;
     auto running = std::make_shared<running_request>();
     running->ids = outer->ids;
     running->method = outer->method;
@@ -91,7 +90,7 @@ awaitable<json::object> modern_calls::run_detachable(std::shared_ptr<modern_requ
     running->trace = outer->trace;
     running->who = outer->who;
     running->may_become_task = true;
-    auto call = std::make_shared<task_call>(executor, tasks_, description_of(*incoming), running);
+    auto call = std::make_shared<task_call>(tasks_, description_of(*incoming), running);
     auto work = attempt(incoming, std::move(reply), running, call, keep_alive_());
     tasks_.jobs().run(incoming->method, task_call::carry_out(call, std::move(work)));
     co_await call->wait(patience(*incoming, tasks_.limits()));

@@ -1,5 +1,6 @@
 #include "mcp/modern_dispatcher.hpp"
 
+#include "async/event.hpp"
 #include "mcp/answer.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
@@ -7,7 +8,6 @@
 #include "mcp/task_view.hpp"
 #include "mcp/tasks_extension.hpp"
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 namespace cmcp {
@@ -164,13 +164,12 @@ awaitable<json::object> modern_dispatcher::execute(std::shared_ptr<modern_reques
 awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request> incoming,
                                                   std::shared_ptr<message_sink> reply)
 {
-    auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer over(executor, asio::steady_timer::time_point::max());
+    event over;
     const json::value id(incoming->id, json::storage_ptr());
     bool ended = false;
     auto on_end = [&] {
         ended = true;
-        over.cancel();
+        over.notify();
     };
     struct listening {
         change_hub& to;
@@ -178,7 +177,7 @@ awaitable<json::object> modern_dispatcher::listen(std::shared_ptr<modern_request
         ~listening() { to.forget(who); }
     } held{changes_, changes_.listen(filter_of(*incoming), id, observer_for(incoming), std::move(reply), on_end)};
     incoming.reset();
-    while (!ended) co_await over.async_wait(as_tuple);
+    while (!ended) co_await over.wait();
     auto done = end_of_subscription(id);
     co_return std::move(*done.result);
 }

@@ -5,15 +5,8 @@
 
 namespace cmcp {
 
-namespace {
-
-constexpr auto never = asio::steady_timer::time_point::max();
-
-}  // namespace
-
-task_call::task_call(asio::any_io_executor executor, const task_view& tasks, job_record description,
-                     std::shared_ptr<running_request> work)
-    : tasks_(tasks), description_(std::move(description)), work_(std::move(work)), news_(std::move(executor), never)
+task_call::task_call(const task_view& tasks, job_record description, std::shared_ptr<running_request> work)
+    : tasks_(tasks), description_(std::move(description)), work_(std::move(work))
 {
 }
 
@@ -23,7 +16,7 @@ job& task_call::become(std::string_view message)
         if (work_->facts.sandbox.starts_with("sbx_")) description_.sandbox = work_->facts.sandbox;
         task_ = tasks_.add(description_, work_->ends);
         work_->task = task_->record().id;
-        news_.cancel();
+        changed_.notify();
     }
     task_->say(message);
     return *task_;
@@ -40,27 +33,30 @@ void task_call::become_if_room()
 
 awaitable<> task_call::wait(std::chrono::milliseconds patience)
 {
-    if (patience.count() > 0) news_.expires_after(patience);
-    while (!settled()) {
-        auto [interrupted] = co_await news_.async_wait(as_tuple);
-        auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) {
-            // A cancelled coroutine may not await anything.
-            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-            co_await give_up();
-            throw boost::system::system_error(asio::error::operation_aborted);
+    auto limit = patience.count() > 0 ? event::clock::now() + patience : event::clock::time_point::max();
+    bool cancelled = false;
+    try {
+        while (!settled()) {
+            const bool notified = co_await changed_.wait(limit);
+            if (notified || settled()) continue;
+            become_if_room();
+            limit = event::clock::time_point::max();
         }
-        if (interrupted || settled()) continue;
-        become_if_room();
-        news_.expires_at(never);
+    } catch (const boost::system::system_error&) {
+        cancelled = true;
     }
+    if (!cancelled) co_return;
+    // A cancelled coroutine may not await anything.
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await give_up();
+    throw boost::system::system_error(asio::error::operation_aborted);
 }
 
 awaitable<> task_call::give_up()
 {
     work_->cancel();
     if (task_) jobs().drop(*task_);
-    while (!over_) co_await news_.async_wait(as_tuple);
+    while (!over_) co_await changed_.wait();
 }
 
 void task_call::end(outcome done)
@@ -70,7 +66,7 @@ void task_call::end(outcome done)
         end_task(std::move(done));
     else
         ending_ = std::move(done);
-    news_.cancel();
+    changed_.notify();
 }
 
 void task_call::end_task(outcome done)

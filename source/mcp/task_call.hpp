@@ -1,9 +1,8 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "mcp/running_request.hpp"
 #include "mcp/task_view.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <string>
 
@@ -13,8 +12,7 @@ namespace cmcp {
 class task_call {
 public:
     /// `description` is the record of the task that the call may become. `tasks` must outlive what runs in it.
-    task_call(asio::any_io_executor executor, const task_view& tasks, job_record description,
-              std::shared_ptr<running_request> work);
+    task_call(const task_view& tasks, job_record description, std::shared_ptr<running_request> work);
 
     job_register& jobs() const { return tasks_.jobs(); }
     const std::shared_ptr<job>& became() const { return task_; }  ///< null as long as it is an ordinary call
@@ -44,7 +42,7 @@ private:
     std::shared_ptr<job> task_;
     std::optional<outcome> ending_;
     bool over_ = false;  // the work has ended
-    asio::steady_timer news_;
+    event changed_;
 };
 
 }  // namespace cmcp

@@ -16,14 +16,8 @@ bool is_count(const std::string& text) { return text.starts_with("received "); }
 
 }  // namespace
 
-progress_sender::progress_sender(asio::any_io_executor executor, request_io& io, pace chosen)
-    : io_(io),
-      pace_(chosen),
-      wake_(executor),
-      drained_(executor, clock::time_point::max()),
-      began_(clock::now()),
-      last_sent_(began_),
-      last_progress_(began_)
+progress_sender::progress_sender(request_io& io, pace limits)
+    : io_(io), pace_(limits), began_(clock::now()), last_sent_(began_), last_progress_(began_)
 {
 }
 
@@ -32,13 +26,8 @@ awaitable<> progress_sender::add(output_stream from, std::string text)
     if (text.empty()) co_return;
     const bool first = unsent_.empty();
     keep(from, std::move(text));
-    if (first) wake_.cancel();
-    while (unsent_bytes_ >= pace_.unsent && !finished_) {
-        co_await drained_.async_wait(as_tuple);
-        auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none)
-            throw boost::system::system_error(asio::error::operation_aborted);
-    }
+    if (first) wake_.notify();
+    while (unsent_bytes_ >= pace_.unsent && !finished_) co_await drained_.wait();
 }
 
 void progress_sender::keep(output_stream from, std::string text)
@@ -58,14 +47,14 @@ void progress_sender::step(std::string text)
 {
     if (!steps_.empty() && is_count(steps_.back()) && is_count(text)) steps_.pop_back();
     if (steps_.size() < most_steps) steps_.push_back(std::move(text));
-    wake_.cancel();
+    wake_.notify();
 }
 
 void progress_sender::finish()
 {
     finished_ = true;
-    wake_.cancel();
-    drained_.cancel();
+    wake_.notify();
+    drained_.notify();
 }
 
 progress_sender::clock::time_point progress_sender::next_time() const
@@ -89,7 +78,7 @@ awaitable<> progress_sender::send_output()
 {
     auto texts = std::exchange(unsent_, {});
     unsent_bytes_ = 0;
-    drained_.cancel();
+    drained_.notify();
     const std::chrono::duration<double, std::milli> passed = clock::now() - began_;
     std::string no_message;
     if (texts.empty())
@@ -114,15 +103,10 @@ awaitable<> progress_sender::run()
 {
     while (!finished_ || anything_unsent()) {
         const clock::time_point due = next_time();
-        if (clock::now() < due) {
-            wake_.expires_at(due);
-            co_await wake_.async_wait(as_tuple);
-            auto state = co_await asio::this_coro::cancellation_state;
-            if (state.cancelled() != asio::cancellation_type::none)
-                throw boost::system::system_error(asio::error::operation_aborted);
-            continue;
-        }
-        co_await send();
+        if (clock::now() < due)
+            co_await wake_.wait(due);
+        else
+            co_await send();
     }
 }
 

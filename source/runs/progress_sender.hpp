@@ -1,12 +1,11 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/event.hpp"
 #include "mcp/request_io.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <array>
@@ -26,8 +25,8 @@ public:
         std::size_t unsent = 1 << 20;  ///< bytes that may wait before the producer must
     };
 
-    progress_sender(asio::any_io_executor executor, request_io& io) : progress_sender(executor, io, pace()) {}
-    progress_sender(asio::any_io_executor executor, request_io& io, pace chosen);
+    explicit progress_sender(request_io& io) : progress_sender(io, pace()) {}
+    progress_sender(request_io& io, pace limits);
 
     /// Valid UTF-8. Waits while much is unsent.
     awaitable<> add(output_stream from, std::string text);
@@ -52,8 +51,8 @@ private:
 
     request_io& io_;
     pace pace_;
-    asio::steady_timer wake_;          // cancelled when there is something to do
-    asio::steady_timer drained_;       // cancelled when unsent text was taken
+    event wake_;                       // there is something to do
+    event drained_;                    // unsent text was taken
     std::vector<output_text> unsent_;  // in the order of arrival
     std::size_t unsent_bytes_ = 0;
     std::array<std::uint64_t, 2> offsets_{};

@@ -1,8 +1,6 @@
 #include "runs/run_admission.hpp"
 
-#include <boost/asio/error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/system/system_error.hpp>
+#include "async/event.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -19,11 +17,9 @@ std::string admission_key(const caller& who)
 }
 namespace {
 
-// One coroutine that waits. The timer never expires: cancelling it is the wake-up.
+// A coroutine that waits.
 struct waiter {
-    explicit waiter(const asio::any_io_executor& executor) : wake(executor, asio::steady_timer::time_point::max()) {}
-
-    asio::steady_timer wake;
+    event wake;
     bool granted = false;
 };
 
@@ -35,7 +31,6 @@ struct line {
 }  // namespace
 
 struct run_admission::state {
-    asio::any_io_executor executor;
     admission_limits limits;
     std::map<std::string, line> callers;
     std::deque<std::string> turns;  // callers that have someone waiting, whose turn is next in front
@@ -112,7 +107,7 @@ struct run_admission::state {
         --waiting;
         start(of);
         first.granted = true;
-        first.wake.cancel();
+        first.wake.notify();
         std::string caller = std::move(*turn);
         turns.erase(turn);
         if (!of.waiting.empty()) turns.push_back(std::move(caller));
@@ -155,12 +150,7 @@ run_admission::place::~place()
     if (from_) from_->leave(caller_);
 }
 
-run_admission::run_admission(asio::any_io_executor executor, admission_limits limits)
-    : state_(std::make_shared<state>())
-{
-    state_->executor = std::move(executor);
-    state_->limits = limits;
-}
+run_admission::run_admission(admission_limits limits) : state_(std::make_shared<state>()) { state_->limits = limits; }
 
 run_admission::~run_admission() = default;
 
@@ -178,14 +168,13 @@ awaitable<std::optional<run_admission::place>> run_admission::enter(std::string 
             co_return std::nullopt;
         }
     }
-    waiter self(shared->executor);
+    waiter self;
     in_line<state> entry(shared, caller, self);
     if (io != nullptr) {
         json::value data = json::string(shared->why_it_waits());
         co_await io->log(log_severity::info, "admission", std::move(data));
     }
-    if (!self.granted) co_await self.wake.async_wait(as_tuple);
-    if (!self.granted) throw boost::system::system_error(asio::error::operation_aborted);
+    while (!self.granted) co_await self.wake.wait();
     entry.taken = true;
     co_return place(shared, std::move(caller));
 }

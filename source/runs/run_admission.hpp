@@ -43,7 +43,7 @@ public:
         std::string caller_;
     };
 
-    run_admission(asio::any_io_executor executor, admission_limits limits);
+    explicit run_admission(admission_limits limits);
     ~run_admission();
 
     /// Waits for a place; nothing when too many wait already. Cancellation gives the turn to the next. A caller that

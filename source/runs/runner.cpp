@@ -108,10 +108,9 @@ awaitable<std::optional<run_admission::place>> runner::admit(caller who, request
 awaitable<run_outcome> runner::collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
                                        collected_work work) const
 {
-    auto executor = co_await asio::this_coro::executor;
     const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
     std::optional<progress_sender> progress;
-    if (io.wants_progress()) progress.emplace(executor, io);
+    if (io.wants_progress()) progress.emplace(io);
     progress_sender* const beside = progress ? &*progress : nullptr;
     output_collector collector(outputs_, std::move(workspace), most, beside);
     auto begun = work(collector);

@@ -77,7 +77,7 @@ void native_backend::link::start_if_gone()
 
 std::shared_ptr<pending_run> native_backend::link::expect(std::uint64_t id)
 {
-    auto expected = std::make_shared<pending_run>(executor_);
+    auto expected = std::make_shared<pending_run>();
     pending_.emplace(id, expected);
     listen();
     return expected;
@@ -151,7 +151,7 @@ void native_backend::link::take(const packet& message)
     const auto entry = pending_.find(ended.id);
     if (entry == pending_.end()) return;
     entry->second->result = std::move(ended.result);
-    entry->second->arrived.cancel();
+    entry->second->arrived.notify();
 }
 
 void native_backend::link::send(std::string bytes, std::vector<unique_fd> descriptors)
@@ -200,7 +200,7 @@ void native_backend::link::end_pending(const std::string& error)
     for (auto& [id, expected] : pending_) {
         if (expected->result) continue;
         expected->result.emplace().error = error;
-        expected->arrived.cancel();
+        expected->arrived.notify();
     }
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "sandbox/native_backend.hpp"
 #include "wire/launcher_protocol.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <deque>
@@ -15,13 +15,9 @@
 
 namespace cmcp::sandbox {
 
-/// A run that the launcher was asked for. `arrived` fires (is cancelled) once `result` is there.
+/// A run that the launcher was asked for. `arrived` is notified once `result` is there.
 struct pending_run {
-    explicit pending_run(const asio::any_io_executor& executor) : arrived(executor)
-    {
-        arrived.expires_at(asio::steady_timer::time_point::max());
-    }
-    asio::steady_timer arrived;
+    event arrived;
     std::optional<run_result> result;
 };
 

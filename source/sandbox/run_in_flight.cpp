@@ -64,11 +64,7 @@ awaitable<> run_in_flight::collect_result()
 
 awaitable<> run_in_flight::wait_for_end()
 {
-    while (!pending_->result) {
-        co_await pending_->arrived.async_wait(as_tuple);
-        const auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) co_return;
-    }
+    while (!pending_->result) co_await pending_->arrived.wait();
     out_.run_ended();
     err_.run_ended();
     if (result_) result_->run_ended();

@@ -24,7 +24,7 @@ public:
 
     awaitable<> pump_output(stream name);  ///< an exception of the receiver ends the run, and is passed on
     awaitable<> collect_result();
-    awaitable<> wait_for_end();  ///< returns at once when it is cancelled
+    awaitable<> wait_for_end();
 
     run_result take_result();  ///< after its end
 

@@ -115,7 +115,7 @@ awaitable<job_record> job_manager::kill(caller who, std::string id)
     auto record = owned(who, id);
     const auto live = jobs_.running(id);
     if (live) live->cancel("killed", "ended by job_kill");
-    while (live && !live->ended()) co_await live->wait(std::chrono::steady_clock::time_point::max());
+    while (live && !live->ended()) co_await live->wait();
     if (live) record = live->record();
     co_return record;
 }

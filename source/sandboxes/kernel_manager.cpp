@@ -11,7 +11,7 @@
 
 namespace cmcp {
 
-using clock = news::clock;
+using clock = event::clock;
 
 namespace {
 
@@ -59,12 +59,10 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 }  // namespace
 
 struct kernel_manager::kernel {
-    explicit kernel(const asio::any_io_executor& executor) : changed(executor) {}
-
     std::shared_ptr<kernel_process> process;
     std::deque<int> line;  // tickets of those who wait or run; the first runs
     int next_ticket = 0;
-    news changed;
+    event changed;
 };
 
 /// A place in the line of those who use a kernel.
@@ -78,7 +76,7 @@ struct kernel_manager::turn {
     ~turn()
     {
         std::erase(of->line, ticket);
-        of->changed.tell();
+        of->changed.notify();
     }
     bool has_come() const { return of->line.front() == ticket; }
 
@@ -97,7 +95,7 @@ kernel_manager::~kernel_manager() = default;
 std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where)
 {
     auto& found = kernels_[where.id];
-    if (!found) found = std::make_shared<kernel>(executor_);
+    if (!found) found = std::make_shared<kernel>();
     return found;
 }
 
@@ -111,7 +109,7 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string
 awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
 {
     if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
-    while (!mine->has_come()) co_await mine->of->changed.wait(clock::time_point::max());
+    while (!mine->has_come()) co_await mine->of->changed.wait();
 }
 
 void kernel_manager::start(kernel& one, const sandbox_record& where)

@@ -19,7 +19,7 @@
 namespace cmcp {
 
 using boost::system::system_error;
-using clock = news::clock;
+using clock = event::clock;
 
 namespace {
 
@@ -63,7 +63,7 @@ public:
         const std::string text = stream.put(bytes);
         if (!text.empty() && one->output != nullptr) co_await one->output->receive(from, text);
         stream.delivered();
-        of_.changed_.tell();
+        of_.changed_.notify();
     }
 
 private:
@@ -74,7 +74,6 @@ kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend&
     : executor_(executor),
       backend_(backend),
       link_(executor),
-      changed_(executor),
       output_(std::make_unique<receiver>(*this)),
       tasks_(executor)
 {
@@ -109,7 +108,7 @@ awaitable<> kernel_process::run(sandbox::run_request request)
     end_ = std::move(ended);
     boost::system::error_code ignored;
     link_.close(ignored);
-    changed_.tell();
+    changed_.notify();
 }
 
 awaitable<bool> kernel_process::read_message()
@@ -148,7 +147,7 @@ void kernel_process::note(const std::string& text)
     if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id))
         return;
     current_->answer = std::move(message);
-    changed_.tell();
+    changed_.notify();
 }
 
 awaitable<bool> kernel_process::send(json::object message)

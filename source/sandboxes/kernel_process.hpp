@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "jsonrpc/json.hpp"
 #include "sandbox/backend.hpp"
@@ -76,7 +76,7 @@ private:
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     asio::posix::stream_descriptor link_;
-    news changed_;
+    event changed_;
     std::unique_ptr<receiver> output_;
     std::shared_ptr<execution> current_;
     std::optional<sandbox::run_result> end_;

@@ -13,7 +13,7 @@ namespace cmcp {
 // The part of kernel_process that moves an interpreter's state to another one. The bytes go through the server, so that
 // two sandboxes never share a descriptor, and the same way serves containers.
 
-using clock = news::clock;
+using clock = event::clock;
 
 namespace {
 
@@ -49,7 +49,7 @@ awaitable<bool> kernel_process::pass_on(std::string head, std::size_t size)
 awaitable<bool> kernel_process::put_piece(std::string_view bytes)
 {
     const auto self = shared_from_this();
-    while (!taking_ && alive() && current_) co_await changed_.wait(clock::time_point::max());
+    while (!taking_ && alive() && current_) co_await changed_.wait();
     if (!taking_) co_return false;
     auto [failure, sent] = co_await asio::async_write(link_, asio::buffer(bytes), as_tuple);
     co_return !failure;
@@ -85,7 +85,7 @@ awaitable<kernel_answer> kernel_process::take(std::chrono::milliseconds limit)
     auto sending = send(std::move(message));
     co_await uncancelled(std::move(sending));
     taking_ = true;
-    changed_.tell();
+    changed_.notify();
     auto answer = co_await answer_to(one, limit);
     co_return answer;
 }

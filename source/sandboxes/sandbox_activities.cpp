@@ -5,22 +5,19 @@ namespace cmcp {
 struct sandbox_activities::state {
     struct live {
         std::set<entry*> entries;
-        std::set<asio::steady_timer*> waiting;
         bool closing = false;
     };
-
-    explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
 
     void leave(const std::string& id, entry* one)
     {
         live& of = sandboxes[id];
         of.entries.erase(one);
         if (!of.entries.empty()) return;
-        for (auto* timer : of.waiting) timer->cancel();
+        ended.notify();
         if (!of.closing) sandboxes.erase(id);
     }
 
-    asio::any_io_executor executor;
+    event ended;  // the last entry of any sandbox
     std::map<std::string, live> sandboxes;
 };
 
@@ -37,10 +34,7 @@ void sandbox_activities::entry::cancel(std::optional<sandbox_error> why)
     signal_.emit(asio::cancellation_type::terminal);
 }
 
-sandbox_activities::sandbox_activities(asio::any_io_executor executor)
-    : state_(std::make_shared<state>(std::move(executor)))
-{
-}
+sandbox_activities::sandbox_activities() : state_(std::make_shared<state>()) {}
 
 std::shared_ptr<sandbox_activities::entry> sandbox_activities::begin(const std::string& id)
 {
@@ -57,15 +51,7 @@ awaitable<> sandbox_activities::end_all(std::string id)
     const std::vector<entry*> told(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
     for (auto* each : told)
         if (shared->sandboxes[id].entries.contains(each)) each->cancel(ended_with_sandbox());
-    asio::steady_timer ended(shared->executor, asio::steady_timer::time_point::max());
-    while (!shared->sandboxes[id].entries.empty()) {
-        shared->sandboxes[id].waiting.insert(&ended);
-        co_await ended.async_wait(as_tuple);
-        shared->sandboxes[id].waiting.erase(&ended);
-        const auto own = co_await asio::this_coro::cancellation_state;
-        if (own.cancelled() != asio::cancellation_type::none)
-            throw boost::system::system_error(asio::error::operation_aborted);
-    }
+    while (!shared->sandboxes[id].entries.empty()) co_await shared->ended.wait();
 }
 
 void sandbox_activities::forget(const std::string& id)

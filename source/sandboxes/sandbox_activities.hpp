@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/event.hpp"
 #include "sandboxes/sandbox_error.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -45,7 +45,7 @@ public:
         std::optional<sandbox_error> why_;
     };
 
-    explicit sandbox_activities(asio::any_io_executor executor);
+    sandbox_activities();
 
     /// Throws sandbox_error (NotFound) when the sandbox is being deleted.
     std::shared_ptr<entry> begin(const std::string& id);

@@ -39,7 +39,6 @@ sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor e
       handles_(std::move(handles)),
       places_(folder.path()),
       store_(folder.database()),
-      activities_(executor),
       public_url_(chosen.public_url),
       alone_at_start_(folder.alone()),
       tasks_(executor)

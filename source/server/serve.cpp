@@ -1,3 +1,4 @@
+#include "async/event.hpp"
 #include "http/listener.hpp"
 #include "log/log.hpp"
 #include "server/application.hpp"
@@ -5,8 +6,6 @@
 #include "server/greeting.hpp"
 #include "server/run_loop.hpp"
 #include "transport/http_server.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -83,10 +82,13 @@ void raise_descriptor_limit(const loaded_settings& loaded)
 
 awaitable<> until_stopped(stop_signals& signals)
 {
-    auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer asked(executor, asio::steady_timer::time_point::max());
-    signals.on_first([&asked] { asked.expires_at(asio::steady_timer::time_point::min()); });
-    co_await asked.async_wait(as_tuple);
+    event signalled;
+    bool stopped = false;
+    signals.on_first([&] {
+        stopped = true;
+        signalled.notify();
+    });
+    while (!stopped) co_await signalled.wait();
     signals.on_first({});
 }
 

@@ -4,24 +4,14 @@
 
 namespace cmcp {
 
-namespace {
-
-constexpr auto never = asio::steady_timer::time_point::max();
-
-}  // namespace
-
 event_stream::event_stream(asio::any_io_executor executor, options chosen)
-    : chosen_(std::move(chosen)), wake_(executor, never)
+    : chosen_(std::move(chosen)), wake_(executor, asio::steady_timer::time_point::max())
 {
 }
 
 awaitable<bool> event_stream::send(outgoing message)
 {
-    // room_ never expires and is never set anew: setting it would wake the other senders for nothing.
-    while (!ended_ && attached_ && full()) {
-        if (!room_) room_ = std::make_unique<asio::steady_timer>(wake_.get_executor(), never);
-        co_await room_->async_wait(as_tuple);
-    }
+    while (!ended_ && attached_ && full()) co_await room_.wait();
     if (ended_ || (!attached_ && !chosen_.log)) co_return false;
     put(std::move(message));
     co_return true;
@@ -58,16 +48,11 @@ void event_stream::unqueue_all()
     queue_.clear();
 }
 
-void event_stream::tell_senders()
-{
-    if (room_) room_->cancel();
-}
-
 void event_stream::close_stream_for_polling()
 {
     if (!chosen_.pollable || !attached_ || ended_) return;
     poll_ = true;
-    tell_senders();
+    room_.notify();
     wake_.cancel();
 }
 
@@ -79,7 +64,7 @@ void event_stream::request_ended()
 void event_stream::close()
 {
     ended_ = true;
-    tell_senders();
+    room_.notify();
     wake_.cancel();
 }
 
@@ -95,7 +80,7 @@ event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
     if (!chosen_.log) return consumer_;
     for (auto& event : chosen_.log->after(event_id{chosen_.number, sequence}))
         enqueue(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
-    tell_senders();
+    room_.notify();
     return consumer_;
 }
 
@@ -104,7 +89,7 @@ void event_stream::detach(consumer who)
     if (!current(who)) return;
     attached_ = false;
     unqueue_all();
-    tell_senders();
+    room_.notify();
 }
 
 bool event_stream::ended(consumer who) const { return !current(who) || ((ended_ || poll_) && queue_.empty()); }
@@ -114,7 +99,7 @@ std::vector<event_stream::item> event_stream::take()
     if (!queue_.empty()) taken_ = queue_.back().sequence;
     auto taken = std::exchange(queue_, {});
     unqueue_all();
-    tell_senders();
+    room_.notify();
     return taken;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/event.hpp"
 #include "mcp/message_sink.hpp"
 #include "transport/event_log.hpp"
 
@@ -70,14 +70,13 @@ public:
 
 private:
     void put(outgoing message);
-    void tell_senders();
     bool full() const;
     void enqueue(item next);
     void unqueue_all();
 
     options chosen_;
-    asio::steady_timer wake_;
-    std::unique_ptr<asio::steady_timer> room_;  // made when the first sender has to wait
+    asio::steady_timer wake_;  // no event, because a stream that waits is to cost no further frame
+    event room_;               // for senders
     std::vector<item> queue_;
     std::size_t queued_bytes_ = 0;
     std::size_t running_ = 0;

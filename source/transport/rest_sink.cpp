@@ -52,8 +52,8 @@ awaitable<bool> rest_sink::send(outgoing message)
         co_return true;
     }
     take_notification(message.text);
-    changed_.tell();
-    while (events_.size() >= most_untaken && !closed_) co_await changed_.wait(news::clock::time_point::max());
+    changed_.notify();
+    while (events_.size() >= most_untaken && !closed_) co_await changed_.wait();
     co_return !closed_;
 }
 
@@ -65,7 +65,7 @@ void rest_sink::take_response(const std::string& text)
     if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object())
         error_ = std::move(error->get_object());
     ended_ = true;
-    changed_.tell();
+    changed_.notify();
 }
 
 void rest_sink::take_notification(const std::string& text)
@@ -81,14 +81,14 @@ void rest_sink::take_notification(const std::string& text)
 std::string rest_sink::take_events()
 {
     auto taken = std::exchange(events_, {});
-    changed_.tell();
+    changed_.notify();
     return taken;
 }
 
 void rest_sink::close()
 {
     closed_ = true;
-    changed_.tell();
+    changed_.notify();
 }
 
 }  // namespace cmcp

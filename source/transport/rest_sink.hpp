@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/message_sink.hpp"
 
@@ -13,12 +13,10 @@ namespace cmcp {
 /// while many events have not been taken.
 class rest_sink final : public message_sink {
 public:
-    explicit rest_sink(asio::any_io_executor executor) : changed_(executor) {}
-
     awaitable<bool> send(outgoing message) override;
 
-    /// Waits for news at most until `limit`.
-    awaitable<> wait(news::clock::time_point limit) { return changed_.wait(limit); }
+    /// Waits for something new at most until `limit`.
+    awaitable<bool> wait(event::clock::time_point limit) { return changed_.wait(limit); }
 
     std::string take_events();
     bool ended() const { return ended_; }
@@ -33,7 +31,7 @@ private:
     void take_response(const std::string& text);
     void take_notification(const std::string& text);
 
-    news changed_;
+    event changed_;
     std::string events_;
     json::object result_;
     json::object error_;

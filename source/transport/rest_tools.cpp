@@ -139,14 +139,14 @@ std::optional<http_reply> refuse(server_core& core, const settings& config, cons
 
 awaitable<> answer(exchange& x, std::shared_ptr<rest_sink> sink)
 {
-    auto limit = news::clock::now() + rest_unwatched;
+    auto limit = event::clock::now() + rest_unwatched;
     bool watching = false;
     while (!sink->ended() && !sink->closed()) {
         co_await sink->wait(limit);
         sink->take_events();
-        if (watching || news::clock::now() < limit) continue;
+        if (watching || event::clock::now() < limit) continue;
         watching = true;
-        limit = news::clock::time_point::max();
+        limit = event::clock::time_point::max();
         x.watch([weak = std::weak_ptr(sink)] {
             if (auto waits = weak.lock()) waits->close();
         });
@@ -166,10 +166,10 @@ awaitable<> stream(exchange& x, std::shared_ptr<rest_sink> sink, std::chrono::mi
     bool delivered = co_await x.begin_stream("text/event-stream", std::move(fields), ": running\n\n");
     auto body = x.body();
     while (delivered && !sink->ended() && !sink->closed()) {
-        const auto limit = news::clock::now() + keep_alive;
+        const auto limit = event::clock::now() + keep_alive;
         co_await sink->wait(limit);
         std::string events = sink->take_events();
-        if (events.empty() && news::clock::now() >= limit) events = ": keep-alive\n\n";
+        if (events.empty() && event::clock::now() >= limit) events = ": keep-alive\n\n";
         if (!events.empty()) delivered = co_await body.write(events);
     }
     if (!delivered || x.gone()) co_return;
@@ -190,7 +190,7 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
         co_await x.reply(std::move(*refusal));
         co_return;
     }
-    auto sink = std::make_shared<rest_sink>(x.executor());
+    auto sink = std::make_shared<rest_sink>();
     const bool events = wants_events(x.request());
     // Going out of scope, the group cancels the call if it still runs: the client has closed the connection.
     task_group running(x.executor());

@@ -1,9 +1,8 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "mcp/message_sink.hpp"
 #include "transport/descriptor_stream.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <deque>
 
@@ -22,11 +21,8 @@ public:
     void finish();
 
 private:
-    awaitable<> wait();
-    void wake();
-
     descriptor_stream stream_;
-    asio::steady_timer changed_;  // never expires; cancelled whenever something changed
+    event changed_;
     std::deque<std::string> lines_;
     std::size_t waiting_bytes_ = 0;
     bool finishing_ = false;

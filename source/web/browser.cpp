@@ -7,7 +7,7 @@
 namespace cmcp {
 
 browser::browser(asio::any_io_executor executor, browser_options chosen, way_out serve)
-    : executor_(executor), options_(std::move(chosen)), serve_(std::move(serve)), started_(executor)
+    : executor_(executor), options_(std::move(chosen)), serve_(std::move(serve))
 {
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/event.hpp"
 #include "web/browser_page.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -67,7 +67,7 @@ private:
     browser_options options_;
     way_out serve_;
     std::shared_ptr<instance> current_;
-    change_signal started_;
+    event started_;
     bool starting_ = false;
 };
 

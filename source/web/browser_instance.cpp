@@ -70,8 +70,6 @@ browser::instance::instance(asio::any_io_executor executor, browser_options chos
       process_(executor, process_options(options_, ports_for(options_))),
       connection_(std::make_shared<devtools_connection>(process_.take_stream())),
       slots_(ports_for(options_)),
-      freed_(executor),
-      attached_(executor),
       idle_(executor),
       tasks_(executor)
 {

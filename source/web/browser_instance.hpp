@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "web/browser.hpp"
 #include "web/browser_process.hpp"
@@ -68,8 +69,8 @@ private:
     std::shared_ptr<devtools_connection> connection_;
     std::vector<slot> slots_;
     std::optional<std::size_t> spare_;  // a slot whose page is ready and waits for its caller
-    change_signal freed_;
-    change_signal attached_;
+    event freed_;
+    event attached_;
     asio::steady_timer idle_;
     std::string version_;
     std::size_t open_ = 0;

@@ -49,10 +49,7 @@ std::string exception_text(const json::object& details)
 }  // namespace
 
 browser_page::browser_page(std::shared_ptr<devtools_connection> connection, std::string session, std::string frame)
-    : connection_(std::move(connection)),
-      session_(std::move(session)),
-      frame_(std::move(frame)),
-      changed_(connection_->executor())
+    : connection_(std::move(connection)), session_(std::move(session)), frame_(std::move(frame))
 {
     connection_->listen(session_,
                         [this](const std::string& method, const json::object& params) { hear(method, params); });

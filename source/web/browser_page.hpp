@@ -1,8 +1,8 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/event.hpp"
 #include "web/browser_screenshot.hpp"
-#include "web/change_signal.hpp"
 #include "web/devtools_connection.hpp"
 
 #include <chrono>
@@ -84,7 +84,7 @@ private:
     std::shared_ptr<devtools_connection> connection_;
     std::string session_;
     std::string frame_;
-    change_signal changed_;
+    event changed_;
     std::string loader_;             // of the document that is shown
     std::set<std::string> reached_;  // its lifecycle events
     bool loading_ = false;

@@ -21,7 +21,7 @@
 namespace cmcp {
 namespace {
 
-using browser_host_protocol::event;
+using host_event = browser_host_protocol::event;
 using browser_host_protocol::event_message;
 using local_socket = asio::local::stream_protocol::socket;
 
@@ -121,10 +121,10 @@ awaitable<event_message> browser_process::next_event()
             continue;
         }
         event_message message;
-        message.what = event::ended;
+        message.what = host_event::ended;
         message.status = SIGKILL;
         if (!received->bytes.empty()) message = browser_host_protocol::decode_event(received->bytes);
-        if (message.what == event::ready) adopt_listeners(std::move(received->descriptors));
+        if (message.what == host_event::ready) adopt_listeners(std::move(received->descriptors));
         co_return message;
     }
 }
@@ -140,8 +140,8 @@ void browser_process::adopt_listeners(std::vector<unique_fd> descriptors)
 awaitable<> browser_process::started()
 {
     auto message = co_await next_event();
-    if (message.what == event::failed) throw browser_unavailable(describe_failure(message));
-    if (message.what != event::ready)
+    if (message.what == host_event::failed) throw browser_unavailable(describe_failure(message));
+    if (message.what != host_event::ready)
         throw browser_unavailable("The browser ended while it was being started (" + describe_end(message) + ").");
     own_sandbox_ = message.own_sandbox;
 }
@@ -150,9 +150,9 @@ awaitable<std::string> browser_process::ended()
 {
     for (;;) {
         auto message = co_await next_event();
-        if (message.what == event::failed) co_return describe_failure(message);
-        if (message.what == event::ended) co_return describe_end(message);
-        if (message.what != event::killed) continue;
+        if (message.what == host_event::failed) co_return describe_failure(message);
+        if (message.what == host_event::ended) co_return describe_end(message);
+        if (message.what != host_event::killed) continue;
         ++memory_kills_;
         log::warning("browser_memory_limit", {{"advice", "the largest process was ended; WEB_BROWSER_MEMORY_LIMIT"}});
     }

@@ -28,7 +28,7 @@ std::uint32_t number_at(const unsigned char* bytes)
 }  // namespace
 
 channel_relay::channel_relay(asio::any_io_executor executor, unique_fd channel, std::uint16_t port)
-    : executor_(executor), channel_(executor, channel.release()), port_(port), changed_(executor), tasks_(executor)
+    : executor_(executor), channel_(executor, channel.release()), port_(port), tasks_(executor)
 {
 }
 
@@ -49,7 +49,7 @@ awaitable<bool> channel_relay::read(frame& into)
 // One frame at a time, whole.
 awaitable<bool> channel_relay::write(frame what)
 {
-    while (writing_) co_await changed_.wait(news::clock::time_point::max());
+    while (writing_) co_await changed_.wait();
     writing_ = true;
     std::string text(1, what.kind);
     append_number(text, what.number);
@@ -57,7 +57,7 @@ awaitable<bool> channel_relay::write(frame what)
     text += what.data;
     auto [failure, sent] = co_await asio::async_write(channel_, asio::buffer(text), as_tuple);
     writing_ = false;
-    changed_.tell();
+    changed_.notify();
     co_return !failure;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "posix/unique_fd.hpp"
 
@@ -43,7 +43,7 @@ private:
     asio::posix::stream_descriptor channel_;
     std::uint16_t port_;
     std::map<std::uint32_t, socket_ptr> open_;
-    news changed_;
+    event changed_;
     bool writing_ = false;
     task_group tasks_;
 };

@@ -1,5 +1,6 @@
 #include "web/devtools_connection.hpp"
 
+#include "async/event.hpp"
 #include "jsonrpc/write_json.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -18,21 +19,18 @@ constexpr std::size_t longest_message = 48u << 20;  // a screenshot in base64, o
 
 }  // namespace
 
-// Who waits for an answer. The timer never expires: cancelling it is the wake-up.
+// `arrived` is notified once the question is answered.
 struct devtools_connection::question {
-    question(const stream::executor_type& executor, std::string of)
-        : arrived(executor, asio::steady_timer::time_point::max()), session(std::move(of))
-    {
-    }
+    explicit question(std::string of) : session(std::move(of)) {}
     bool answered() const { return result || !error.empty(); }
     void fail(const std::string& why)
     {
         if (answered()) return;
         error = why;
-        arrived.cancel();
+        arrived.notify();
     }
 
-    asio::steady_timer arrived;
+    event arrived;
     std::string session;
     std::optional<json::object> result;
     std::string error;
@@ -98,14 +96,13 @@ awaitable<json::object> devtools_connection::call(std::string session, std::stri
     auto kept = shared_from_this();
     if (!open()) throw devtools_closed(closed_because_);
     const auto id = post(session, method, std::move(params));
-    auto asked = std::make_shared<question>(socket_.get_executor(), session);
+    auto asked = std::make_shared<question>(session);
     questions_.emplace(id, asked);
     const waiting_place place{kept, id};
-    co_await asked->arrived.async_wait(as_tuple);
+    while (!asked->answered()) co_await asked->arrived.wait();
     if (asked->result) co_return std::move(*asked->result);
     if (asked->lost) throw devtools_closed(asked->error);
-    if (!asked->error.empty()) throw devtools_error(asked->error);
-    throw boost::system::system_error(asio::error::operation_aborted);
+    throw devtools_error(asked->error);
 }
 
 void devtools_connection::send(const std::string& session, std::string_view method, json::object params)
@@ -131,7 +128,7 @@ void devtools_connection::take(json::object message)
     if (message.contains("id"))
         answer(message);
     else
-        event(message);
+        deliver(message);
 }
 
 void devtools_connection::answer(const json::object& message)
@@ -147,10 +144,10 @@ void devtools_connection::answer(const json::object& message)
     else
         asked.error = error != nullptr && error->is_object() ? text_of(error->get_object(), "message") : "no result";
     if (!asked.result && asked.error.empty()) asked.error = "unknown error";
-    asked.arrived.cancel();
+    asked.arrived.notify();
 }
 
-void devtools_connection::event(json::object& message)
+void devtools_connection::deliver(json::object& message)
 {
     const auto found = handlers_.find(text_of(message, "sessionId"));
     if (found == handlers_.end()) return;

@@ -56,7 +56,7 @@ private:
     void flush();
     void take(json::object message);
     void answer(const json::object& message);
-    void event(json::object& message);
+    void deliver(json::object& message);
 
     stream socket_;
     std::string closed_because_ = "the browser is not running";

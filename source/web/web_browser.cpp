@@ -107,7 +107,7 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& chosen,
       most_content_(chosen.web_browser_max_content),
       timeout_default_(chosen.web_timeout_default),
       timeout_max_(std::max(chosen.web_browser_timeout_max, chosen.web_timeout_default)),
-      admission_(executor, page_limits(chosen)),
+      admission_(page_limits(chosen)),
       browser_(executor, options_, [&guard](asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket) {
           guard.serve(std::move(client), ticket);
       })
@@ -149,7 +149,7 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     now.asked = std::move(asked);
     now.ticket = guard_.issue("web_browse", visit_limits());
     now.result.url = now.where.text();
-    progress_sender progress(executor_, io);
+    progress_sender progress(io);
     now.progress = &progress;
     auto work = visit_in_time(now);
     auto result = co_await with_progress(progress, std::move(work));

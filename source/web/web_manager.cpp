@@ -7,7 +7,7 @@ web_manager::web_manager(const settings& chosen, sandbox::backend& backend, run_
     : policy_(std::make_shared<egress_policy>(egress_policy::from_settings(chosen))),
       guard_(executor, policy_),
       client_(executor, chosen.web_ca_file),
-      scraper_(chosen, client_, policy_, backend, runs, pool, executor),
+      scraper_(chosen, client_, policy_, backend, runs, pool),
       searcher_(chosen, client_, backend, runs)
 {
 }

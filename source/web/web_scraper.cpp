@@ -85,12 +85,11 @@ void add_hints(json::object& made, const scrape_request& asked)
 }  // namespace
 
 web_scraper::web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
-                         sandbox::backend& backend, run_admission& runs, blocking_pool& pool,
-                         asio::any_io_executor executor)
+                         sandbox::backend& backend, run_admission& runs, blocking_pool& pool)
     : client_(client),
       policy_(std::move(policy)),
       pool_(pool),
-      fetches_(executor, fetches_at_once(chosen)),
+      fetches_(fetches_at_once(chosen)),
       reader_(chosen, backend, runs)
 {
     model_.accept = accepted;
@@ -162,8 +161,7 @@ awaitable<json::object> web_scraper::attempt(std::string key, request_io& io, pr
 
 awaitable<json::object> web_scraper::scrape(caller who, request_io& io, scrape_request asked)
 {
-    auto executor = co_await asio::this_coro::executor;
-    progress_sender progress(executor, io);
+    progress_sender progress(io);
     const std::string url = asked.url;
     json::object made;
     try {

@@ -27,7 +27,7 @@ class web_scraper {
 public:
     /// All must outlive this.
     web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
-                sandbox::backend& backend, run_admission& runs, blocking_pool& pool, asio::any_io_executor executor);
+                sandbox::backend& backend, run_admission& runs, blocking_pool& pool);
 
     /// The result object of web_scrape: content, url, title, success, error, and what else is known.
     awaitable<json::object> scrape(caller who, request_io& io, scrape_request request);

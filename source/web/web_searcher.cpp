@@ -80,8 +80,7 @@ std::string web_searcher::obstacle() const
 awaitable<json::object> web_searcher::search(caller who, request_io& io, std::string query, std::size_t max_results)
 {
     if (!provider_) co_return failed_search(query, obstacle());
-    auto executor = co_await asio::this_coro::executor;
-    progress_sender progress(executor, io);
+    progress_sender progress(io);
     json::object made;
     std::string problem;
     try {

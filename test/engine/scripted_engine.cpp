@@ -50,7 +50,6 @@ scripted_engine::scripted_engine(asio::io_context& io)
     : folder(fresh_folder()),
       io_(io),
       acceptor_(io, asio::local::stream_protocol::endpoint(socket())),
-      changed_(io.get_executor()),
       tasks_(io.get_executor())
 {
     tasks_.spawn("accept", accept());
@@ -65,7 +64,7 @@ scripted_engine::~scripted_engine()
 void scripted_engine::print(std::string bytes)
 {
     output_ += bytes;
-    changed_.tell();
+    changed_.notify();
 }
 
 void scripted_engine::exit(int code)
@@ -74,7 +73,7 @@ void scripted_engine::exit(int code)
     running_ = false;
     ended_ = true;
     code_ = code;
-    changed_.tell();
+    changed_.notify();
 }
 
 bool scripted_engine::was_asked(const std::string& what) const
@@ -136,7 +135,7 @@ awaitable<> scripted_engine::attach(std::shared_ptr<stream> connection)
             at += part;
             sent += part;
         }
-        if (output_.empty() && !ended_) co_await changed_.wait(news::clock::time_point::max());
+        if (output_.empty() && !ended_) co_await changed_.wait();
     }
 }
 
@@ -169,7 +168,7 @@ awaitable<std::pair<int, std::string>> scripted_engine::answer(std::string metho
         co_return given(runs ? 204 : 409, runs ? "" : R"({"message": "not running"})");
     }
     if (what == "POST /containers/c1/wait") {
-        while (!ended_) co_await changed_.wait(news::clock::time_point::max());
+        while (!ended_) co_await changed_.wait();
         co_return given(200, R"({"StatusCode": )" + std::to_string(code_) + "}");
     }
     if (what == "GET /containers/c1/json")

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "async/news.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "jsonrpc/json.hpp"
 
@@ -56,7 +56,7 @@ private:
 
     asio::io_context& io_;
     asio::local::stream_protocol::acceptor acceptor_;
-    news changed_;
+    event changed_;
     std::string output_;
     bool running_ = false;
     bool ended_ = false;

@@ -23,7 +23,7 @@ struct stage {
     std::vector<std::string> order;
     std::vector<std::string> turned_away;
 
-    explicit stage(admission_limits limits) : admission(io.get_executor(), limits) {}
+    explicit stage(admission_limits limits) : admission(limits) {}
 
     static awaitable<> one(stage& s, std::string caller, std::string name)
     {

@@ -16,7 +16,7 @@ struct progress_stage {
     recording_io seen{io.get_executor()};
     progress_sender sender;
 
-    explicit progress_stage(progress_sender::pace pace) : sender(io.get_executor(), seen, pace) {}
+    explicit progress_stage(progress_sender::pace pace) : sender(seen, pace) {}
 
     void start(awaitable<> work)
     {

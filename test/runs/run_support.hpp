@@ -127,7 +127,7 @@ struct run_stage {
     blocking_pool pool{1};
     workspaces places{folder.path, false};
     output_store outputs{pool};
-    run_admission admission{io.get_executor(), admission_limits()};
+    run_admission admission{admission_limits()};
     scripted_backend backend;
     recording_io progress{io.get_executor()};
     runner runs{backend, places, outputs, admission, pool};

@@ -36,7 +36,7 @@ struct search_stage {
     origin web{io};
     http_client client{io.get_executor(), {}};
     sandbox::native_backend backend{io.get_executor(), launcher_under_test()};
-    run_admission runs{io.get_executor(), admission_limits()};
+    run_admission runs{admission_limits()};
     recording_io progress{io.get_executor()};
 };
 
