@@ -8,6 +8,7 @@
 #include "runs/run_report.hpp"
 #include "store/database.hpp"
 #include "text/base64.hpp"
+#include "text/time_text.hpp"
 #include "tools/schema.hpp"
 #include "tools/system_run_arguments.hpp"
 
@@ -16,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cmath>
 #include <ctime>
 
@@ -274,12 +274,7 @@ json::object sandbox_json(const sandbox_record& of)
 
 std::string time_text(double seconds)
 {
-    const auto whole = static_cast<std::time_t>(std::floor(seconds));
-    std::tm parts{};
-    ::gmtime_r(&whole, &parts);
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text.data();
+    return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%Y-%m-%dT%H:%M:%SZ");
 }
 
 }  // namespace cmcp

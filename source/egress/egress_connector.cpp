@@ -3,7 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "egress/resolver.hpp"
 #include "log/log.hpp"
-#include "text/duration_text.hpp"
+#include "text/time_text.hpp"
 
 #include <boost/asio/connect.hpp>
 

@@ -3,6 +3,7 @@
 #include "files/file_error.hpp"
 #include "files/file_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
+#include "text/hex.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> media_ty
     {"zip", "application/zip"},
 }};
 
-bool stands_for_itself(char c)
+bool stands_for_itself(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
            c == '_' || c == '~' || c == '/';
@@ -109,16 +110,7 @@ std::string_view media_type_of(std::string_view path, std::string_view fallback)
 
 std::string workspace_resources::uri_of(std::string_view path)
 {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string uri(scheme);
-    for (char c : path) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (stands_for_itself(c))
-            uri += c;
-        else
-            uri += {'%', digits[byte >> 4], digits[byte & 15]};
-    }
-    return uri;
+    return std::string(scheme) + percent_encoded(path, stands_for_itself);
 }
 
 std::optional<std::string> workspace_resources::path_of(std::string_view uri)

@@ -2,7 +2,7 @@
 
 #include "config/settings.hpp"
 #include "files/remove_tree.hpp"
-#include "text/sha256.hpp"
+#include "text/hex.hpp"
 
 #include <sys/stat.h>
 

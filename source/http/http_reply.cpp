@@ -1,7 +1,8 @@
 #include "http/http_reply.hpp"
 
+#include "text/time_text.hpp"
+
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <iterator>
 
@@ -16,11 +17,7 @@ const std::string& date_line()
     static std::string line;
     auto now = std::time(nullptr);
     if (now == made) return line;
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    std::array<char, 64> text{};
-    auto size = std::strftime(text.data(), text.size(), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
-    line.assign(text.data(), size);
+    line = utc_text(now, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n");
     made = now;
     return line;
 }

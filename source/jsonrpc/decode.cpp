@@ -1,6 +1,6 @@
 #include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
-#include "text/sanitize.hpp"
+#include "text/utf8_text.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "jsonrpc/write_json.hpp"
 
-#include "text/sanitize.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +77,7 @@ void write_escaped(std::string& out, unsigned char byte)
     }
 }
 
-// One pass: what is not well-formed UTF-8 becomes U+FFFD byte by byte, as to_utf8() does.
+// One pass: what is not well-formed UTF-8 becomes U+FFFD byte by byte, as replace_invalid_utf8() does.
 void write_text(std::string& out, std::string_view text)
 {
     out += '"';
@@ -87,14 +87,14 @@ void write_text(std::string& out, std::string_view text)
         text.remove_prefix(size);
         if (text.empty()) break;
         const auto byte = static_cast<unsigned char>(text.front());
-        const auto length = sequence_length(text);
+        const auto [fits, needs] = first_character(text);
         if (byte < 0x80)
             write_escaped(out, byte);
-        else if (length == 0)
+        else if (fits != needs)
             out.append("\xEF\xBF\xBD");
         else
-            out.append(text.substr(0, length));
-        text.remove_prefix(std::max<std::size_t>(length, 1));
+            out.append(text.substr(0, needs));
+        text.remove_prefix(fits == needs ? needs : 1);
     }
     out += '"';
 }

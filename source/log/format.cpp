@@ -1,6 +1,8 @@
 #include "log/format.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "text/time_text.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,19 +27,11 @@ struct decoded {
 decoded decode(std::string_view text)
 {
     const auto first = static_cast<unsigned char>(text[0]);
-    if (first < 0x80) return {first, 1};
-    const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < length) return {0, 0};
-    std::uint32_t value = first & (0xffu >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        const auto next = static_cast<unsigned char>(text[i]);
-        if ((next & 0xc0) != 0x80) return {0, 0};
-        value = value << 6 | (next & 0x3fu);
-    }
-    constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-    if (value < smallest[length] || value > 0x10ffff || surrogate) return {0, 0};
-    return {value, length};
+    const auto [fits, needs] = first_character(text);
+    if (fits != needs) return {0, 0};
+    std::uint32_t value = needs == 1 ? first : first & (0xffu >> (needs + 1));
+    for (std::size_t i = 1; i < needs; ++i) value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3fu);
+    return {value, needs};
 }
 
 bool dangerous(std::uint32_t c)
@@ -58,18 +52,16 @@ void append_time(std::string& out, std::chrono::system_clock::time_point when)
 {
     using namespace std::chrono;
     thread_local std::time_t of_text = -1;
-    thread_local std::array<char, 24> text{};
+    thread_local std::string text;
     const auto since = duration_cast<milliseconds>(when.time_since_epoch()).count();
     const std::time_t seconds = since / 1000;
     if (seconds != of_text) {
-        std::tm parts{};
-        gmtime_r(&seconds, &parts);
-        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+        text = utc_text(seconds, "%Y-%m-%dT%H:%M:%S");
         of_text = seconds;
     }
     std::array<char, 16> fraction{};
     std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(since % 1000));
-    out.append(text.data()).append(fraction.data());
+    out.append(text).append(fraction.data());
 }
 
 bool printable(std::string_view text)

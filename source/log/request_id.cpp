@@ -1,6 +1,6 @@
 #include "log/request_id.hpp"
 
-#include <sys/random.h>
+#include "text/random_id.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,7 @@ constexpr std::string_view tag_letters = "abcdefghijkmnpqrstuvwxyz23456789";
 start_tag random_tag()
 {
     std::array<unsigned char, std::tuple_size_v<start_tag>> bytes{};
-    // Without entropy the ids are still unique within this start.
-    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) bytes = {};
+    fill_random(bytes);
     start_tag tag{};
     std::transform(bytes.begin(), bytes.end(), tag.begin(), [](unsigned char byte) { return tag_letters[byte % 32]; });
     return tag;

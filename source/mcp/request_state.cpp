@@ -3,11 +3,11 @@
 #include "jsonrpc/rpc_error.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/base64.hpp"
+#include "text/random_id.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <stdexcept>
 
@@ -30,10 +30,7 @@ bool same(std::string_view a, std::string_view b)
 
 }  // namespace
 
-request_state::request_state()
-{
-    if (RAND_bytes(key_.data(), static_cast<int>(key_.size())) != 1) throw std::runtime_error("no random numbers");
-}
+request_state::request_state() { fill_random(key_); }
 
 std::string request_state::signature(std::string_view text) const
 {

@@ -3,7 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "mcp/params.hpp"
 #include "mcp/tasks_extension.hpp"
-#include "text/timestamp.hpp"
+#include "text/time_text.hpp"
 
 #include <array>
 #include <cmath>

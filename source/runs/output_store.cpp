@@ -1,15 +1,14 @@
 #include "runs/output_store.hpp"
 
 #include "runs/old_outputs.hpp"
+#include "text/random_id.hpp"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -36,25 +35,12 @@ unique_fd open_outputs(const std::filesystem::path& workspace)
     return open_beneath(root.get(), folder_name, O_RDONLY | O_DIRECTORY, 0);
 }
 
-std::string random_name()
-{
-    std::array<unsigned char, 16> bits{};
-    if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))
-        throw std::system_error(errno, std::generic_category(), "getrandom");
-    std::string name;
-    for (const unsigned char byte : bits) {
-        name += "0123456789abcdef"[byte >> 4];
-        name += "0123456789abcdef"[byte & 15];
-    }
-    return name + ".txt";
-}
-
 std::shared_ptr<output_file> create_in(const std::filesystem::path& workspace, const output_store::limits& keep)
 {
     const unique_fd folder = open_outputs(workspace);
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
-    const std::string name = random_name();
+    const std::string name = random_id(16) + ".txt";
     unique_fd file = open_beneath(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0644);
     if (!file) return nullptr;
     return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name);

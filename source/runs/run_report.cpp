@@ -1,7 +1,9 @@
 #include "runs/run_report.hpp"
 
+#include "text/time_text.hpp"
+#include "text/words.hpp"
+
 #include <cmath>
-#include <cstdio>
 
 namespace cmcp {
 namespace {
@@ -12,24 +14,10 @@ double milliseconds(std::chrono::microseconds time) { return static_cast<double>
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-std::string seconds_text(std::chrono::milliseconds time)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) / 1000);
-    return text;
-}
-
-std::string joined(const std::vector<std::string>& names)
-{
-    std::string text;
-    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-}
-
 std::string denied_sentence(const std::vector<std::string>& denied)
 {
     return "Ended: the sandbox does not allow " +
-           (denied.empty() ? std::string("a system call it made") : joined(denied)) + ". Do it another way.";
+           (denied.empty() ? std::string("a system call it made") : joined(denied, ", ")) + ". Do it another way.";
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "files/tree_scan.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_names.hpp"
-#include "text/sha256.hpp"
+#include "text/hex.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 #include "sandboxes/sandbox_names.hpp"
 
 #include "sandboxes/sandbox_error.hpp"
+#include "text/hex.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -28,16 +29,7 @@ void check_name(std::string_view field, std::string_view name)
 
 std::string percent_encoded(std::string_view text)
 {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string made;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (plain_in_name(byte) || c == '/' || c == '~')
-            made += c;
-        else
-            made += {'%', digits[byte >> 4], digits[byte & 15]};
-    }
-    return made;
+    return percent_encoded(text, [](unsigned char c) { return plain_in_name(c) || c == '/' || c == '~'; });
 }
 
 }  // namespace cmcp

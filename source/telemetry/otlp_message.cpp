@@ -1,9 +1,7 @@
 #include "telemetry/otlp_message.hpp"
 
-#include <openssl/rand.h>
+#include "text/random_id.hpp"
 
-#include <array>
-#include <stdexcept>
 #include <string_view>
 
 namespace cmcp {
@@ -12,20 +10,6 @@ namespace {
 
 constexpr int server_kind = 2;   // SPAN_KIND_SERVER
 constexpr int error_status = 2;  // STATUS_CODE_ERROR
-
-template <std::size_t bytes>
-json::string random_id()
-{
-    std::array<unsigned char, bytes> made;
-    if (RAND_bytes(made.data(), static_cast<int>(made.size())) != 1)
-        throw std::runtime_error("no random numbers for ids of spans");
-    json::string text;
-    for (const unsigned char each : made) {
-        text.push_back("0123456789abcdef"[each >> 4]);
-        text.push_back("0123456789abcdef"[each & 15]);
-    }
-    return text;
-}
 
 json::object attribute(std::string_view key, std::string_view value)
 {
@@ -46,8 +30,8 @@ json::string nanoseconds(std::chrono::system_clock::time_point time)
 json::object describe(const metrics::span& one)
 {
     json::object made;
-    made["traceId"] = one.parent.trace.empty() ? random_id<16>() : json::string(one.parent.trace);
-    made["spanId"] = random_id<8>();
+    made["traceId"] = one.parent.trace.empty() ? random_id(16) : one.parent.trace;
+    made["spanId"] = random_id(8);
     if (!one.parent.span.empty()) made["parentSpanId"] = one.parent.span;
     made["name"] = one.name;
     made["kind"] = server_kind;

@@ -1,5 +1,6 @@
 #include "text/charset.hpp"
 #include "text/ascii.hpp"
+#include "text/utf8_text.hpp"
 
 #include <iconv.h>
 
@@ -23,7 +24,7 @@ constexpr std::string_view replacement = "\xef\xbf\xbd";
 const std::map<std::string, std::string, std::less<>>& labels()
 {
     static const std::map<std::string, std::string, std::less<>> table = [] {
-        std::map<std::string, std::string, std::less<>> made{
+        std::map<std::string, std::string, std::less<>> names{
             {"utf-8", "UTF-8"},
             {"utf8", "UTF-8"},
             {"unicode-1-1-utf-8", "UTF-8"},
@@ -76,12 +77,12 @@ const std::map<std::string, std::string, std::less<>>& labels()
         for (int part : {2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16}) {
             const std::string name = "8859-" + std::to_string(part);
             for (const char* start : {"iso-", "iso", "iso_"})
-                made.emplace((start == std::string_view("iso_") ? "iso_" : start) + name, "ISO-" + name);
+                names.emplace((start == std::string_view("iso_") ? "iso_" : start) + name, "ISO-" + name);
         }
         for (int page = 1250; page <= 1258; ++page)
             for (const char* start : {"windows-", "cp", "x-cp"})
-                made.emplace(start + std::to_string(page), "WINDOWS-" + std::to_string(page));
-        return made;
+                names.emplace(start + std::to_string(page), "WINDOWS-" + std::to_string(page));
+        return names;
     }();
     return table;
 }
@@ -100,24 +101,15 @@ struct converter {
 
 std::optional<std::string> known(std::string_view label)
 {
-    const auto found = labels().find(lower_case(trimmed(label, around_a_label)));
-    if (found == labels().end() || !converter(found->second).usable()) return std::nullopt;
-    return found->second;
+    const auto name = labels().find(lower_case(trimmed(label, around_a_label)));
+    if (name == labels().end() || !converter(name->second).usable()) return std::nullopt;
+    return name->second;
 }
 
-bool is_utf8(std::string_view bytes)
+bool may_be_utf8(std::string_view bytes)
 {
-    const converter checks("UTF-8");
-    std::array<char, 8192> out;
-    char* in = const_cast<char*>(bytes.data());
-    for (std::size_t left = bytes.size(); left > 0;) {
-        char* to = out.data();
-        std::size_t room = out.size();
-        if (::iconv(checks.handle, &in, &left, &to, &room) != static_cast<std::size_t>(-1)) continue;
-        if (errno == EINVAL) return left < 4;  // a character that the end cuts
-        if (errno != E2BIG) return false;
-    }
-    return true;
+    bytes.remove_prefix(valid_utf8_length(bytes));
+    return bytes.empty() || is_cut_utf8(bytes);
 }
 
 // charset=… of <meta charset> and <meta http-equiv content>, or encoding=… of an XML declaration.
@@ -134,8 +126,8 @@ std::string_view declared(std::string_view bytes)
     }
     for (std::size_t tag = start.find("<meta"); at == std::string::npos && tag != std::string::npos;
          tag = start.find("<meta", tag + 1)) {
-        const std::size_t found = start.find("charset", tag);
-        if (found < start.find('>', tag)) at = found;
+        const std::size_t attribute = start.find("charset", tag);
+        if (attribute < start.find('>', tag)) at = attribute;
         length = 7;
     }
     if (at == std::string::npos) return {};
@@ -177,7 +169,7 @@ charset_choice choose_charset(std::string_view bytes, std::string_view header_ch
         if (name) return {*name, note.empty() ? note : note + "; it was read as " + *name + ".", 0};
         if (note.empty()) note = unknown(label, "in its text");
     }
-    const std::string name = is_utf8(bytes) ? "UTF-8" : "WINDOWS-1252";
+    const std::string name = may_be_utf8(bytes) ? "UTF-8" : "WINDOWS-1252";
     return {name, note.empty() ? note : note + "; it was read as " + name + ".", 0};
 }
 
@@ -186,8 +178,8 @@ std::string to_utf8(std::string_view bytes, const charset_choice& choice)
     const converter converts(choice.name);
     if (!converts.usable()) throw std::runtime_error("iconv knows no " + choice.name);
     bytes.remove_prefix(std::min(choice.skip, bytes.size()));
-    std::string made;
-    made.reserve(bytes.size() + bytes.size() / 8);
+    std::string text;
+    text.reserve(bytes.size() + bytes.size() / 8);
     std::array<char, 32768> out;
     char* in = const_cast<char*>(bytes.data());
     for (std::size_t left = bytes.size(); left > 0;) {
@@ -195,13 +187,13 @@ std::string to_utf8(std::string_view bytes, const charset_choice& choice)
         std::size_t room = out.size();
         const bool failed = ::iconv(converts.handle, &in, &left, &to, &room) == static_cast<std::size_t>(-1);
         const int why = errno;
-        made.append(out.data(), out.size() - room);
+        text.append(out.data(), out.size() - room);
         if (!failed || why == E2BIG) continue;
-        made += replacement;
+        text += replacement;
         ++in;
         --left;
     }
-    return made;
+    return text;
 }
 
 }  // namespace cmcp

@@ -1,25 +1,24 @@
 #include "text/random_id.hpp"
 
+#include "text/hex.hpp"
+
 #include <sys/random.h>
 
-#include <array>
 #include <stdexcept>
 
 namespace cmcp {
 
-std::string random_id()
+void fill_random(std::span<unsigned char> bytes)
 {
-    std::array<unsigned char, 20> bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
         throw std::runtime_error("the kernel gave no random bytes");
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * bytes.size());
-    for (auto byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
+}
+
+std::string random_id(std::size_t bytes)
+{
+    std::string id(bytes, '\0');
+    fill_random({reinterpret_cast<unsigned char*>(id.data()), id.size()});
+    return hex_text(id);
 }
 
 }  // namespace cmcp

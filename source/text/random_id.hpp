@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 namespace cmcp {
 
-/// 160 bits from the kernel's generator as lower-case hex. Throws std::runtime_error when there are none.
-std::string random_id();
+/// From the kernel's generator. Throws std::runtime_error when it gives none.
+void fill_random(std::span<unsigned char> bytes);
+
+/// So many random bytes as lower-case hex.
+std::string random_id(std::size_t bytes = 20);
 
 }  // namespace cmcp

@@ -1,11 +1,15 @@
 #include "text/utf8_text.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 namespace cmcp {
 
 namespace {
 
 struct lead_byte {
-    std::size_t length = 0;  ///< 0: no character begins with this byte
+    std::size_t length;  // 0: no character begins with this byte
     unsigned char second_low = 0x80;
     unsigned char second_high = 0xbf;
 };
@@ -24,58 +28,94 @@ lead_byte classify_lead(unsigned char c)
     return {4};
 }
 
-/// How many of the first bytes fit one character, and how many it needs.
-std::pair<std::size_t, std::size_t> fitting(std::string_view text)
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+template <class Replacement>
+std::string without_invalid(std::string_view text, Replacement replacement)
 {
-    const lead_byte lead = classify_lead(static_cast<unsigned char>(text[0]));
-    if (lead.length == 0) return {0, 1};
-    std::size_t good = 1;
-    while (good < lead.length && good < text.size()) {
-        const auto c = static_cast<unsigned char>(text[good]);
-        if (good == 1 ? c < lead.second_low || c > lead.second_high : c < 0x80 || c > 0xbf) break;
-        ++good;
+    std::string valid;
+    valid.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t length = valid_utf8_length(text);
+        valid.append(text.substr(0, length));
+        text.remove_prefix(length);
+        if (text.empty()) break;
+        valid += replacement(static_cast<unsigned char>(text[0]));
+        text.remove_prefix(1);
     }
-    return {good, lead.length};
+    return valid;
 }
 
 }  // namespace
+
+utf8_start first_character(std::string_view text)
+{
+    const lead_byte lead = classify_lead(static_cast<unsigned char>(text[0]));
+    if (lead.length == 0) return {0, 1};
+    std::size_t fits = 1;
+    while (fits < lead.length && fits < text.size()) {
+        const auto c = static_cast<unsigned char>(text[fits]);
+        if (fits == 1 ? c < lead.second_low || c > lead.second_high : c < 0x80 || c > 0xbf) break;
+        ++fits;
+    }
+    return {fits, lead.length};
+}
 
 std::size_t valid_utf8_length(std::string_view text)
 {
     std::size_t at = 0;
     while (at < text.size()) {
-        if (static_cast<unsigned char>(text[at]) < 0x80) {
-            ++at;
-            continue;
+        // Most text is ASCII: eight bytes at once.
+        std::uint64_t block = 0;
+        if (at + sizeof block <= text.size()) {
+            std::memcpy(&block, text.data() + at, sizeof block);
+            if ((block & 0x8080808080808080u) == 0) {
+                at += sizeof block;
+                continue;
+            }
         }
-        const auto [good, needed] = fitting(text.substr(at));
-        if (good != needed) break;
-        at += needed;
+        const auto [fits, needs] = first_character(text.substr(at));
+        if (fits != needs) break;
+        at += needs;
     }
     return at;
 }
 
+bool is_utf8(std::string_view text) { return valid_utf8_length(text) == text.size(); }
+
 bool is_cut_utf8(std::string_view text)
 {
     if (text.empty() || text.size() > 3) return false;
-    const auto [good, needed] = fitting(text);
-    return good == text.size() && good < needed;
+    const auto [fits, needs] = first_character(text);
+    return fits == text.size() && fits < needs;
+}
+
+std::string replace_invalid_utf8(std::string_view text)
+{
+    return without_invalid(text, [](unsigned char) { return "\xEF\xBF\xBD"; });
 }
 
 std::string escape_invalid_utf8(std::string_view text)
 {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string made;
-    while (!text.empty()) {
-        const std::size_t good = valid_utf8_length(text);
-        made += text.substr(0, good);
-        text.remove_prefix(good);
-        if (text.empty()) break;
-        const auto bad = static_cast<unsigned char>(text[0]);
-        made += {'\\', 'x', digits[bad >> 4], digits[bad & 15]};
-        text.remove_prefix(1);
-    }
-    return made;
+    return without_invalid(text, [](unsigned char byte) {
+        constexpr char digits[] = "0123456789ABCDEF";
+        return std::string{'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    });
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t most)
+{
+    if (text.size() <= most) return text;
+    while (most > 0 && is_continuation(text[most])) --most;
+    return text.substr(0, most);
+}
+
+std::string_view utf8_suffix(std::string_view text, std::size_t most)
+{
+    if (text.size() <= most) return text;
+    std::size_t from = text.size() - most;
+    while (from < text.size() && is_continuation(text[from])) ++from;
+    return text.substr(from);
 }
 
 }  // namespace cmcp

@@ -6,13 +6,33 @@
 
 namespace cmcp {
 
-/// The length of the longest prefix that is valid UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF).
+/// How many of a text's first bytes fit one character (0: none begins so), and how many bytes that character has.
+/// Overlong forms, surrogates and characters above U+10FFFF do not fit.
+struct utf8_start {
+    std::size_t fits, needs;
+};
+
+/// `text` is not empty.
+utf8_start first_character(std::string_view text);
+
+/// The length of the longest prefix that is valid UTF-8.
 std::size_t valid_utf8_length(std::string_view text);
+
+bool is_utf8(std::string_view text);
 
 /// Whether `text` could be the beginning of one character that is cut off: 1 to 3 bytes.
 bool is_cut_utf8(std::string_view text);
 
-/// The text with every byte that is not part of valid UTF-8 written as `\xFF`.
+/// The text with U+FFFD for every byte that is not part of valid UTF-8.
+std::string replace_invalid_utf8(std::string_view text);
+
+/// The text with `\xFF` for every byte that is not part of valid UTF-8.
 std::string escape_invalid_utf8(std::string_view text);
+
+/// The longest prefix of valid UTF-8 `text` that has at most `most` bytes.
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
+/// The longest suffix of valid UTF-8 `text` that has at most `most` bytes.
+std::string_view utf8_suffix(std::string_view text, std::size_t most);
 
 }  // namespace cmcp

@@ -1,5 +1,7 @@
 #include "transport/content_disposition.hpp"
 
+#include "text/hex.hpp"
+
 #include <cctype>
 
 namespace cmcp {
@@ -17,18 +19,13 @@ bool stands_for_itself(unsigned char c)
 
 std::string content_disposition(std::string_view name)
 {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string plain, exact;
+    std::string plain;
     for (const char c : name) {
         const auto byte = static_cast<unsigned char>(c);
         const bool quotable = byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\' && c != '/' && c != '%';
         plain += quotable ? c : '_';
-        if (stands_for_itself(byte))
-            exact += c;
-        else
-            exact += {'%', digits[byte >> 4], digits[byte & 15]};
     }
-    return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + exact;
+    return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + percent_encoded(name, stands_for_itself);
 }
 
 }  // namespace cmcp

@@ -5,8 +5,9 @@
 #include "transport/form_file.hpp"
 #include "transport/rest_routes.hpp"
 
+#include "text/time_text.hpp"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -22,12 +23,7 @@ constexpr std::size_t piece = 256 * 1024;
 
 std::string http_date(double seconds)
 {
-    const auto whole = static_cast<std::time_t>(std::floor(seconds));
-    std::tm parts{};
-    ::gmtime_r(&whole, &parts);
-    std::array<char, 40> text{};
-    std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    return text.data();
+    return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%a, %d %b %Y %H:%M:%S GMT");
 }
 
 // What the file is was decided by code that nobody vouches for: a browser must neither show it nor guess.

@@ -1,6 +1,6 @@
 #include "web/devtools_message.hpp"
 
-#include "text/sanitize.hpp"
+#include "text/utf8_text.hpp"
 
 #include <cstdlib>
 
@@ -75,7 +75,7 @@ std::optional<std::string> devtools_splitter::next()
 json::object parse_devtools(std::string text)
 {
     if (auto parsed = try_parse(text)) return std::move(*parsed);
-    text = jsonrpc::to_utf8(text);
+    text = replace_invalid_utf8(text);
     replace_half_pairs(text);
     if (auto parsed = try_parse(text)) return std::move(*parsed);
     throw devtools_closed("the browser sent what is no JSON object");

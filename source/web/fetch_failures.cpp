@@ -1,4 +1,4 @@
-#include "text/duration_text.hpp"
+#include "text/time_text.hpp"
 #include "web/fetch.hpp"
 
 #include <boost/asio/ssl/error.hpp>

@@ -3,7 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
-#include "text/duration_text.hpp"
+#include "text/time_text.hpp"
 #include "web/browser_process.hpp"
 #include "web/page_scripts.hpp"
 #include "web/web_browser_errors.hpp"

@@ -1,7 +1,7 @@
 // Any text is either refused with an rpc_error or decoded into messages that can be written again.
 #include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
-#include "text/sanitize.hpp"
+#include "text/utf8_text.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void write_again(const jsonrpc::message& message)
         text = jsonrpc::encode_notification(notification->method, notification->params);
     else
         text = jsonrpc::encode_result(1, std::get<jsonrpc::response>(message).result);
-    if (!jsonrpc::is_utf8(text) || text.find('\n') != std::string::npos) std::abort();
+    if (!cmcp::is_utf8(text) || text.find('\n') != std::string::npos) std::abort();
     jsonrpc::decode(text, {});
 }
 
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto decoded = jsonrpc::decode({reinterpret_cast<const char*>(data), size}, {});
         for (const auto& message : decoded.messages) write_again(message);
     } catch (const jsonrpc::decode_error& refused) {
-        if (!jsonrpc::is_utf8(jsonrpc::encode_error(refused.id, refused))) std::abort();
+        if (!cmcp::is_utf8(jsonrpc::encode_error(refused.id, refused))) std::abort();
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 #include "test/support/catch.hpp"
 
 #include "jsonrpc/message.hpp"
-#include "text/sanitize.hpp"
+#include "text/utf8_text.hpp"
 
 #include <limits>
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// Two lower-case digits a byte.
+std::string hex_text(std::string_view bytes);
+
+/// The text with "%C3" for each byte that `stays` refuses.
+std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char));
+
+/// 64 lower-case digits. Throws std::runtime_error when the library has no SHA-256.
+std::string sha256_hex(std::string_view text);
+
+}  // namespace cmcp
