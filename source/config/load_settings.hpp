@@ -31,8 +31,9 @@ struct settings_sources {
 
 struct loaded_settings {
     settings values;
-    std::map<std::string, std::string, std::less<>> origins;  ///< by variable; one that is not here has its default
-    std::vector<std::string> warnings;                        ///< sentences
+    std::map<std::string, std::string, std::less<>>
+        origins;                        ///< by variable; a variable without an entry has its default
+    std::vector<std::string> warnings;  ///< sentences
 };
 
 /// Throws config_error.

@@ -9,7 +9,7 @@
 
 namespace cmcp {
 
-/// One row of the table of settings: everything that the program and its documents know of a variable.
+/// A row of the table of settings. The program and its documents know nothing else of a variable.
 struct setting {
     std::string_view topic;       ///< heading in the documents
     std::string_view name;        ///< the variable, for example BASH_TIMEOUT_MAX

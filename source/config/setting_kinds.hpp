@@ -56,7 +56,7 @@ private:
     std::size_t longest_;
 };
 
-/// One of the allowed words, whatever its case.
+/// A word out of the allowed ones, in any case.
 class choice {
 public:
     explicit choice(std::vector<std::string> allowed) : allowed_(std::move(allowed)) {}

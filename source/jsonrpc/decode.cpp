@@ -1,4 +1,3 @@
-#include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
 #include "text/utf8_text.hpp"
 

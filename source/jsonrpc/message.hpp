@@ -12,9 +12,9 @@
 
 namespace cmcp::jsonrpc {
 
-/// What a request is called in the log; not part of the message.
+/// The names of a request in the log; not part of the message.
 struct request_ids {
-    std::string own;  ///< ours: in X-Request-Id, error sentences, spans and each line of the log; empty: not given yet
+    std::string own;        ///< ours: in X-Request-Id, error sentences, spans and each line of the log; empty: none yet
     std::string of_client;  ///< X-Request-Id as the client sent it; empty: it sent none that is well-formed
 };
 
@@ -39,7 +39,7 @@ struct response {
 
 using message = std::variant<request, notification, response>;
 
-/// What one HTTP body or one stdio line holds.
+/// The messages of an HTTP body or a line of stdio.
 struct payload {
     bool batch = false;
     std::vector<message> messages;
@@ -50,8 +50,18 @@ struct decode_limits {
     std::size_t batch = 64;
 };
 
+/// The error to send, and the id to send it under, as far as decode() could read it (else null).
+struct decode_error : rpc_error {
+    decode_error(int error_code, const std::string& sentence, json::value request_id)
+        : rpc_error(error_code, sentence), id(std::move(request_id))
+    {
+    }
+
+    json::value id;
+};
+
 /// Decodes text into messages.
-/// Throws rpc_error: parse_error (not JSON, too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the
+/// Throws decode_error: parse_error (not JSON, too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the
 /// sentence names the offending member).
 payload decode(std::string_view text, const decode_limits& limits);
 

@@ -77,7 +77,7 @@ void write_escaped(std::string& out, unsigned char byte)
     }
 }
 
-// One pass: what is not well-formed UTF-8 becomes U+FFFD byte by byte, as replace_invalid_utf8() does.
+// In a single pass, with U+FFFD for each byte that is not UTF-8, as replace_invalid_utf8() does.
 void write_text(std::string& out, std::string_view text)
 {
     out += '"';

@@ -6,15 +6,15 @@
 
 namespace cmcp::log {
 
-/// Lets at most `most` events a second into the log; those that a peer can cause at will must not fill the disk. How
-/// many were left out is one event, `summary` with `count`, when their second is over.
+/// Lets at most `most` events a second into the log, because a peer that causes events at will must not fill the disk.
+/// The event `summary` tells the `count` of those left out when their second is over.
 class bounded_log {
 public:
     using clock = std::chrono::steady_clock;
 
     explicit bounded_log(std::string_view summary, std::uint64_t most = 10) : summary_(summary), most_(most) {}
 
-    /// Whether one more may be written. Otherwise it is counted.
+    /// Whether another event may be written. Otherwise the event is counted.
     bool may_write(clock::time_point now = clock::now());
 
     /// Writes the count of a second that is over; to be called from time to time, because no further event may come.

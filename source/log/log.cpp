@@ -25,11 +25,11 @@ constexpr std::size_t old_files = 3;
 
 std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink)
 {
-    auto made = std::make_shared<spdlog::logger>("container-mcp", std::move(sink));
-    made->set_pattern("%v");
-    made->set_level(spdlog::level::trace);
-    made->flush_on(spdlog::level::trace);
-    return made;
+    auto logger = std::make_shared<spdlog::logger>("container-mcp", std::move(sink));
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    logger->flush_on(spdlog::level::trace);
+    return logger;
 }
 
 struct state {
@@ -93,12 +93,12 @@ spdlog::level::level_enum spdlog_level(level l)
 
 }  // namespace
 
-void configure(const options& chosen)
+void configure(const options& how)
 {
     state& now = current();
-    if (!chosen.file.empty()) now.logger = file_logger(std::string(chosen.file));
-    now.threshold = chosen.threshold;
-    now.json_lines = chosen.json_lines;
+    if (!how.file.empty()) now.logger = file_logger(std::string(how.file));
+    now.threshold = how.threshold;
+    now.json_lines = how.json_lines;
 }
 
 void set_threshold(level l) { current().threshold = l; }

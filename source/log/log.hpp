@@ -19,7 +19,7 @@ namespace cmcp::log {
 
 enum class level { debug, info, warning, error };
 
-/// What a field holds. Text is a view: it lives as long as the statement that writes the event.
+/// The value of a field. Text is a view: it lives as long as the statement that writes the event.
 using field_value =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view, json::value>;
 
@@ -80,8 +80,8 @@ struct options {
     std::string_view file;    ///< empty: stderr
 };
 
-/// Once at start; before it, events go to stderr as text at level info.
-void configure(const options& chosen);
+/// Called once at start; earlier events go to stderr as text at level info.
+void configure(const options& how);
 
 void set_threshold(level l);
 

@@ -75,9 +75,9 @@ void append_members(std::string& out, const std::string& name, const family<Metr
 
 const std::vector<double>& histogram::bounds()
 {
-    static const std::vector<double> chosen{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+    static const std::vector<double> limits{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                             0.25,   0.5,     1,      2.5,   5,      10,    30,   60,    300};
-    return chosen;
+    return limits;
 }
 
 void histogram::observe(double seconds)

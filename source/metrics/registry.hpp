@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-/// Figures about this process for Prometheus (text format 0.0.4). Own and small because only the io thread touches it,
-/// so that counting is a plain addition; the library that Debian has takes a lock for each observation and brings a web
-/// server. Label values come from fixed sets (methods, tools, statuses), never from what a peer sends.
+/// Figures about this process for Prometheus (text format 0.0.4). Counting is a plain addition, because only the io
+/// thread touches them; Debian's library takes a lock for each observation and brings a web server. Label values come
+/// from fixed sets (methods, tools, statuses), never from what a peer sends.
 namespace cmcp::metrics {
 
 class counter {
@@ -60,8 +60,8 @@ public:
     {
         key_.clear();
         for (auto value : values) key_.append(value).push_back('\0');
-        auto found = members_.find(key_);
-        return found != members_.end() ? found->second : members_.emplace(key_, Metric()).first->second;
+        auto member = members_.find(key_);
+        return member != members_.end() ? member->second : members_.emplace(key_, Metric()).first->second;
     }
 
     const std::vector<std::string>& labels() const { return labels_; }
@@ -82,7 +82,7 @@ public:
     family<histogram>& histograms(std::string_view name, std::string_view help,
                                   std::initializer_list<const char*> labels = {});
 
-    /// Read when the figures are asked for. `owner`: remove() takes away what belongs to it.
+    /// `read` is called by text(). remove() takes away the figures of `owner`.
     void observe(const void* owner, std::string_view name, std::string_view help, std::function<double()> read);
     void remove(const void* owner);
 
@@ -107,7 +107,7 @@ private:
     std::deque<family<histogram>> histograms_;
 };
 
-/// Of this process, as the log is.
+/// The registry of this process.
 registry& all();
 
 }  // namespace cmcp::metrics

@@ -18,14 +18,14 @@ void span_queue::close()
     waiting_.clear();
 }
 
-void span_queue::add(span made)
+void span_queue::add(span ended)
 {
     if (!open_) return;
     if (waiting_.size() == most_waiting) {
         waiting_.pop_front();
         ++dropped_;
     }
-    waiting_.push_back(std::move(made));
+    waiting_.push_back(std::move(ended));
 }
 
 std::vector<span> span_queue::take(std::size_t most)

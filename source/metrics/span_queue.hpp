@@ -9,16 +9,16 @@
 
 namespace cmcp::metrics {
 
-/// Spans that wait for their export. Off until someone exports them; where he does not keep up, the oldest are dropped.
+/// Spans that wait for their export. The queue is off until an exporter opens it; a slow exporter loses the oldest.
 /// For the io thread alone.
 class span_queue {
 public:
     void open() { open_ = true; }
     void close();
 
-    /// Whether a span of this parent is wanted: a caller that does not sample its trace wants none of ours either.
+    /// Whether a span of this parent is wanted. A caller that does not sample its trace wants no span of ours either.
     bool wants(const trace_parent& parent) const { return open_ && parent.sampled; }
-    void add(span made);
+    void add(span ended);
 
     std::vector<span> take(std::size_t most);
     std::size_t size() const { return waiting_.size(); }

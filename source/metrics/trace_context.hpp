@@ -6,14 +6,14 @@
 
 namespace cmcp::metrics {
 
-/// What a `traceparent` value says (W3C Trace Context, section 3.2). Empty members: there was none.
+/// A `traceparent` value (W3C Trace Context, section 3.2). Empty members: the request had none.
 struct trace_parent {
     std::string trace;    ///< 32 hex digits
-    std::string span;     ///< 16 hex digits: who called
+    std::string span;     ///< 16 hex digits: the caller's span
     bool sampled = true;  ///< the caller may have recorded its part
 };
 
-/// Nothing when the value is malformed, so that what a peer sends cannot reach the log as it is.
+/// Nothing when the value is malformed, so that no text of a peer reaches the log unread.
 std::optional<trace_parent> parse_traceparent(std::string_view value);
 
 /// The id of the trace alone.

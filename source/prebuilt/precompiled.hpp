@@ -1,4 +1,4 @@
-// What most files include, read once a build instead of once a file (CMCP_PRECOMPILE). No file may rely on it.
+// The headers that most files include, read once a build (CMCP_PRECOMPILE). No file may rely on this one.
 #pragma once
 
 #include <algorithm>

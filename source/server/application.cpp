@@ -18,15 +18,15 @@ namespace cmcp::command {
 
 namespace {
 
-core_limits limits_of(const settings& chosen)
+core_limits limits_of(const settings& config)
 {
     core_limits limits;
-    limits.requests_in_flight = chosen.max_requests_in_flight;
-    limits.requests_per_session = chosen.max_requests_per_session;
-    limits.tasks.most = chosen.max_tasks;
-    limits.tasks.most_per_caller = chosen.max_tasks_per_caller;
-    limits.tasks.ttl = chosen.task_ttl;
-    limits.tasks.after = chosen.task_after;
+    limits.requests_in_flight = config.max_requests_in_flight;
+    limits.requests_per_session = config.max_requests_per_session;
+    limits.tasks.most = config.max_tasks;
+    limits.tasks.most_per_caller = config.max_tasks_per_caller;
+    limits.tasks.ttl = config.task_ttl;
+    limits.tasks.after = config.task_after;
     return limits;
 }
 
@@ -38,36 +38,36 @@ server_identity identity()
 }
 
 // The managers keep records and folders below SANDBOX_ROOT from their start on.
-std::unique_ptr<managers> managers_below_root(const settings& chosen, sandbox::native_backend& backend,
+std::unique_ptr<managers> managers_below_root(const settings& config, sandbox::native_backend& backend,
                                               asio::any_io_executor executor)
 {
     std::string reason;
     try {
-        return make_managers(chosen, backend, std::move(executor));
+        return make_managers(config, backend, std::move(executor));
     } catch (const std::filesystem::filesystem_error& e) {
         reason = e.what();
     } catch (const database_error& e) {
         reason = e.what();
     }
-    throw config_error("the server's files in SANDBOX_ROOT=" + chosen.sandbox_root.string() + " cannot be kept (" +
+    throw config_error("the server's files in SANDBOX_ROOT=" + config.sandbox_root.string() + " cannot be kept (" +
                        reason + "): make room there, or set it to a folder that this user may write to");
 }
 
-json::array names(const sandbox::layers& found, sandbox::layer::state wanted)
+json::array names(const sandbox::layers& layers, sandbox::layer::state wanted)
 {
     json::array all;
-    for (const auto& layer : found)
+    for (const auto& layer : layers)
         if (layer.is == wanted) all.emplace_back(layer.name);
     return all;
 }
 
-void log_layers(const sandbox::layers& found, std::string_view backend)
+void log_layers(const sandbox::layers& layers, std::string_view backend)
 {
     using state = sandbox::layer::state;
     log::info("sandbox_ready", {{"backend", json::string(backend)},
-                                {"on", names(found, state::on)},
-                                {"degraded", names(found, state::degraded)},
-                                {"off", names(found, state::off)}});
+                                {"on", names(layers, state::on)},
+                                {"degraded", names(layers, state::degraded)},
+                                {"off", names(layers, state::off)}});
 }
 
 awaitable<> start_browser(web_browser& browser)
@@ -81,32 +81,32 @@ awaitable<> start_browser(web_browser& browser)
 
 }  // namespace
 
-application::application(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
-    : chosen_(chosen),
-      backend_(executor, std::move(started.launcher), std::move(started.chosen)),
-      managers_(managers_below_root(chosen, backend_, executor)),
-      core_(executor, identity(), limits_of(chosen), managers_->background),
-      ready_(chosen, executor, [this] { return backend_.launcher_trouble(); }),
+application::application(asio::any_io_executor executor, const settings& config, started_sandbox started)
+    : config_(config),
+      backend_(executor, std::move(started.launcher), std::move(started.options)),
+      managers_(managers_below_root(config, backend_, executor)),
+      core_(executor, identity(), limits_of(config), managers_->background),
+      ready_(config, executor, [this] { return backend_.launcher_trouble(); }),
       tasks_(executor)
 {
-    if (chosen.otlp_endpoint.empty()) return;
-    auto target = otlp_target::read(chosen.otlp_endpoint, chosen.otel_service, chosen.otlp_headers);
+    if (config.otlp_endpoint.empty()) return;
+    auto target = otlp_target::read(config.otlp_endpoint, config.otel_service, config.otlp_headers);
     spans_ = std::make_unique<otlp_exporter>(std::move(target));
 }
 
 awaitable<> application::prepare()
 {
     layers_ = co_await backend_.probe();
-    refuse_missing_layers(layers_, chosen_);
+    refuse_missing_layers(layers_, config_);
     log_layers(layers_, backend_.name());
-    register_tools(core_.tools(), *managers_, chosen_);
+    register_tools(core_.tools(), *managers_, config_);
     core_.instruct(instructions_for(core_.tools()));
     register_resources(core_, *managers_);
     if (auto* languages = managers_->languages.get())
         languages->on_change([this, languages] {
             if (languages->complete()) core_.tools().changed();
         });
-    if (chosen_.enable_web && chosen_.web_browser_start) co_await start_browser(*managers_->browser);
+    if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
     if (spans_) tasks_.spawn("export of spans", spans_->run());
 }

@@ -16,30 +16,30 @@ namespace cmcp::command {
 /// the io_context runs out of work when that ends.
 class application {
 public:
-    /// `chosen` must outlive this.
-    application(asio::any_io_executor executor, const settings& chosen, started_sandbox started);
+    /// `config` must outlive this.
+    application(asio::any_io_executor executor, const settings& config, started_sandbox started);
 
     /// Probes the sandbox and offers the tools; throws config_error when a required layer is missing.
     awaitable<> prepare();
 
-    /// Ends what runs by itself (jobs, the care for sandboxes); to be awaited before the destruction.
+    /// Ends background work (jobs, the care for sandboxes); to be awaited before the destruction.
     awaitable<> stop();
 
-    awaitable<> python_settles();  ///< until Python runs are fast, or it is known why they are not
+    awaitable<> python_settles();  ///< until the loaded interpreter runs, or has failed
 
     server_core& core() { return core_; }
-    sandbox::layers layers() const;  ///< the zygote's as it is now, the others as they were found at the start
+    sandbox::layers layers() const;  ///< the loaded interpreter's as of now, the others as of the start
     file_gateway* files();           ///< null when sandboxes are not offered
     readiness& ready() { return ready_; }
     void set_public_url(std::string url);  ///< for links to files
 
 private:
-    const settings& chosen_;
+    const settings& config_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;
     server_core core_;
     readiness ready_;
-    std::unique_ptr<otlp_exporter> spans_;  ///< none: nobody is told
+    std::unique_ptr<otlp_exporter> spans_;  ///< null: no collector
     task_group tasks_;
     sandbox::layers layers_;
 };

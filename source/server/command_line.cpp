@@ -83,7 +83,7 @@ std::vector<std::string> commands_of(const CLI::App& app)
     return commands;
 }
 
-// The parser keeps them in an order of its own.
+// As typed, because the parser keeps unknown words in an order of its own.
 std::vector<std::string> unknown_in_order(const CLI::App& app, int argc, char** argv)
 {
     std::vector<std::string> left = app.remaining(true), ordered;
@@ -129,7 +129,7 @@ command_line parse_command_line(int argc, char** argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        // Also behind a command: all flags may stand there.
+        // `--help` behind a command shows all flags, because all of them may stand there.
         std::cout << app.get_formatter()->make_help(&app, "container-mcp", CLI::AppFormatMode::Normal);
         throw early_exit{0};
     } catch (const CLI::ExtrasError&) {
@@ -139,14 +139,14 @@ command_line parse_command_line(int argc, char** argv)
     } catch (const CLI::ParseError& e) {
         throw early_exit{app.exit(e) == 0 ? 0 : 2};
     }
-    command_line asked;
-    for (const auto* chosen : app.get_subcommands()) asked.command = chosen->get_name();
-    if (raw.version) asked.command = "version";
-    asked.json = raw.json;
-    asked.live = raw.live;
-    asked.sources = sources_of(app, raw);
-    asked.sources.trust_working_folder = asked.command != "stdio";
-    return asked;
+    command_line line;
+    for (const auto* command : app.get_subcommands()) line.command = command->get_name();
+    if (raw.version) line.command = "version";
+    line.json = raw.json;
+    line.live = raw.live;
+    line.sources = sources_of(app, raw);
+    line.sources.trust_working_folder = line.command != "stdio";
+    return line;
 }
 
 }  // namespace cmcp::command

@@ -6,7 +6,7 @@
 
 namespace cmcp::command {
 
-/// What the user asked for.
+/// The user's command line.
 struct command_line {
     std::string command = "serve";  ///< serve, stdio, config, doctor or version
     settings_sources sources;
@@ -14,7 +14,7 @@ struct command_line {
     bool live = false;  ///< health: whether the server answers, not whether it is ready
 };
 
-/// Thrown when there is nothing more to do than to end: help was shown, or the command line is wrong (told on stderr).
+/// The program ends at once, because help was shown or the command line is wrong (stderr says why).
 struct early_exit {
     int code;
 };

@@ -10,8 +10,7 @@ int serve(const loaded_settings& loaded);  ///< until SIGTERM or SIGINT
 int stdio(const loaded_settings& loaded);  ///< until standard input ends, SIGTERM or SIGINT
 int show_config(const loaded_settings& loaded, bool json);
 int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that SANDBOX_REQUIRE names is missing
-/// 1 when no server answers on the address of the settings, or it is not ready; `live`: an answer will do.
+/// 1 when no server answers on the address of the settings, or the server is not ready; `live`: any answer will do.
 int health(const loaded_settings& loaded, bool live);
-int show_version();
 
 }  // namespace cmcp::command

@@ -7,21 +7,21 @@
 
 namespace cmcp::command {
 
-/// One cause, with every layer that it switches off or weakens.
+/// A cause, with every layer that it switches off or weakens.
 struct finding {
     std::vector<std::string> layers;
     std::string cause;
-    std::string command;  ///< what mends it; empty: no one command does
+    std::string command;  ///< the command that mends it; empty: there is no such command
 };
 
 struct diagnosis {
-    std::vector<finding> problems;  ///< what SANDBOX_REQUIRE names and is missing, and what is installed and fails
-    std::vector<finding> remarks;   ///< what works without
+    std::vector<finding> problems;  ///< missing layers that SANDBOX_REQUIRE names; installed services that fail
+    std::vector<finding> remarks;   ///< layers and services that may be missing
     std::size_t on = 0;             ///< of the sandbox's own layers
-    std::size_t total = 0;          ///< those that were asked for
+    std::size_t total = 0;          ///< layers that are not switched off by a setting
 };
 
-diagnosis diagnose(const sandbox::layers& found, const std::vector<std::string>& required);
+diagnosis diagnose(const sandbox::layers& layers, const std::vector<std::string>& required);
 
 /// "18 of 19 layers on"
 std::string count_of(const diagnosis& of);

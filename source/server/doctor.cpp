@@ -21,56 +21,57 @@ namespace {
 
 constexpr int state_width = 13;  // "not asked for"
 
-struct findings {
+struct examined_sandbox {
     std::string backend;
     sandbox::layers layers;
 };
 
-awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const settings& chosen)
+awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const settings& config)
 {
     using state = sandbox::layer::state;
-    if (!chosen.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
-    egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(chosen)));
-    web_browser browser(executor, chosen, guard);
-    sandbox::layer found{"browser", state::off, {}};
+    if (!config.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
+    egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
+    web_browser browser(executor, config, guard);
+    sandbox::layer browser_layer{"browser", state::off, {}};
     try {
         co_await browser.warm_up();
         const auto now = browser.state();
-        found.is = now.own_sandbox ? state::on : state::degraded;
-        found.detail =
+        browser_layer.is = now.own_sandbox ? state::on : state::degraded;
+        browser_layer.detail =
             now.version + ", no network but the egress guard, " +
             (now.own_sandbox ? "its own sandbox on" : "its own sandbox off (no user namespace may be made inside)");
         co_await browser.stop();
     } catch (const browser_unavailable& problem) {
-        found.detail = problem.what();
+        browser_layer.detail = problem.what();
     }
-    co_return found;
+    co_return browser_layer;
 }
 
-awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& chosen)
+awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& config)
 {
-    if (chosen.sandbox_engine == "none")
+    if (config.sandbox_engine == "none")
         co_return sandbox::layer{"engine", sandbox::layer::state::not_asked, "SANDBOX_ENGINE is none"};
-    engine::engine_backend backend(executor, engine_options_from(chosen));
+    engine::engine_backend backend(executor, engine_options_from(config));
     auto probing = backend.probe();
-    auto found = co_await std::move(probing);
+    auto layers = co_await std::move(probing);
     auto stopping = backend.stop();
     co_await std::move(stopping);
-    co_return found.front();
+    co_return layers.front();
 }
 
-awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& chosen, findings& into)
+awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& config,
+                    examined_sandbox& into)
 {
-    sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.chosen));
+    sandbox::native_backend backend(executor, std::move(started.launcher), std::move(started.options));
     into.backend = backend.name();
     co_await backend.zygote_settles();
     into.layers = co_await backend.probe();
-    auto helpers = examine_helpers(backend, chosen.python_interpreter);
+    auto helpers = examine_helpers(backend, config.python_interpreter);
     auto installed = co_await std::move(helpers);
     into.layers.push_back(std::move(installed));
-    auto browser = co_await examine_browser(executor, chosen);
+    auto browser = co_await examine_browser(executor, config);
     into.layers.push_back(std::move(browser));
-    auto engine = examine_engine(executor, chosen);
+    auto engine = examine_engine(executor, config);
     auto container = co_await std::move(engine);
     into.layers.push_back(std::move(container));
 }
@@ -84,13 +85,13 @@ json::array findings_json(const std::vector<finding>& list)
     return all;
 }
 
-void print_json(const findings& found, const diagnosis& about, const std::vector<std::string>& required,
+void print_json(const examined_sandbox& examined, const diagnosis& about, const std::vector<std::string>& required,
                 const std::vector<std::string>& missing)
 {
     json::object report;
     report["version"] = CMCP_VERSION;
-    report["backend"] = found.backend;
-    report["layers"] = layers_json(found.layers);
+    report["backend"] = examined.backend;
+    report["layers"] = layers_json(examined.layers);
     report["required"] = json::value_from(required);
     report["missing"] = json::value_from(missing);
     report["problems"] = findings_json(about.problems);
@@ -99,8 +100,8 @@ void print_json(const findings& found, const diagnosis& about, const std::vector
     std::cout << jsonrpc::write_json(report) << '\n';
 }
 
-// A cause that several layers share is told once, below the table.
-void print_rows(const findings& found, const diagnosis& about)
+// A cause that several layers share stands once, below the table.
+void print_rows(const examined_sandbox& examined, const diagnosis& about)
 {
     const auto shared = [&about](const sandbox::layer& layer) {
         for (const auto* list : {&about.problems, &about.remarks})
@@ -110,8 +111,8 @@ void print_rows(const findings& found, const diagnosis& about)
         return false;
     };
     std::size_t width = 0;
-    for (const auto& layer : found.layers) width = std::max(width, layer.name.size());
-    for (const auto& layer : found.layers) {
+    for (const auto& layer : examined.layers) width = std::max(width, layer.name.size());
+    for (const auto& layer : examined.layers) {
         std::cout << std::setw(static_cast<int>(width)) << layer.name << "  " << std::setw(state_width)
                   << sandbox::to_string(layer.is) << "  " << (shared(layer) ? "see below" : layer.detail) << '\n';
     }
@@ -129,10 +130,10 @@ void print_findings(const char* title, const std::vector<finding>& list)
     }
 }
 
-void print_table(const findings& found, const diagnosis& about, const std::vector<std::string>& missing)
+void print_table(const examined_sandbox& examined, const diagnosis& about, const std::vector<std::string>& missing)
 {
-    std::cout << "backend " << found.backend << '\n' << std::left;
-    print_rows(found, about);
+    std::cout << "backend " << examined.backend << '\n' << std::left;
+    print_rows(examined, about);
     print_findings("Problems, each with the command that mends it where there is one:", about.problems);
     print_findings("Remarks (it works without):", about.remarks);
     std::cout << '\n';
@@ -146,20 +147,20 @@ void print_table(const findings& found, const diagnosis& about, const std::vecto
 
 int doctor(const loaded_settings& loaded, bool json)
 {
-    log::set_threshold(log::level::error);  // what it finds is in the report
+    log::set_threshold(log::level::error);  // the report has the rest
     started_sandbox started = start_sandbox(loaded.values);
     confine_this_process(started, loaded.values);
     ignore_signals();
-    findings found;
+    examined_sandbox examined;
     asio::io_context io(1);
-    run_loop(io, examine(io.get_executor(), std::move(started), loaded.values, found));
+    run_loop(io, examine(io.get_executor(), std::move(started), loaded.values, examined));
     const auto& required = loaded.values.sandbox_require;
-    const auto missing = sandbox::missing(found.layers, required);
-    const diagnosis about = diagnose(found.layers, required);
+    const auto missing = sandbox::missing(examined.layers, required);
+    const diagnosis about = diagnose(examined.layers, required);
     if (json)
-        print_json(found, about, required, missing);
+        print_json(examined, about, required, missing);
     else
-        print_table(found, about, missing);
+        print_table(examined, about, missing);
     return missing.empty() ? 0 : 1;
 }
 

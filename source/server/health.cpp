@@ -27,12 +27,12 @@ std::string destination(const std::string& host)
     return host == "::" ? "::1" : host;
 }
 
-awaitable<> ask(const settings& chosen, std::string page, unsigned& status)
+awaitable<> ask(const settings& config, std::string page, unsigned& status)
 {
     const auto executor = co_await asio::this_coro::executor;
     asio::ip::tcp::resolver resolver(executor);
-    const std::string host = destination(chosen.host);
-    const std::string port = std::to_string(chosen.port);
+    const std::string host = destination(config.host);
+    const std::string port = std::to_string(config.port);
     const auto addresses = co_await resolver.async_resolve(host, port, asio::use_awaitable);
     beast::tcp_stream stream(executor);
     stream.expires_after(patience);

@@ -1,6 +1,8 @@
 #include "server/command_line.hpp"
 #include "server/commands.hpp"
 
+#include <boost/version.hpp>
+
 #include <exception>
 #include <iostream>
 
@@ -8,14 +10,22 @@ namespace {
 
 using namespace cmcp;
 
-int run(const command::command_line& asked)
+int show_version()
 {
-    if (asked.command == "version") return command::show_version();
-    const loaded_settings loaded = load_settings(asked.sources);
-    if (asked.command == "config") return command::show_config(loaded, asked.json);
-    if (asked.command == "doctor") return command::doctor(loaded, asked.json);
-    if (asked.command == "health") return command::health(loaded, asked.live);
-    if (asked.command == "stdio") return command::stdio(loaded);
+    std::cout << "container-mcp " CMCP_VERSION "\n"
+              << "Boost " << BOOST_VERSION / 100000 << '.' << BOOST_VERSION / 100 % 1000 << ", built with "
+              << __VERSION__ << '\n';
+    return 0;
+}
+
+int run(const command::command_line& line)
+{
+    if (line.command == "version") return show_version();
+    const loaded_settings loaded = load_settings(line.sources);
+    if (line.command == "config") return command::show_config(loaded, line.json);
+    if (line.command == "doctor") return command::doctor(loaded, line.json);
+    if (line.command == "health") return command::health(loaded, line.live);
+    if (line.command == "stdio") return command::stdio(loaded);
     return command::serve(loaded);
 }
 

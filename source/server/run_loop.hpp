@@ -19,7 +19,7 @@ public:
     stop_signals(const stop_signals&) = delete;
     stop_signals& operator=(const stop_signals&) = delete;
 
-    /// Calls `action` at the first signal; at once when it has come already.
+    /// Calls `action` at the first signal; at once when a signal has come already.
     void on_first(std::function<void()> action);
 
 private:
@@ -32,17 +32,17 @@ private:
     std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // a signal may be on its way while this is destroyed
 };
 
-/// What has been cancelled ends within this, so that it no longer uses what is destroyed next.
+/// Cancelled work ends within this time, before the objects that it uses are destroyed.
 inline constexpr std::chrono::seconds time_to_end{3};
 
-/// SIGPIPE and SIGHUP do nothing from now on. Call it after the launcher has been started: ignored signals are
-/// inherited.
+/// SIGPIPE and SIGHUP do nothing from now on. The call comes after the launcher's start, because programs inherit
+/// ignored signals.
 void ignore_signals();
 
 /// Log as configured, and the warnings of the configuration into it.
 void start_log(const loaded_settings& loaded);
 
-/// Runs `work` to its end and waits a little for what it leaves behind; rethrows what it throws.
+/// Runs `work` to its end, waits a little for the coroutines that it leaves behind, and rethrows its exception.
 void run_loop(asio::io_context& io, awaitable<> work);
 
 }  // namespace cmcp::command

@@ -24,11 +24,11 @@ constexpr const char* zygote_name = "container-mcp-zygote";
 
 bool executable(const fs::path& name) { return fs::is_regular_file(name) && ::access(name.c_str(), X_OK) == 0; }
 
-fs::path find_launcher(const settings& chosen)
+fs::path find_launcher(const settings& config)
 {
-    if (!chosen.launcher_path.empty()) {
-        if (executable(chosen.launcher_path)) return fs::absolute(chosen.launcher_path);
-        throw config_error("SANDBOX_LAUNCHER=" + chosen.launcher_path.string() +
+    if (!config.launcher_path.empty()) {
+        if (executable(config.launcher_path)) return fs::absolute(config.launcher_path);
+        throw config_error("SANDBOX_LAUNCHER=" + config.launcher_path.string() +
                            " is not an executable file: set it to " + launcher_name);
     }
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
@@ -58,24 +58,24 @@ std::string zygote_obstacle(const fs::path& path)
     return reason + "; Python runs start cold, in the same sandbox";
 }
 
-// Beside the launcher it is built; without libpython it is not, and that is no error.
-void choose_zygote(sandbox::native_backend::options& into, const settings& chosen)
+// The build puts the loaded interpreter beside the launcher. Without libpython there is none, which is no error.
+void choose_zygote(sandbox::native_backend::options& into, const settings& config)
 {
     auto& report = into.zygote_layer;
     const fs::path path = fs::path(into.launcher_path).parent_path() / zygote_name;
-    if (chosen.sandbox_backend == "firejail") {
+    if (config.sandbox_backend == "firejail") {
         report.detail = "Firejail starts every run anew: Python runs start cold";
-    } else if (chosen.python_zygote == "off") {
+    } else if (config.python_zygote == "off") {
         report.detail = "PYTHON_ZYGOTE=off: Python runs start cold, in the same sandbox";
     } else if (!executable(path)) {
         report.is = sandbox::layer::state::off;
         report.detail = zygote_obstacle(path);
     } else {
-        into.zygote = python_manager::zygote(chosen, path.string());
+        into.zygote = python_manager::zygote(config, path.string());
     }
 }
 
-// As the workspaces are named: absolute, without dots and a slash at the end.
+// Absolute, without dots and a slash at the end, as workspaces are named.
 std::string plain(const fs::path& folder)
 {
     std::string name = fs::absolute(folder).lexically_normal().string();
@@ -83,48 +83,41 @@ std::string plain(const fs::path& folder)
     return name;
 }
 
-std::string joined(const std::vector<std::string>& words)
+// Runs see only read-only /usr and a few files of the machine, so an interpreter elsewhere does not exist for them.
+void require_interpreter(const settings& config)
 {
-    std::string text;
-    for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-// What runs see of the machine is read-only /usr and a few files: an interpreter elsewhere is not there for them.
-void require_interpreter(const settings& chosen)
-{
-    if (!chosen.enable_system && !chosen.enable_sandbox && !chosen.enable_web) return;
-    if (executable(chosen.python_interpreter)) return;
-    throw config_error("PYTHON_INTERPRETER=" + chosen.python_interpreter +
+    if (!config.enable_system && !config.enable_sandbox && !config.enable_web) return;
+    if (executable(config.python_interpreter)) return;
+    throw config_error("PYTHON_INTERPRETER=" + config.python_interpreter +
                        " is not an executable file of this machine: install python3, or "
                        "set it to the path of an interpreter below /usr");
 }
 
 }  // namespace
 
-started_sandbox start_sandbox(const settings& chosen)
+started_sandbox start_sandbox(const settings& config)
 {
-    require_interpreter(chosen);
+    require_interpreter(config);
     started_sandbox started;
-    started.chosen.launcher_path = find_launcher(chosen).string();
-    started.chosen.launcher.workspaces = plain(chosen.sandbox_root);
-    started.chosen.launcher.waiting = chosen.sandbox_waiting;
-    if (chosen.sandbox_backend == "firejail") started.chosen.launcher.firejail = find_firejail();
-    choose_zygote(started.chosen, chosen);
+    started.options.launcher_path = find_launcher(config).string();
+    started.options.launcher.workspaces = plain(config.sandbox_root);
+    started.options.launcher.waiting = config.sandbox_waiting;
+    if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
+    choose_zygote(started.options, config);
     try {
-        started.launcher = sandbox::start_launcher(started.chosen.launcher_path, started.chosen.launcher);
+        started.launcher = sandbox::start_launcher(started.options.launcher_path, started.options.launcher);
     } catch (const std::system_error& e) {
-        throw config_error("the launcher " + started.chosen.launcher_path + " cannot be started: " + e.what());
+        throw config_error("the launcher " + started.options.launcher_path + " cannot be started: " + e.what());
     }
     return started;
 }
 
 namespace {
 
-sandbox::landlock_rules places_of_the_server(const settings& chosen)
+sandbox::landlock_rules places_of_the_server(const settings& config)
 {
     sandbox::landlock_rules places;
-    // What the C library and OpenSSL look at while they work; of /etc nothing that is secret.
+    // The C library and OpenSSL read these while they work. Nothing of /etc here is secret.
     places.read_only = {"/usr",
                         "/lib",
                         "/lib64",
@@ -147,63 +140,63 @@ sandbox::landlock_rules places_of_the_server(const settings& chosen)
                         "/run/resolvconf",
                         "/dev/urandom",
                         "/dev/random"};
-    places.read_write = {chosen.sandbox_root.string(), "/dev/null"};
-    if (!chosen.web_ca_file.empty()) places.read_only.push_back(chosen.web_ca_file.string());
-    if (!chosen.sandbox_upload_folder.empty())
-        places.read_only.push_back(fs::absolute(chosen.sandbox_upload_folder).string());
-    if (!chosen.log_file.empty()) places.read_write.push_back(fs::absolute(chosen.log_file).parent_path().string());
+    places.read_write = {config.sandbox_root.string(), "/dev/null"};
+    if (!config.web_ca_file.empty()) places.read_only.push_back(config.web_ca_file.string());
+    if (!config.sandbox_upload_folder.empty())
+        places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());
+    if (!config.log_file.empty()) places.read_write.push_back(fs::absolute(config.log_file).parent_path().string());
     return places;
 }
 
-// What may still have to be started: another launcher after a crash, and the browser.
-std::vector<sandbox::startable_program> programs_of_the_server(const started_sandbox& started, const settings& chosen)
+// The server may have to start another launcher after a crash, and the browser.
+std::vector<sandbox::startable_program> programs_of_the_server(const started_sandbox& started, const settings& config)
 {
     std::vector<sandbox::startable_program> programs{
-        {started.chosen.launcher_path, sandbox::arguments_of(started.chosen.launcher)}};
-    if (const std::string browser = find_browser_host(chosen); !browser.empty()) programs.push_back({browser, {}});
+        {started.options.launcher_path, sandbox::arguments_of(started.options.launcher)}};
+    if (const std::string browser = find_browser_host(config); !browser.empty()) programs.push_back({browser, {}});
     return programs;
 }
 
 }  // namespace
 
-void confine_this_process(started_sandbox& started, const settings& chosen)
+void confine_this_process(started_sandbox& started, const settings& config)
 {
     sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
-    if (chosen.confine_server) {
-        sandbox::start_programs_through_helper(started.chosen.launcher_path, programs_of_the_server(started, chosen));
-        self = sandbox::confine_server(places_of_the_server(chosen));
+    if (config.confine_server) {
+        sandbox::start_programs_through_helper(started.options.launcher_path, programs_of_the_server(started, config));
+        self = sandbox::confine_server(places_of_the_server(config));
     }
-    started.chosen.further = {std::move(self)};
+    started.options.further = {std::move(self)};
 }
 
 namespace {
 
-void refuse_unknown_layers(const sandbox::layers& found, const settings& chosen)
+void refuse_unknown_layers(const sandbox::layers& layers, const settings& config)
 {
-    for (const auto& name : chosen.sandbox_require) {
-        if (sandbox::is_layer_name(found, name)) continue;
+    for (const auto& name : config.sandbox_require) {
+        if (sandbox::is_layer_name(layers, name)) continue;
         throw config_error("SANDBOX_REQUIRE names " + name + ", which is no layer; the nearest is " +
-                           std::string(nearest_of(sandbox::layer_names(found), name)));
+                           std::string(nearest_of(sandbox::layer_names(layers), name)));
     }
 }
 
 }  // namespace
 
-void refuse_missing_layers(const sandbox::layers& found, const settings& chosen)
+void refuse_missing_layers(const sandbox::layers& layers, const settings& config)
 {
-    refuse_unknown_layers(found, chosen);
-    const auto missing = sandbox::missing(found, chosen.sandbox_require);
+    refuse_unknown_layers(layers, config);
+    const auto missing = sandbox::missing(layers, config.sandbox_require);
     if (missing.empty()) return;
-    throw config_error("the sandbox lacks " + joined(missing) + ", which SANDBOX_REQUIRE names. " +
-                       sentences_of(diagnose(found, chosen.sandbox_require).problems) +
+    throw config_error("the sandbox lacks " + joined(missing, ", ") + ", which SANDBOX_REQUIRE names. " +
+                       sentences_of(diagnose(layers, config.sandbox_require).problems) +
                        " `container-mcp doctor` shows all layers; without these names in SANDBOX_REQUIRE the server "
                        "runs with less isolation");
 }
 
-json::array layers_json(const sandbox::layers& found)
+json::array layers_json(const sandbox::layers& layers)
 {
     json::array all;
-    for (const auto& layer : found) {
+    for (const auto& layer : layers) {
         json::object row;
         row["name"] = layer.name;
         row["state"] = sandbox::to_string(layer.is);

@@ -3,9 +3,10 @@
 #include "log/log.hpp"
 #include "server/application.hpp"
 #include "server/commands.hpp"
-#include "server/greeting.hpp"
+#include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
 #include "transport/http_server.hpp"
+#include "web/web_browser_setup.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -25,45 +26,104 @@ std::string url_of(const asio::ip::tcp::endpoint& bound)
     return "http://" + (address.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(bound.port());
 }
 
-void log_address(const asio::ip::tcp::endpoint& bound, const settings& chosen)
+void log_address(const asio::ip::tcp::endpoint& bound, const settings& config)
 {
     const std::string url = url_of(bound);
     log::info("listening", {{"address", json::string(bound.address().to_string())},
                             {"port", bound.port()},
                             {"streamable_http", json::string(url + "/mcp")},
                             {"sse", json::string(url + "/sse")}});
-    if (!bound.address().is_loopback() && chosen.auth_tokens.empty()) {
+    if (!bound.address().is_loopback() && config.auth_tokens.empty()) {
         log::warning("open_to_the_network",
                      {{"advice", "anyone who reaches this address can run code: set MCP_AUTH_TOKENS"}});
     }
-    const auto& origins = chosen.allowed_origins;
-    if (chosen.auth_tokens.empty() && std::find(origins.begin(), origins.end(), "*") != origins.end())
+    const auto& origins = config.allowed_origins;
+    if (config.auth_tokens.empty() && std::find(origins.begin(), origins.end(), "*") != origins.end())
         log::warning("open_to_web_pages", {{"advice",
                                             "any page in a browser on this machine can run code: set MCP_AUTH_TOKENS, "
                                             "or name the pages in MCP_ALLOWED_ORIGINS"}});
-    if (bound.address().is_unspecified() && chosen.allowed_hosts.empty()) {
+    if (bound.address().is_unspecified() && config.allowed_hosts.empty()) {
         log::warning("only_loopback_names", {{"advice",
                                               "clients that reach this machine by another name than localhost get 403: "
                                               "name those in MCP_ALLOWED_HOSTS"}});
     }
 }
 
-// A person sees the greeting instead of the start's events; warnings stay.
-bool greets(const settings& chosen)
+std::string sandbox_line(const sandbox::layers& layers, const settings& config)
 {
-    return ::isatty(STDERR_FILENO) != 0 && chosen.log_file.empty() && chosen.log_level == "INFO" &&
-           chosen.log_format == "text";
+    const diagnosis about = diagnose(layers, config.sandbox_require);
+    return std::to_string(about.on) + " layers on, all required ones (`container-mcp doctor` tells more)";
 }
 
-awaitable<> greet(application& app, asio::ip::tcp::endpoint bound, const settings& chosen)
+std::string python_line(const sandbox::layers& layers)
+{
+    const auto named = [](const sandbox::layer& each) { return each.name == "python_zygote"; };
+    const auto at = std::find_if(layers.begin(), layers.end(), named);
+    if (at == layers.end()) return "cold";
+    if (at->is == sandbox::layer::state::on) return "fast: an interpreter is kept loaded";
+    return "cold: " + at->detail;
+}
+
+std::string browser_line(const settings& config)
+{
+    if (!config.enable_web) return "off: TOOLS_ENABLE_WEB is false";
+    const std::string obstacle = browser_obstacle(config);
+    return obstacle.empty() ? "ready: it starts with the first page" : "none: " + obstacle;
+}
+
+std::string token_line(bool loopback, const settings& config)
+{
+    if (!config.auth_tokens.empty())
+        return std::to_string(config.auth_tokens.size()) + ": clients send `Authorization: Bearer …`";
+    if (loopback) return "none: only programs on this machine may connect";
+    return "none: whoever reaches this address can run code here; set MCP_AUTH_TOKENS";
+}
+
+std::string connect_line(const std::string& url, const settings& config)
+{
+    std::string line = "claude mcp add --transport http container-mcp " + url + "/mcp";
+    return config.auth_tokens.empty() ? line : line + " --header \"Authorization: Bearer …\"";
+}
+
+// Address, sandbox, Python, browser, tokens and the line to paste into a client.
+std::string greeting(const std::string& url, bool loopback, const settings& config, const sandbox::layers& layers)
+{
+    return "\nContainer-MCP " CMCP_VERSION "   " + url + "   (a browser shows there how to connect, and " + url +
+           "/docs every tool)\n"
+           "  sandbox   " +
+           sandbox_line(layers, config) +
+           "\n"
+           "  python    " +
+           python_line(layers) +
+           "\n"
+           "  browser   " +
+           browser_line(config) +
+           "\n"
+           "  tokens    " +
+           token_line(loopback, config) +
+           "\n"
+           "  connect   " +
+           connect_line(url, config) +
+           "\n"
+           "Ctrl+C ends it.\n\n";
+}
+
+// A person sees the greeting instead of the start's events; warnings stay.
+bool greets(const settings& config)
+{
+    return ::isatty(STDERR_FILENO) != 0 && config.log_file.empty() && config.log_level == "INFO" &&
+           config.log_format == "text";
+}
+
+awaitable<> greet(application& app, asio::ip::tcp::endpoint bound, const settings& config)
 {
     co_await app.python_settles();
-    std::cerr << greeting(url_of(bound), bound.address().is_loopback(), chosen, app.layers()) << std::flush;
+    std::cerr << greeting(url_of(bound), bound.address().is_loopback(), config, app.layers()) << std::flush;
     log::set_threshold(log::level::info);
 }
 
-// As many descriptors as connections are allowed, as far as the system lets us. After the launcher has started: what it
-// starts keeps the limits that it was given.
+// As many descriptors as connections are allowed, as far as the system lets us. It comes after the launcher's start,
+// because the launcher and its runs inherit the limit.
 void raise_descriptor_limit(const loaded_settings& loaded)
 {
     const std::size_t connections = loaded.values.max_connections;
@@ -74,8 +134,8 @@ void raise_descriptor_limit(const loaded_settings& loaded)
     const rlimit more{wanted, std::max(limit.rlim_max, wanted)};
     if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
     limit.rlim_cur = limit.rlim_max;
-    const bool chosen = loaded.origins.contains("MCP_MAX_CONNECTIONS");  // nobody asked for the default
-    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted && chosen)
+    const bool by_user = loaded.origins.contains("MCP_MAX_CONNECTIONS");
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted && by_user)
         log::info("descriptors",
                   {{"allowed", limit.rlim_cur}, {"advice", "MCP_MAX_CONNECTIONS is more than `ulimit -Hn` allows"}});
 }
@@ -92,18 +152,18 @@ awaitable<> until_stopped(stop_signals& signals)
     signals.on_first({});
 }
 
-awaitable<> serve_http(asio::io_context& io, const settings& chosen, started_sandbox started)
+awaitable<> serve_http(asio::io_context& io, const settings& config, started_sandbox started)
 {
     stop_signals signals(io.get_executor());
-    application app(io.get_executor(), chosen, std::move(started));
+    application app(io.get_executor(), config, std::move(started));
     co_await app.prepare();
     http_server server(
-        io, chosen, app.core(), [&app]() -> json::value { return layers_json(app.layers()); }, app.files(),
+        io, config, app.core(), [&app]() -> json::value { return layers_json(app.layers()); }, app.files(),
         [&app] { return app.ready().problems(); });
     server.start();
     app.set_public_url(url_of(server.local_endpoint()));
-    log_address(server.local_endpoint(), chosen);
-    if (greets(chosen)) co_await greet(app, server.local_endpoint(), chosen);
+    log_address(server.local_endpoint(), config);
+    if (greets(config)) co_await greet(app, server.local_endpoint(), config);
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
     co_await server.stop();

@@ -13,8 +13,8 @@ namespace {
 
 std::string origin_of(const loaded_settings& loaded, std::string_view name)
 {
-    const auto found = loaded.origins.find(name);
-    return found == loaded.origins.end() ? "default" : found->second;
+    const auto origin = loaded.origins.find(name);
+    return origin == loaded.origins.end() ? "default" : origin->second;
 }
 
 std::string shown_value(const loaded_settings& loaded, const setting& entry)

@@ -16,13 +16,13 @@ namespace {
 
 constexpr auto one_day = std::chrono::hours(24);
 
-awaitable<> serve_one(asio::any_io_executor executor, const settings& chosen, started_sandbox started)
+awaitable<> serve_one(asio::any_io_executor executor, const settings& config, started_sandbox started)
 {
     stop_signals signals(executor);
-    application app(executor, chosen, std::move(started));
+    application app(executor, config, std::move(started));
     co_await app.prepare();
     task_group serving(executor);
-    serving.spawn("stdio", serve_stdio(app.core(), chosen, STDIN_FILENO, STDOUT_FILENO));
+    serving.spawn("stdio", serve_stdio(app.core(), config, STDIN_FILENO, STDOUT_FILENO));
     signals.on_first([&serving] { serving.cancel_all(); });
     bool idle = false;
     while (!idle) idle = co_await serving.wait_idle(one_day);

@@ -35,7 +35,7 @@ constexpr std::chrono::seconds time_to_answer(10);
 constexpr std::chrono::seconds time_to_finish(2);
 constexpr std::size_t most_in_one = 512;
 
-// Of the entry itself nothing is shown: it may hold a secret.
+// The sentence does not show the entry, because it may hold a secret.
 [[noreturn]] void refuse_header(std::size_t number)
 {
     throw config_error("OTEL_EXPORTER_OTLP_HEADERS: entry " + std::to_string(number) +
@@ -65,15 +65,15 @@ std::string traces_path(const web_url& endpoint)
 
 request make_request(const otlp_target& target, std::string body)
 {
-    request made(http::verb::post, traces_path(target.endpoint), 11);
-    made.set(http::field::host, target.endpoint.authority());
-    made.set(http::field::content_type, "application/json");
-    made.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
-    made.set(http::field::connection, "close");
-    for (const auto& [name, value] : target.headers) made.set(name, value);
-    made.body() = std::move(body);
-    made.prepare_payload();
-    return made;
+    request message(http::verb::post, traces_path(target.endpoint), 11);
+    message.set(http::field::host, target.endpoint.authority());
+    message.set(http::field::content_type, "application/json");
+    message.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
+    message.set(http::field::connection, "close");
+    for (const auto& [name, value] : target.headers) message.set(name, value);
+    message.body() = std::move(body);
+    message.prepare_payload();
+    return message;
 }
 
 // The status of the answer.
@@ -122,17 +122,17 @@ awaitable<unsigned> deliver(const otlp_target& target, boost::asio::ssl::context
 
 otlp_target otlp_target::read(const std::string& endpoint, const std::string& service, const std::string& headers)
 {
-    otlp_target made;
+    otlp_target target;
     try {
-        made.endpoint = web_url::parse(endpoint);
+        target.endpoint = web_url::parse(endpoint);
     } catch (const bad_url& reason) {
         throw config_error("OTEL_EXPORTER_OTLP_ENDPOINT: " + std::string(reason.what()));
     }
-    made.service = service;
+    target.service = service;
     std::istringstream in(headers);
     for (std::string entry; std::getline(in, entry, ',');)
-        if (!entry.empty()) made.headers.push_back(read_header(entry, made.headers.size() + 1));
-    return made;
+        if (!entry.empty()) target.headers.push_back(read_header(entry, target.headers.size() + 1));
+    return target;
 }
 
 otlp_exporter::otlp_exporter(otlp_target target) : target_(std::move(target)), trust_(make_client_context({}))

@@ -15,10 +15,10 @@ json::object attribute(std::string_view key, std::string_view value)
 {
     json::object held;
     held["stringValue"] = value;
-    json::object made;
-    made["key"] = key;
-    made["value"] = std::move(held);
-    return made;
+    json::object pair;
+    pair["key"] = key;
+    pair["value"] = std::move(held);
+    return pair;
 }
 
 json::string nanoseconds(std::chrono::system_clock::time_point time)
@@ -29,23 +29,23 @@ json::string nanoseconds(std::chrono::system_clock::time_point time)
 
 json::object describe(const metrics::span& one)
 {
-    json::object made;
-    made["traceId"] = one.parent.trace.empty() ? random_id(16) : one.parent.trace;
-    made["spanId"] = random_id(8);
-    if (!one.parent.span.empty()) made["parentSpanId"] = one.parent.span;
-    made["name"] = one.name;
-    made["kind"] = server_kind;
-    made["startTimeUnixNano"] = nanoseconds(one.began);
-    made["endTimeUnixNano"] =
+    json::object described;
+    described["traceId"] = one.parent.trace.empty() ? random_id(16) : one.parent.trace;
+    described["spanId"] = random_id(8);
+    if (!one.parent.span.empty()) described["parentSpanId"] = one.parent.span;
+    described["name"] = one.name;
+    described["kind"] = server_kind;
+    described["startTimeUnixNano"] = nanoseconds(one.began);
+    described["endTimeUnixNano"] =
         nanoseconds(one.began + std::chrono::duration_cast<std::chrono::system_clock::duration>(one.took));
     json::array attributes;
     for (const auto& [key, value] : one.attributes) attributes.push_back(attribute(key, value));
     if (!one.error.empty()) attributes.push_back(attribute("error.type", one.error));
-    made["attributes"] = std::move(attributes);
+    described["attributes"] = std::move(attributes);
     json::object status;
     if (!one.error.empty()) status["code"] = error_status;
-    made["status"] = std::move(status);
-    return made;
+    described["status"] = std::move(status);
+    return described;
 }
 
 }  // namespace

@@ -17,19 +17,19 @@ bool plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || 
 
 std::string handle_maker::cleaned(std::string_view name)
 {
-    std::string made;
+    std::string cleaned_name;
     for (char c : name.substr(0, longest_node)) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-        made += plain(c) ? c : '-';
+        cleaned_name += plain(c) ? c : '-';
     }
-    return made.empty() ? "node" : made;
+    return cleaned_name.empty() ? "node" : cleaned_name;
 }
 
 handle_maker::handle_maker(std::string_view node) : node_(cleaned(node)) {}
 
 std::string handle_maker::make(std::string_view kind) const
 {
-    return std::string(kind) + "_" + node_ + "_" + random_id().substr(0, random_digits);
+    return std::string(kind) + "_" + node_ + "_" + random_id(random_digits / 2);
 }
 
 bool handle_maker::fits(std::string_view kind, std::string_view text)

@@ -13,7 +13,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 /// How many characters must be inserted, deleted or replaced to make one of the other (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The one of `words` that is least typing away from `word`; there must be one.
+/// The word of `words` that is least typing away from `word`. `words` is not empty.
 template <class Words>
 std::string_view nearest_of(const Words& words, std::string_view word)
 {
@@ -24,7 +24,7 @@ std::string_view nearest_of(const Words& words, std::string_view word)
     return *std::min_element(words.begin(), words.end(), nearer);
 }
 
-/// What a program with these flags and commands says of words that it does not know: a line each, in the order of
+/// The sentences of a program about words that are none of its flags and commands: a line each, in the order of
 /// `unknown`. A word behind an unknown flag is taken for its value. `commands` may be empty.
 std::string tell_unknown_words(std::string_view program, const std::vector<std::string>& unknown,
                                const std::vector<std::string>& flags, const std::vector<std::string>& commands);

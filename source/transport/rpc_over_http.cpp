@@ -1,6 +1,6 @@
 #include "transport/rpc_over_http.hpp"
 
-#include "jsonrpc/decode_error.hpp"
+#include "jsonrpc/message.hpp"
 
 #include <utility>
 

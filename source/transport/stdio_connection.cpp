@@ -1,6 +1,6 @@
 #include "transport/stdio_connection.hpp"
 
-#include "jsonrpc/decode_error.hpp"
+#include "jsonrpc/message.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -1,5 +1,4 @@
 // Any text is either refused with an rpc_error or decoded into messages that can be written again.
-#include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
 #include "text/utf8_text.hpp"
 

@@ -1,6 +1,5 @@
 #include "test/support/catch.hpp"
 
-#include "jsonrpc/decode_error.hpp"
 #include "jsonrpc/message.hpp"
 
 #include <chrono>
