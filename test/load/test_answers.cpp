@@ -1,8 +1,6 @@
 #include "test/support/catch.hpp"
 
-#include "load/failure_counts.hpp"
-#include "load/failure_text.hpp"
-#include "load/json_walker.hpp"
+#include "load/failure.hpp"
 #include "load/message_skim.hpp"
 #include "load/server_check.hpp"
 
@@ -28,21 +26,17 @@ TEST_CASE("a progress notification is output, or a heartbeat where it has no mes
     CHECK_FALSE(skim_progress("").output);
 }
 
-TEST_CASE("a JSON string's size is that of its UTF-8")
+TEST_CASE("a progress notification brings as many bytes as its message has in UTF-8")
 {
-    CHECK(decoded_size("plain") == 5);
-    CHECK(decoded_size(R"(\"\\\/\n)") == 4);
-    CHECK(decoded_size(R"(\u0041\u00e9\u20ac)") == 6);
-    CHECK(decoded_size(R"(\ud83d\ude00)") == 4);
-    CHECK(decoded_size("é") == 2);
-    CHECK(decoded_size(R"(cut\)") == 4);
-    CHECK(decoded_size(R"(cut\u00)") == 4);
-}
-
-TEST_CASE("a JSON text is read out of a string")
-{
-    CHECK(nested_json(R"({\n\t\"a\": \"x\\ny \\\"q\\\" \u00e9\"})") == R"({  "a": "x\ny \"q\" \u00e9"})");
-    CHECK(nested_json("cut\\") == "cut\\");
+    const auto bytes = [](std::string_view raw) {
+        return skim_progress("{\"message\":\"" + std::string(raw) + "\"}").bytes;
+    };
+    CHECK(bytes("plain") == 5);
+    CHECK(bytes(R"(\"\\\/\n)") == 4);
+    CHECK(bytes(R"(\u0041\u00e9\u20ac)") == 6);
+    CHECK(bytes(R"(\ud83d\ude00)") == 4);
+    CHECK(bytes("é") == 2);
+    CHECK(bytes(R"(cut\u00)") == 4);
 }
 
 TEST_CASE("a run that failed is seen in the structured result, or in the text of a revision without it")
@@ -59,6 +53,9 @@ TEST_CASE("a run that failed is seen in the structured result, or in the text of
     CHECK(tells_of_failed_run(R"({"content":[{"type":"text","text":"{\n  \"success\": false\n}"}]})"));
     CHECK_FALSE(tells_of_failed_run(R"({"content":[{"type":"text","text":"{\"exit_code\":0,\"success\":true}"}]})"));
     CHECK_FALSE(tells_of_failed_run(R"({"content":[{"type":"text","text":"success: false"}]})"));
+    CHECK(tells_of_failed_run(
+        R"({"content":[{"type":"text","text":"{\"stdout\":\"x\\\\ny \u00e9\",\"exit_code\":1}"}]})"));
+    CHECK_FALSE(tells_of_failed_run(R"({"content":[{"type":"text","text":"{\"exit_code\":1\ud800}"}]})"));
     CHECK_FALSE(tells_of_failed_run(R"({"content":[]})"));
 }
 

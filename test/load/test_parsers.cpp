@@ -60,6 +60,40 @@ TEST_CASE("a connection that ends amid an answer is told apart")
     CHECK(got.bodies.empty());
 }
 
+TEST_CASE("a handler may drop the connection amid an answer")
+{
+    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
+    for (const std::string_view at : {"head", "body", "end"}) {
+        response_parser* parser = nullptr;
+        std::string told;
+        const auto tell = [&](std::string_view what) {
+            told.append(what).append(" ");
+            if (what == at) parser->reset();
+        };
+        response_parser dropped({[&](const response_head&) { tell("head"); }, [&](std::string_view) { tell("body"); },
+                                 [&] { tell("end"); }});
+        parser = &dropped;
+        CHECK(dropped.feed(answer + answer));
+        CHECK(told == std::string("head body end ").substr(0, told.size()));
+        CHECK(told.ends_with(std::string(at) + " "));
+        told.clear();
+        CHECK(dropped.feed(answer));
+        CHECK(told.starts_with("head "));
+    }
+}
+
+TEST_CASE("an answer without a body, and a header or chunk header that never ends")
+{
+    answers got;
+    REQUIRE(got.parser.feed("HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"));
+    CHECK(got.bodies.size() == 2);
+    CHECK(got.parser.closed());
+    CHECK_FALSE(got.parser.feed("HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x')));
+    got.parser.reset();
+    REQUIRE(got.parser.feed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    CHECK_FALSE(got.parser.feed("1;" + std::string(200'000, 'x')));
+}
+
 TEST_CASE("what is not HTTP is refused")
 {
     answers got;

@@ -1,6 +1,6 @@
 #include "load/client_session.hpp"
 
-#include "load/failure_text.hpp"
+#include "load/failure.hpp"
 #include "load/sse_session.hpp"
 #include "load/stdio_session.hpp"
 #include "load/streamable_session.hpp"

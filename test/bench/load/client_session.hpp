@@ -32,8 +32,8 @@ struct session_host {
     traffic& counted;
 
 protected:
-    session_host(asio::any_io_executor ex, const load_options& chosen, route& by, recorder& into, traffic& bytes)
-        : executor(std::move(ex)), options(chosen), ways(by), record(into), counted(bytes)
+    session_host(asio::any_io_executor ex, const load_options& options, route& by, recorder& into, traffic& bytes)
+        : executor(std::move(ex)), options(options), ways(by), record(into), counted(bytes)
     {
     }
 };

@@ -4,9 +4,9 @@
 
 namespace cmcp::load {
 
-health_probe::health_probe(asio::any_io_executor executor, const load_options& chosen, route& ways, traffic& counted,
+health_probe::health_probe(asio::any_io_executor executor, const load_options& options, route& ways, traffic& counted,
                            recorder& into)
-    : options_(chosen), record_(into), channel_(executor, ways, counted, *this), timer_(executor)
+    : options_(options), record_(into), channel_(executor, ways, counted, *this), timer_(executor)
 {
 }
 

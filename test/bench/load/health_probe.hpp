@@ -11,7 +11,7 @@ namespace cmcp::load {
 /// its request was due.
 class health_probe final : private http_channel::user {
 public:
-    health_probe(asio::any_io_executor executor, const load_options& chosen, route& ways, traffic& counted,
+    health_probe(asio::any_io_executor executor, const load_options& options, route& ways, traffic& counted,
                  recorder& into);
 
     void start();

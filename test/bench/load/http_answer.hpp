@@ -1,7 +1,6 @@
 #pragma once
 
-#include "load/failure_counts.hpp"
-#include "load/failure_text.hpp"
+#include "load/failure.hpp"
 
 #include <algorithm>
 #include <cstddef>

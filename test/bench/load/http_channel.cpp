@@ -4,11 +4,11 @@
 
 namespace cmcp::load {
 
-http_channel::http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& told)
+http_channel::http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& owner)
     : executor_(std::move(executor)),
       ways_(ways),
       counted_(counted),
-      user_(told),
+      user_(owner),
       parser_({[this](const response_head& head) {
                    close_after_ = head.close;
                    user_.answer_head(*this, head);

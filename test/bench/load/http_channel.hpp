@@ -20,7 +20,7 @@ public:
         virtual void answer_lost(http_channel& from, const std::string& reason) = 0;  ///< no answer will come
     };
 
-    http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& told);
+    http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& owner);
     ~http_channel() override;
 
     void request(std::string text, std::size_t rate = 0);  ///< not before the last answer has ended

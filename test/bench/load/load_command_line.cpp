@@ -92,78 +92,78 @@ void add_output(CLI::App& app, load_options& into, raw_options& raw)
     app.add_flag("--quiet,-q", into.quiet, "no live progress on standard error");
 }
 
-void complete_address(load_options& chosen, const raw_options& raw)
+void complete_address(load_options& options, const raw_options& raw)
 {
-    chosen.server = parse_address(raw.url.empty() ? "http://127.0.0.1:8000" : raw.url);
-    auto& path = chosen.server.path;
+    options.server = parse_address(raw.url.empty() ? "http://127.0.0.1:8000" : raw.url);
+    auto& path = options.server.path;
     auto query = path.find_first_of('?');
     if (path.substr(0, query).size() > 1) return;
-    path.replace(0, std::min(query, path.size()), chosen.transport == transport::sse ? "/sse" : "/mcp");
+    path.replace(0, std::min(query, path.size()), options.transport == transport::sse ? "/sse" : "/mcp");
 }
 
-void complete_token(load_options& chosen, const raw_options& raw)
+void complete_token(load_options& options, const raw_options& raw)
 {
     const auto* variable = std::getenv("CONTAINER_MCP_TOKEN");
     auto token = !raw.token.empty() || variable == nullptr ? raw.token : std::string(variable);
     auto names_one = [](const std::string& field) { return lower_case(field).starts_with("authorization:"); };
-    bool has_one = std::any_of(chosen.headers.begin(), chosen.headers.end(), names_one);
+    bool has_one = std::any_of(options.headers.begin(), options.headers.end(), names_one);
     if (!raw.token.empty() && has_one)
         throw std::invalid_argument("--token and --header Authorization exclude each other");
-    if (!token.empty() && !has_one) chosen.headers.push_back("Authorization: Bearer " + token);
+    if (!token.empty() && !has_one) options.headers.push_back("Authorization: Bearer " + token);
 }
 
-void check_headers(const load_options& chosen)
+void check_headers(const load_options& options)
 {
-    for (const auto& each : chosen.headers)
+    for (const auto& each : options.headers)
         if (each.find(':') == std::string::npos || each.find_first_of("\r\n") != std::string::npos)
             throw std::invalid_argument("a header must be 'Name: value' on one line");
 }
 
-void check_revision(const load_options& chosen)
+void check_revision(const load_options& options)
 {
-    bool stateless = chosen.transport == transport::stateless;
-    if (chosen.revision.empty() || stateless == (chosen.revision == "2026-07-28")) return;
-    throw std::invalid_argument("--revision " + chosen.revision +
+    bool stateless = options.transport == transport::stateless;
+    if (options.revision.empty() || stateless == (options.revision == "2026-07-28")) return;
+    throw std::invalid_argument("--revision " + options.revision +
                                 ": the transport stateless speaks 2026-07-28, the others all before it");
 }
 
-bool judged_by(const load_options& chosen, threshold::figure figure)
+bool judged_by(const load_options& options, threshold::figure figure)
 {
-    return std::any_of(chosen.thresholds.begin(), chosen.thresholds.end(),
+    return std::any_of(options.thresholds.begin(), options.thresholds.end(),
                        [figure](const threshold& each) { return each.of == figure; });
 }
 
-void complete_thresholds(load_options& chosen, const raw_options& raw)
+void complete_thresholds(load_options& options, const raw_options& raw)
 {
-    for (const auto& each : raw.fail_if) chosen.thresholds.push_back(parse_threshold(each));
-    bool output = judged_by(chosen, threshold::figure::first_progress) || judged_by(chosen, threshold::figure::gap);
-    if (output && !chosen.progress)
+    for (const auto& each : raw.fail_if) options.thresholds.push_back(parse_threshold(each));
+    bool output = judged_by(options, threshold::figure::first_progress) || judged_by(options, threshold::figure::gap);
+    if (output && !options.progress)
         throw std::invalid_argument("--fail-if with first_progress or gap needs --progress");
-    if (judged_by(chosen, threshold::figure::health) && chosen.health.empty())
+    if (judged_by(options, threshold::figure::health) && options.health.empty())
         throw std::invalid_argument("--fail-if with health needs --health, as in --health /healthz");
 }
 
-void complete(load_options& chosen, raw_options& raw)
+void complete(load_options& options, raw_options& raw)
 {
-    chosen.transport = transports.find(raw.transport)->second;
-    bool stdio = chosen.transport == transport::stdio;
+    options.transport = transports.find(raw.transport)->second;
+    bool stdio = options.transport == transport::stdio;
     // The first word after -- was taken as the address.
-    if (stdio && !raw.url.empty()) chosen.command.insert(chosen.command.begin(), raw.url);
-    if (stdio && chosen.command.empty()) throw std::invalid_argument("stdio needs the server's command after --");
-    if (!stdio) complete_address(chosen, raw);
-    if (raw.calls.empty()) raw.calls.push_back(chosen.transport == transport::stateless ? "tools/list" : "ping");
-    for (const auto& each : raw.calls) chosen.calls.push_back(parse_operation(each));
-    chosen.verify = !raw.insecure;
-    complete_token(chosen, raw);
-    check_headers(chosen);
-    check_revision(chosen);
-    complete_thresholds(chosen, raw);
-    chosen.duration = seconds(raw.duration);
-    chosen.warm_up = seconds(raw.warm_up);
-    chosen.timeout = seconds(raw.timeout);
-    chosen.drain = seconds(raw.drain);
-    chosen.health_every = std::max(seconds(raw.health_every), std::chrono::milliseconds(1));
-    chosen.json = raw.json;
+    if (stdio && !raw.url.empty()) options.command.insert(options.command.begin(), raw.url);
+    if (stdio && options.command.empty()) throw std::invalid_argument("stdio needs the server's command after --");
+    if (!stdio) complete_address(options, raw);
+    if (raw.calls.empty()) raw.calls.push_back(options.transport == transport::stateless ? "tools/list" : "ping");
+    for (const auto& each : raw.calls) options.calls.push_back(parse_operation(each));
+    options.verify = !raw.insecure;
+    complete_token(options, raw);
+    check_headers(options);
+    check_revision(options);
+    complete_thresholds(options, raw);
+    options.duration = seconds(raw.duration);
+    options.warm_up = seconds(raw.warm_up);
+    options.timeout = seconds(raw.timeout);
+    options.drain = seconds(raw.drain);
+    options.health_every = std::max(seconds(raw.health_every), std::chrono::milliseconds(1));
+    options.json = raw.json;
 }
 
 }  // namespace
@@ -171,16 +171,16 @@ void complete(load_options& chosen, raw_options& raw)
 std::optional<load_options> parse_command_line(int argc, char** argv, int& status)
 {
     CLI::App app(about, "container-mcp-load");
-    load_options chosen;
+    load_options options;
     raw_options raw;
-    add_what(app, chosen, raw);
-    add_how_much(app, chosen, raw);
-    add_output(app, chosen, raw);
+    add_what(app, options, raw);
+    add_how_much(app, options, raw);
+    add_output(app, options, raw);
     app.set_version_flag("--version", CMCP_VERSION);
     try {
         app.parse(argc, argv);
-        complete(chosen, raw);
-        return chosen;
+        complete(options, raw);
+        return options;
     } catch (const CLI::ParseError& e) {
         status = app.exit(e) == 0 ? 0 : 2;
     } catch (const std::invalid_argument& e) {

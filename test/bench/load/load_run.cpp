@@ -21,19 +21,19 @@ traffic& traffic_of_this_process()
 
 }  // namespace
 
-load_run::load_run(asio::io_context& io, const load_options& chosen, route& by, load_result& into)
-    : session_host(io.get_executor(), chosen, by, into.record, traffic_of_this_process()),
+load_run::load_run(asio::io_context& io, const load_options& options, route& by, load_result& into)
+    : session_host(io.get_executor(), options, by, into.record, traffic_of_this_process()),
       result_(into),
-      mix_(chosen.calls),
+      mix_(options.calls),
       phase_timer_(io),
       arrival_timer_(io),
       care_timer_(io),
       tick_timer_(io)
 {
-    for (std::size_t i = 0; i < chosen.idle; ++i) sessions_.push_back(make_session(*this, role::idle));
-    for (std::size_t i = 0; i < chosen.slow; ++i) sessions_.push_back(make_session(*this, role::slow));
-    for (std::size_t i = 0; i < chosen.sessions; ++i) sessions_.push_back(make_session(*this, role::calling));
-    if (!chosen.health.empty()) health_ = std::make_unique<health_probe>(executor, chosen, by, counted, into.record);
+    for (std::size_t i = 0; i < options.idle; ++i) sessions_.push_back(make_session(*this, role::idle));
+    for (std::size_t i = 0; i < options.slow; ++i) sessions_.push_back(make_session(*this, role::slow));
+    for (std::size_t i = 0; i < options.sessions; ++i) sessions_.push_back(make_session(*this, role::calling));
+    if (!options.health.empty()) health_ = std::make_unique<health_probe>(executor, options, by, counted, into.record);
 }
 
 void load_run::start(std::function<void(const load_run&)> tick)

@@ -34,7 +34,7 @@ struct load_result {
 /// Opens the sessions, then calls at the rate asked for or as fast as answers come, until time or count are over.
 class load_run : public session_host {
 public:
-    load_run(asio::io_context& io, const load_options& chosen, route& by, load_result& into);
+    load_run(asio::io_context& io, const load_options& options, route& by, load_result& into);
 
     /// `tick`: called every second.
     void start(std::function<void(const load_run&)> tick);

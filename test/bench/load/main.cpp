@@ -18,10 +18,10 @@ namespace {
 using namespace cmcp;
 using namespace cmcp::load;
 
-std::size_t connections_of(const load_options& chosen)
+std::size_t connections_of(const load_options& options)
 {
-    auto each = chosen.transport == transport::streamable || chosen.transport == transport::stateless ? 1u : 2u;
-    return (chosen.sessions + chosen.slow) * each + chosen.idle + chosen.opening + 1;
+    auto each = options.transport == transport::streamable || options.transport == transport::stateless ? 1u : 2u;
+    return (options.sessions + options.slow) * each + options.idle + options.opening + 1;
 }
 
 // As many descriptors as there will be connections, as far as the system lets us.
@@ -40,51 +40,51 @@ void raise_descriptor_limit(std::size_t connections)
                   << " are wanted: raise the limit (ulimit -Hn), or take fewer sessions\n";
 }
 
-void write_reports(const load_options& chosen, const load_result& found, const std::vector<verdict>& verdicts)
+void write_reports(const load_options& options, const load_result& result, const std::vector<verdict>& verdicts)
 {
-    bool to_output = chosen.json == "-";
-    if (!to_output) print_report(std::cout, chosen, found);
+    bool to_output = options.json == "-";
+    if (!to_output) print_report(std::cout, options, result);
     if (!to_output) std::cout << '\n';
     print_verdicts(to_output ? std::cerr : std::cout, verdicts);
-    if (chosen.json.empty()) return;
-    auto text = jsonrpc::write_json(report_json(chosen, found, verdicts)) + '\n';
+    if (options.json.empty()) return;
+    auto text = jsonrpc::write_json(report_json(options, result, verdicts)) + '\n';
     if (to_output) {
         std::cout << text;
         return;
     }
-    std::ofstream file(chosen.json);
+    std::ofstream file(options.json);
     file << text;
-    if (!file.flush()) throw std::runtime_error("The report cannot be written to " + chosen.json.string() + ".");
+    if (!file.flush()) throw std::runtime_error("The report cannot be written to " + options.json.string() + ".");
 }
 
-void put_load(const load_options& chosen, route& ways, load_result& found)
+void put_load(const load_options& options, route& ways, load_result& result)
 {
     asio::io_context io(1);
-    load_run test(io, chosen, ways, found);
+    load_run test(io, options, ways, result);
     asio::signal_set signals(io, SIGINT, SIGTERM);
     signals.async_wait([&test](boost::system::error_code error, int) {
         if (!error) test.interrupt();
     });
-    test.start([&chosen](const load_run& running) {
-        if (!chosen.quiet) print_tick(std::cerr, running);
+    test.start([&options](const load_run& running) {
+        if (!options.quiet) print_tick(std::cerr, running);
     });
     io.run();
 }
 
 constexpr int cannot_begin_status = 1, mistake_status = 2, failed_status = 3;
 
-int run(const load_options& chosen)
+int run(const load_options& options)
 {
     std::signal(SIGPIPE, SIG_IGN);
-    raise_descriptor_limit(connections_of(chosen));
+    raise_descriptor_limit(connections_of(options));
     std::optional<route> ways;
-    ways.emplace(chosen, connections_of(chosen));
-    check_server(chosen, *ways);
-    load_result found(chosen.calls.size());
-    put_load(chosen, *ways, found);
-    auto verdicts = judge(chosen, found);
-    write_reports(chosen, found, verdicts);
-    if (found.opened == 0) return cannot_begin_status;
+    ways.emplace(options, connections_of(options));
+    check_server(options, *ways);
+    load_result result(options.calls.size());
+    put_load(options, *ways, result);
+    auto verdicts = judge(options, result);
+    write_reports(options, result, verdicts);
+    if (result.opened == 0) return cannot_begin_status;
     return any_failed(verdicts) ? failed_status : 0;
 }
 
@@ -94,8 +94,8 @@ int main(int argc, char** argv)
 {
     int status = 0;
     try {
-        auto chosen = parse_command_line(argc, argv, status);
-        return chosen ? run(*chosen) : status;
+        auto options = parse_command_line(argc, argv, status);
+        return options ? run(*options) : status;
     } catch (const cannot_begin& e) {
         std::cerr << e.what() << '\n';
         return cannot_begin_status;

@@ -1,10 +1,129 @@
 #include "load/message_skim.hpp"
 
-#include "load/json_walker.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <algorithm>
+#include <charconv>
 
 namespace cmcp::load {
 
 namespace {
+
+// Walks over JSON text and interprets no more than a load test must know.
+class json_walker {
+public:
+    explicit json_walker(std::string_view text) : text_(text) {}
+
+    bool take(char c)
+    {
+        blank();
+        if (at_ >= text_.size() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+
+    std::optional<std::string_view> string();  // raw, without its quotes
+
+    // The text of whatever value stands here; empty when there is none.
+    std::string_view value();
+
+    bool at_end()
+    {
+        blank();
+        return at_ >= text_.size();
+    }
+
+private:
+    void blank();
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+// Calls `visit(key, value)`, both raw, for each member. False when the text is no object.
+template <class Visit>
+bool each_member(std::string_view object, Visit visit)
+{
+    json_walker at(object);
+    if (!at.take('{')) return false;
+    if (at.take('}')) return at.at_end();
+    do {
+        auto key = at.string();
+        if (!key || !at.take(':')) return false;
+        auto value = at.value();
+        if (value.empty()) return false;
+        visit(*key, value);
+    } while (at.take(','));
+    return at.take('}') && at.at_end();
+}
+
+template <class Number>
+std::optional<Number> read_json_number(std::string_view text)
+{
+    Number value{};
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end == text.data()) return std::nullopt;
+    return value;
+}
+
+void json_walker::blank()
+{
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
+        ++at_;
+}
+
+std::optional<std::string_view> json_walker::string()
+{
+    if (!take('"')) return std::nullopt;
+    for (auto begin = at_; at_ < text_.size(); ++at_) {
+        if (text_[at_] == '"') return text_.substr(begin, at_++ - begin);
+        if (text_[at_] == '\\') ++at_;
+    }
+    return std::nullopt;
+}
+
+std::string_view json_walker::value()
+{
+    blank();
+    auto begin = at_;
+    std::size_t depth = 0;
+    while (at_ < text_.size()) {
+        char c = text_[at_];
+        if (c == '"') {
+            if (!string()) return {};
+            if (depth == 0) break;
+            continue;
+        }
+        if (c == '{' || c == '[') ++depth;
+        bool closes = c == '}' || c == ']';
+        if (depth == 0 && (closes || c == ',')) break;
+        ++at_;
+        if (closes && --depth == 0) break;
+    }
+    return at_ > text_.size() ? std::string_view() : text_.substr(begin, at_ - begin);
+}
+
+std::size_t utf8_size(unsigned unit)
+{
+    if (unit < 0x80) return 1;
+    if (unit < 0x800) return 2;
+    return unit >= 0xd800 && unit < 0xe000 ? 2 : 3;  // half of a pair, which makes four bytes together
+}
+
+// How many bytes of UTF-8 a string stands for; `raw` is without its quotes.
+std::size_t decoded_size(std::string_view raw)
+{
+    std::size_t size = 0;
+    for (auto at = raw.find('\\'); at != std::string_view::npos; at = raw.find('\\')) {
+        bool unit = raw.substr(at + 1, 1) == "u";
+        unsigned number = 0;
+        auto digits = raw.substr(std::min(at + 2, raw.size()), 4);
+        if (unit) std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+        size += at + (unit ? utf8_size(number) : 1);
+        raw.remove_prefix(std::min(at + (unit ? 6 : 2), raw.size()));
+    }
+    return size + raw.size();
+}
 
 std::string_view unquoted(std::string_view raw)
 {
@@ -33,12 +152,15 @@ std::string_view first_text(std::string_view content)
     return text;
 }
 
-bool failed_run_text(std::string_view raw)
+bool failed_run_text(std::string_view quoted)
 {
-    // Most texts are no JSON: to look is cheaper than to unescape.
-    bool object = raw.starts_with("\"{") || raw.starts_with("\" ") || raw.starts_with("\"\\n");
-    bool of_run = raw.find("exit_code") != std::string_view::npos || raw.find("success") != std::string_view::npos;
-    return object && of_run && failed_run_object(nested_json(unquoted(raw)));
+    // Most texts are no JSON, and a look is cheaper than a parser.
+    const bool object = quoted.starts_with("\"{") || quoted.starts_with("\" ") || quoted.starts_with("\"\n");
+    const auto names = [quoted](std::string_view word) { return quoted.find(word) != std::string_view::npos; };
+    if (!object || !(names("exit_code") || names("success"))) return false;
+    boost::system::error_code error;
+    const auto text = json::parse(json::string_view(quoted.data(), quoted.size()), error);
+    return !error && text.is_string() && failed_run_object(text.get_string());
 }
 
 }  // namespace

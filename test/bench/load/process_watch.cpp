@@ -42,14 +42,14 @@ std::optional<process_figures> look_at_process(int pid)
 {
     auto process = std::filesystem::path("/proc") / std::to_string(pid);
     std::error_code error;
-    process_figures found;
+    process_figures figures;
     for (std::filesystem::directory_iterator each(process / "fd", error), end; !error && each != end;
          each.increment(error))
-        ++found.descriptors;
+        ++figures.descriptors;
     if (error) return std::nullopt;
-    found.cpu_seconds = cpu_seconds(process);
-    read_memory(process, found);
-    return found;
+    figures.cpu_seconds = cpu_seconds(process);
+    read_memory(process, figures);
+    return figures;
 }
 
 }  // namespace cmcp::load

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "load/failure_counts.hpp"
+#include "load/failure.hpp"
 #include "load/histogram.hpp"
 
 #include <chrono>

@@ -1,7 +1,5 @@
 #include "load/report.hpp"
 
-#include "load/figure_text.hpp"
-
 #include <iomanip>
 #include <sstream>
 #include <string>
@@ -75,17 +73,17 @@ json::object describe(const process_figures& server)
     return described;
 }
 
-json::object describe(const load_options& chosen)
+json::object describe(const load_options& options)
 {
     json::object described;
-    described["transport"] = to_string(chosen.transport);
-    described["server"] = chosen.target();
-    described["sessions"] = chosen.sessions;
-    described["idle"] = chosen.idle;
-    described["slow"] = chosen.slow;
-    described["rate"] = chosen.rate;
-    described["loop"] = chosen.rate > 0 ? "open" : "closed";
-    described["progress"] = chosen.progress;
+    described["transport"] = to_string(options.transport);
+    described["server"] = options.target();
+    described["sessions"] = options.sessions;
+    described["idle"] = options.idle;
+    described["slow"] = options.slow;
+    described["rate"] = options.rate;
+    described["loop"] = options.rate > 0 ? "open" : "closed";
+    described["progress"] = options.progress;
     return described;
 }
 
@@ -141,126 +139,141 @@ void print_output(std::ostream& to, const call_figures& all)
     to << '\n';
 }
 
-void print_title(std::ostream& to, const load_options& chosen, const load_result& found)
+void print_title(std::ostream& to, const load_options& options, const load_result& result)
 {
-    to << chosen.target() << ", " << to_string(chosen.transport);
-    if (!found.revision.empty()) to << ' ' << found.revision;
-    to << ", " << chosen.sessions << " sessions";
-    if (chosen.idle != 0) to << " + " << chosen.idle << " idle";
-    if (chosen.slow != 0) to << " + " << chosen.slow << " slow";
-    if (chosen.rate > 0)
-        to << ", open loop at " << chosen.rate << " calls/s";
+    to << options.target() << ", " << to_string(options.transport);
+    if (!result.revision.empty()) to << ' ' << result.revision;
+    to << ", " << options.sessions << " sessions";
+    if (options.idle != 0) to << " + " << options.idle << " idle";
+    if (options.slow != 0) to << " + " << options.slow << " slow";
+    if (options.rate > 0)
+        to << ", open loop at " << options.rate << " calls/s";
     else
         to << ", closed loop";
-    to << ", " << fixed(found.seconds, 1) << " s" << (found.interrupted ? " (interrupted)" : "") << "\n\n";
+    to << ", " << fixed(result.seconds, 1) << " s" << (result.interrupted ? " (interrupted)" : "") << "\n\n";
 }
 
-void print_server(std::ostream& to, const load_result& found, const summary& told)
+void print_server(std::ostream& to, const load_result& result, const summary& figures)
 {
-    if (!found.before_load || !found.at_end) return;
-    to << "server: " << fixed(told.cpu_us_per_call, 1) << " us of CPU a call, "
-       << fixed(static_cast<double>(found.at_end->anonymous) / (1 << 20), 1) << " MiB of own memory, "
-       << found.at_end->descriptors << " descriptors";
-    if (told.bytes_per_session > 0) to << ", " << fixed(told.bytes_per_session / 1000, 2) << " kB a session opened";
+    if (!result.before_load || !result.at_end) return;
+    to << "server: " << fixed(figures.cpu_us_per_call, 1) << " us of CPU a call, "
+       << fixed(static_cast<double>(result.at_end->anonymous) / (1 << 20), 1) << " MiB of own memory, "
+       << result.at_end->descriptors << " descriptors";
+    if (figures.bytes_per_session > 0)
+        to << ", " << fixed(figures.bytes_per_session / 1000, 2) << " kB a session opened";
     to << '\n';
 }
 
 }  // namespace
 
-summary::summary(const load_options&, const load_result& found)
+summary::summary(const load_options&, const load_result& result)
 {
-    auto calls = found.record.all();
-    auto answered = calls.succeeded + calls.failed() + found.record.slow.succeeded;
-    if (found.seconds > 0) calls_per_second = static_cast<double>(found.in_time) / found.seconds;
-    if (found.before_load && found.at_end && answered != 0)
+    auto calls = result.record.all();
+    auto answered = calls.succeeded + calls.failed() + result.record.slow.succeeded;
+    if (result.seconds > 0) calls_per_second = static_cast<double>(result.in_time) / result.seconds;
+    if (result.before_load && result.at_end && answered != 0)
         cpu_us_per_call =
-            (found.at_end->cpu_seconds - found.before_load->cpu_seconds) * 1e6 / static_cast<double>(answered);
-    if (!found.at_start || !found.when_open || found.opened == 0) return;
-    auto grown = static_cast<double>(found.when_open->anonymous) - static_cast<double>(found.at_start->anonymous);
-    bytes_per_session = grown / static_cast<double>(found.opened);
+            (result.at_end->cpu_seconds - result.before_load->cpu_seconds) * 1e6 / static_cast<double>(answered);
+    if (!result.at_start || !result.when_open || result.opened == 0) return;
+    auto grown = static_cast<double>(result.when_open->anonymous) - static_cast<double>(result.at_start->anonymous);
+    bytes_per_session = grown / static_cast<double>(result.opened);
 }
 
-json::object report_json(const load_options& chosen, const load_result& found, const std::vector<verdict>& verdicts)
+json::object report_json(const load_options& options, const load_result& result, const std::vector<verdict>& verdicts)
 {
-    summary told(chosen, found);
+    summary figures(options, result);
     json::object report;
     report["tool"] = "container-mcp-load " CMCP_VERSION;
-    report["options"] = describe(chosen);
-    report["revision"] = found.revision;
-    report["interrupted"] = found.interrupted;
-    report["seconds"] = found.seconds;
-    report["calls_per_second"] = told.calls_per_second;
-    report["all"] = describe(found.record.all());
+    report["options"] = describe(options);
+    report["revision"] = result.revision;
+    report["interrupted"] = result.interrupted;
+    report["seconds"] = result.seconds;
+    report["calls_per_second"] = figures.calls_per_second;
+    report["all"] = describe(result.record.all());
     report["thresholds"] = describe(verdicts);
     json::object by_call;
-    for (std::size_t i = 0; i < chosen.calls.size(); ++i)
-        by_call[chosen.calls[i].name] = describe(found.record.calls[i]);
+    for (std::size_t i = 0; i < options.calls.size(); ++i)
+        by_call[options.calls[i].name] = describe(result.record.calls[i]);
     report["calls"] = std::move(by_call);
-    if (chosen.slow != 0) report["slow_readers"] = describe(found.record.slow);
+    if (options.slow != 0) report["slow_readers"] = describe(result.record.slow);
     json::object sessions;
-    sessions["opened"] = found.opened;
-    sessions["opening_seconds"] = found.opening_seconds;
-    sessions["opening_us"] = describe(found.record.opening);
-    sessions["opening_errors"] = describe(found.record.opening_errors);
-    sessions["first_error_texts"] = first_texts(found.record.opening_errors);
-    sessions["idle_at_the_end"] = found.idle_open;
-    sessions["idle_lost"] = found.record.lost_streams;
+    sessions["opened"] = result.opened;
+    sessions["opening_seconds"] = result.opening_seconds;
+    sessions["opening_us"] = describe(result.record.opening);
+    sessions["opening_errors"] = describe(result.record.opening_errors);
+    sessions["first_error_texts"] = first_texts(result.record.opening_errors);
+    sessions["idle_at_the_end"] = result.idle_open;
+    sessions["idle_lost"] = result.record.lost_streams;
     report["sessions"] = std::move(sessions);
-    report["bytes_in"] = found.record.bytes_in;
-    report["bytes_out"] = found.record.bytes_out;
-    if (!chosen.health.empty()) {
-        report["health_us"] = describe(found.record.health);
-        report["health_errors"] = describe(found.record.health_errors);
+    report["bytes_in"] = result.record.bytes_in;
+    report["bytes_out"] = result.record.bytes_out;
+    if (!options.health.empty()) {
+        report["health_us"] = describe(result.record.health);
+        report["health_errors"] = describe(result.record.health_errors);
     }
-    if (!found.at_end || !found.before_load) return report;
+    if (!result.at_end || !result.before_load) return report;
     json::object server;
-    server["cpu_us_per_call"] = told.cpu_us_per_call;
-    server["bytes_per_session"] = told.bytes_per_session;
-    server["before_load"] = describe(*found.before_load);
-    server["at_end"] = describe(*found.at_end);
+    server["cpu_us_per_call"] = figures.cpu_us_per_call;
+    server["bytes_per_session"] = figures.bytes_per_session;
+    server["before_load"] = describe(*result.before_load);
+    server["at_end"] = describe(*result.at_end);
     report["server"] = std::move(server);
     return report;
 }
 
-void print_report(std::ostream& to, const load_options& chosen, const load_result& found)
+void print_report(std::ostream& to, const load_options& options, const load_result& result)
 {
-    summary told(chosen, found);
-    auto all = found.record.all();
-    bool open_loop = chosen.rate > 0;
-    print_title(to, chosen, found);
-    to << fixed(told.calls_per_second, 1) << " calls/s, " << all.succeeded << " succeeded, " << all.failed()
-       << " failed, " << found.record.bytes_in / 1024 << " KiB in, " << found.record.bytes_out / 1024 << " KiB out\n";
+    summary figures(options, result);
+    auto all = result.record.all();
+    bool open_loop = options.rate > 0;
+    print_title(to, options, result);
+    to << fixed(figures.calls_per_second, 1) << " calls/s, " << all.succeeded << " succeeded, " << all.failed()
+       << " failed, " << result.record.bytes_in / 1024 << " KiB in, " << result.record.bytes_out / 1024 << " KiB out\n";
     print_errors(to, "calls", all.errors);
-    print_errors(to, "calls of slow readers", found.record.slow.errors);
-    print_errors(to, "opening", found.record.opening_errors);
-    print_errors(to, "health", found.record.health_errors);
-    if (found.record.lost_streams != 0) to << "  idle sessions lost: " << found.record.lost_streams << '\n';
+    print_errors(to, "calls of slow readers", result.record.slow.errors);
+    print_errors(to, "opening", result.record.opening_errors);
+    print_errors(to, "health", result.record.health_errors);
+    if (result.record.lost_streams != 0) to << "  idle sessions lost: " << result.record.lost_streams << '\n';
     print_output(to, all);
-    print_server(to, found, told);
+    print_server(to, result, figures);
     to << '\n';
     print_head(to);
-    if (chosen.calls.size() > 1) print_calls(to, "all", all, open_loop);
-    for (std::size_t i = 0; i < chosen.calls.size(); ++i)
-        print_calls(to, chosen.calls[i].name, found.record.calls[i], open_loop);
-    print_calls(to, "slow readers", found.record.slow, false);
-    print_row(to, "opening a session", found.record.opening);
-    if (!chosen.health.empty()) print_row(to, chosen.health, found.record.health);
+    if (options.calls.size() > 1) print_calls(to, "all", all, open_loop);
+    for (std::size_t i = 0; i < options.calls.size(); ++i)
+        print_calls(to, options.calls[i].name, result.record.calls[i], open_loop);
+    print_calls(to, "slow readers", result.record.slow, false);
+    print_row(to, "opening a session", result.record.opening);
+    if (!options.health.empty()) print_row(to, options.health, result.record.health);
 }
 
 // The figures of the last second: an average since the start hides what happens now.
 void print_tick(std::ostream& to, const load_run& running)
 {
-    const auto& found = running.result();
+    const auto& result = running.result();
     if (running.phase_seconds() < 0.5) return;
     if (!running.loading()) {
-        to << running.phase_name() << ": " << found.opened << " sessions\n";
+        to << running.phase_name() << ": " << result.opened << " sessions\n";
         return;
     }
-    const auto& recent = found.record.recent;
+    const auto& recent = result.record.recent;
     to << fixed(running.phase_seconds(), 0)
        << " s: " << fixed(static_cast<double>(recent.succeeded) / running.recent_seconds(), 0) << " calls/s, p50 "
        << duration_text(recent.latency.percentile(50)) << ", p99 " << duration_text(recent.latency.percentile(99))
        << ", " << recent.failed << " failed, " << running.waiting() << " waiting\n";
+}
+
+std::string fixed(double value, int digits)
+{
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << value;
+    return text.str();
+}
+
+std::string duration_text(std::int64_t nanoseconds)
+{
+    auto ns = static_cast<double>(nanoseconds);
+    if (ns < 1e6) return fixed(ns / 1e3, 0) + " us";
+    return ns < 1e9 ? fixed(ns / 1e6, ns < 1e8 ? 2 : 0) + " ms" : fixed(ns / 1e9, 2) + " s";
 }
 
 }  // namespace cmcp::load

@@ -1,155 +1,123 @@
 #include "load/response_parser.hpp"
+
 #include "text/ascii.hpp"
 
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace cmcp::load {
 
+namespace http = boost::beast::http;
+using boost::beast::string_view;
+using boost::system::error_code;
+
 namespace {
 
-constexpr std::size_t longest_line = 64 * 1024;
-
-bool contains(std::string_view text, std::string_view part)
-{
-    auto found = std::search(text.begin(), text.end(), part.begin(), part.end(),
-                             [](char x, char y) { return to_lower(x) == to_lower(y); });
-    return found != text.end();
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& into, int base)
-{
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-    return error == std::errc() && end != text.data();
-}
+constexpr std::uint32_t longest_header = 64 * 1024;
+constexpr std::string_view event_stream = "text/event-stream";
 
 }  // namespace
 
+// Beast's parser of one answer. Handlers are called between its steps, because they may reset it.
+struct response_parser::answer final : http::basic_parser<false> {
+    answer()
+    {
+        header_limit(longest_header);
+        body_limit(boost::none);
+        eager(true);
+    }
+
+    response_head head;
+    bool head_came = false;
+    std::vector<std::string_view> pieces;  // parts of the bytes that were put last
+
+    void on_response_impl(int status, string_view, int, error_code&) override { head.status = status; }
+
+    void on_field_impl(http::field name, string_view text, string_view value, error_code&) override
+    {
+        if (name == http::field::content_type)
+            head.events =
+                equal_ignoring_case({value.data(), std::min(value.size(), event_stream.size())}, event_stream);
+        else if (name == http::field::unknown && equal_ignoring_case({text.data(), text.size()}, "mcp-session-id"))
+            head.session.assign(value.data(), value.size());
+    }
+
+    void on_header_impl(error_code&) override
+    {
+        head.close = !keep_alive();
+        head_came = head.status != 100;
+    }
+
+    std::size_t on_body_impl(string_view piece, error_code&) override
+    {
+        pieces.emplace_back(piece.data(), piece.size());
+        return piece.size();
+    }
+
+    std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& error) override
+    {
+        return on_body_impl(piece, error);
+    }
+
+    // Pure in the base from Boost 1.84 on.
+    void on_trailer_field_impl(http::field, string_view, string_view, error_code&) {}
+    void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+    void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+    void on_finish_impl(error_code&) override {}
+};
+
 bool response_parser::feed(std::string_view bytes)
 {
+    std::string joined = std::exchange(unread_, {});
+    if (!joined.empty()) bytes = joined.append(bytes);
     while (!bytes.empty()) {
-        if (at_ == place::sized_body || at_ == place::chunk || at_ == place::until_close) {
-            take_body(bytes);
-            continue;
-        }
-        std::string_view line;
-        if (!take_line(bytes, line)) return line_.size() <= longest_line;
-        bool good = at_ == place::head ? head_line(line) : framing_line(line);
-        line_.clear();
-        if (!good) return false;
+        error_code error;
+        bytes.remove_prefix(answer_->put(boost::asio::buffer(bytes), error));
+        if (!hand_over()) return true;
+        if (error == http::error::need_more) break;
+        if (error) return false;
     }
-    return true;
+    unread_ = bytes;
+    return unread_.size() <= longest_header;
 }
 
-// A whole line without its end; what has come of an incomplete one is kept.
-bool response_parser::take_line(std::string_view& bytes, std::string_view& line)
+// False when a handler has reset the parser: the bytes that are left belong to no answer.
+bool response_parser::hand_over()
 {
-    auto end = bytes.find('\n');
-    if (end == std::string_view::npos) {
-        line_.append(bytes);
-        bytes = {};
-        return false;
+    const auto current = answer_;
+    if (std::exchange(current->head_came, false)) to_.head(current->head);
+    for (const auto piece : std::exchange(current->pieces, {})) {
+        if (current != answer_) return false;
+        to_.body(piece);
     }
-    line = bytes.substr(0, end);
-    if (!line_.empty()) line = line_.append(line);
-    bytes.remove_prefix(end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    return true;
-}
-
-bool response_parser::head_line(std::string_view line)
-{
-    if (!any_line_) {
-        any_line_ = true;
-        bool http = line.starts_with("HTTP/1.") && line.size() >= 12;
-        return http && read_number(line.substr(9, 3), head_.status, 10);
-    }
-    return line.empty() ? begin_body() : field_line(line);
-}
-
-bool response_parser::field_line(std::string_view line)
-{
-    auto colon = line.find(':');
-    if (colon == std::string_view::npos) return false;
-    auto name = line.substr(0, colon);
-    auto value = line.substr(colon + 1);
-    while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-    if (equal_ignoring_case(name, "content-length")) return sized_ = read_number(value, left_, 10);
-    if (equal_ignoring_case(name, "transfer-encoding")) chunked_ = contains(value, "chunked");
-    if (equal_ignoring_case(name, "content-type")) head_.events = contains(value, "text/event-stream");
-    if (equal_ignoring_case(name, "connection")) head_.close = contains(value, "close");
-    if (equal_ignoring_case(name, "mcp-session-id")) head_.session = value;
-    return true;
-}
-
-bool response_parser::begin_body()
-{
-    any_line_ = false;
-    if (head_.status == 100) {
-        head_ = {};
-        return true;
-    }
-    to_.head(head_);
-    bool empty = head_.status == 204 || head_.status == 304 || (sized_ && left_ == 0 && !chunked_);
-    if (empty)
-        finish();
-    else if (chunked_)
-        at_ = place::chunk_size;
-    else
-        at_ = sized_ ? place::sized_body : place::until_close;
-    return true;
-}
-
-bool response_parser::framing_line(std::string_view line)
-{
-    if (at_ == place::chunk_end) {
-        at_ = place::chunk_size;
-        return line.empty();
-    }
-    if (at_ == place::trailer) {
-        if (line.empty()) finish();
-        return true;
-    }
-    if (!read_number(line, left_, 16)) return false;
-    at_ = left_ == 0 ? place::trailer : place::chunk;
-    return true;
-}
-
-void response_parser::take_body(std::string_view& bytes)
-{
-    auto size = at_ == place::until_close ? bytes.size() : std::min<std::uint64_t>(left_, bytes.size());
-    auto piece = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-    left_ -= at_ == place::until_close ? 0 : size;
-    bool over = at_ != place::until_close && left_ == 0;
-    bool chunk = at_ == place::chunk;
-    if (over && chunk) at_ = place::chunk_end;
-    to_.body(piece);
-    if (over && !chunk) finish();
-}
-
-void response_parser::finish()
-{
+    if (current != answer_) return false;
+    if (!current->is_done()) return true;
     reset();
-    to_.end();
+    const auto next = answer_;
+    if (current->head.status != 100) to_.end();
+    return next == answer_;
 }
 
 bool response_parser::closed()
 {
-    bool whole = at_ == place::head && !any_line_ && line_.empty();
-    if (at_ != place::until_close) return whole;
-    finish();
+    if (!answer_->got_some()) return unread_.empty();
+    error_code error;
+    answer_->put_eof(error);
+    if (error) return false;
+    hand_over();
     return true;
 }
 
 void response_parser::reset()
 {
-    head_ = {};
-    left_ = 0;
-    line_.clear();
-    at_ = place::head;
-    any_line_ = sized_ = chunked_ = false;
+    answer_ = std::make_shared<answer>();
+    unread_.clear();
 }
 
 }  // namespace cmcp::load

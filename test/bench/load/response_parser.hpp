@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,7 +15,8 @@ struct response_head {
     std::string session;  ///< Mcp-Session-Id
 };
 
-/// Reads the HTTP/1.1 answers of one connection, one after another, in whatever pieces they come. Pure.
+/// Reads the HTTP/1.1 answers of one connection, one after another, in whatever pieces they come. Pure. A handler may
+/// call reset().
 class response_parser {
 public:
     struct handlers {
@@ -25,7 +25,7 @@ public:
         std::function<void()> end;
     };
 
-    explicit response_parser(handlers to) : to_(std::move(to)) {}
+    explicit response_parser(handlers to) : to_(std::move(to)) { reset(); }
 
     /// False when the bytes are not HTTP/1.1: nothing more can be read from this connection.
     bool feed(std::string_view bytes);
@@ -33,24 +33,13 @@ public:
     void reset();   ///< for a new connection
 
 private:
-    enum class place { head, sized_body, chunk_size, chunk, chunk_end, trailer, until_close };
+    struct answer;
 
-    bool take_line(std::string_view& bytes, std::string_view& line);
-    bool head_line(std::string_view line);
-    bool field_line(std::string_view line);
-    bool begin_body();
-    bool framing_line(std::string_view line);
-    void take_body(std::string_view& bytes);
-    void finish();
+    bool hand_over();
 
     handlers to_;
-    response_head head_;
-    std::string line_;
-    std::uint64_t left_ = 0;
-    place at_ = place::head;
-    bool any_line_ = false;
-    bool sized_ = false;
-    bool chunked_ = false;
+    std::shared_ptr<answer> answer_;
+    std::string unread_;  // the beginning of a header or of a chunk's
 };
 
 }  // namespace cmcp::load

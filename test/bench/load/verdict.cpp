@@ -1,6 +1,5 @@
 #include "load/verdict.hpp"
 
-#include "load/figure_text.hpp"
 #include "load/report.hpp"
 
 #include <algorithm>

@@ -33,13 +33,13 @@ std::vector<tcp::endpoint> look_up(const server_address& server)
 {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
+    addrinfo* list = nullptr;
     auto port = std::to_string(server.port);
-    if (::getaddrinfo(server.host.c_str(), port.c_str(), &hints, &found) != 0 || found == nullptr)
+    if (::getaddrinfo(server.host.c_str(), port.c_str(), &hints, &list) != 0 || list == nullptr)
         throw cannot_begin("The host " + server.host + " of " + server.url() + " is not known.");
-    std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, &::freeaddrinfo);
+    std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
     std::vector<tcp::endpoint> addresses;
-    for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    for (const auto* each = list; each != nullptr; each = each->ai_next) {
         auto& endpoint = addresses.emplace_back();
         std::copy_n(reinterpret_cast<const char*>(each->ai_addr), each->ai_addrlen,
                     reinterpret_cast<char*>(endpoint.data()));
@@ -52,23 +52,23 @@ std::vector<tcp::endpoint> look_up(const server_address& server)
 
 wire::wire(asio::any_io_executor executor, traffic& counted) : socket_(executor), counted_(counted) {}
 
-void wire::open(const way& chosen, user& told)
+void wire::open(const way& path, user& owner)
 {
-    user_ = &told;
-    rate_ = chosen.rate;
-    context_ = chosen.tls;
-    host_ = chosen.host;
+    user_ = &owner;
+    rate_ = path.rate;
+    context_ = path.tls;
+    host_ = path.host;
     error_code error;
-    socket_.open(chosen.to.protocol(), error);
+    socket_.open(path.to.protocol(), error);
     if (!error && rate_ != 0) socket_.set_option(asio::socket_base::receive_buffer_size(slow_receive_buffer), error);
-    if (!error && chosen.from) {
+    if (!error && path.from) {
         // The port is chosen at connect, so that one source port can serve many destinations.
         int on = 1;
         ::setsockopt(socket_.native_handle(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-        socket_.bind(tcp::endpoint(*chosen.from, 0), error);
+        socket_.bind(tcp::endpoint(*path.from, 0), error);
     }
     if (error) return lost("no socket: " + error.message());
-    socket_.async_connect(chosen.to, [self = shared_from_this()](error_code failed) { self->connected(failed); });
+    socket_.async_connect(path.to, [self = shared_from_this()](error_code failed) { self->connected(failed); });
 }
 
 void wire::connected(const error_code& error)
@@ -184,9 +184,9 @@ void wire::write_some()
 
 void wire::lost(const std::string& reason)
 {
-    auto* told = user_;
+    auto* owner = user_;
     close();
-    if (told != nullptr) told->wire_lost(reason);
+    if (owner != nullptr) owner->wire_lost(reason);
 }
 
 void wire::close()
@@ -199,24 +199,24 @@ void wire::close()
     socket_.close(ignored);
 }
 
-route::route(const load_options& chosen, std::size_t connections)
-    : addresses_(look_up(chosen.server)), host_(chosen.server.host)
+route::route(const load_options& options, std::size_t connections)
+    : addresses_(look_up(options.server)), host_(options.server.host)
 {
-    if (chosen.server.secure) tls_.emplace(chosen.verify);
-    sources_ = chosen.sources != 0 ? chosen.sources : 1 + connections / ports_of_an_address;
+    if (options.server.secure) tls_.emplace(options.verify);
+    sources_ = options.sources != 0 ? options.sources : 1 + connections / ports_of_an_address;
 }
 
 bool route::try_next_address() { return ++address_ < addresses_.size(); }
 
 wire::way route::next(std::size_t rate)
 {
-    wire::way chosen{addresses_[address_], std::nullopt, rate, tls_ ? &*tls_ : nullptr, host_};
-    bool loopback = chosen.to.address().is_v4() && chosen.to.address().is_loopback();
+    wire::way path{addresses_[address_], std::nullopt, rate, tls_ ? &*tls_ : nullptr, host_};
+    bool loopback = path.to.address().is_v4() && path.to.address().is_loopback();
     if (loopback && sources_ > 1) {
         auto last = static_cast<asio::ip::address_v4::uint_type>(1 + turn_++ % sources_);
-        chosen.from = asio::ip::address_v4(0x7f000000u + last);
+        path.from = asio::ip::address_v4(0x7f000000u + last);
     }
-    return chosen;
+    return path;
 }
 
 }  // namespace cmcp::load

@@ -42,7 +42,7 @@ public:
 
     wire(asio::any_io_executor executor, traffic& counted);
 
-    void open(const way& chosen, user& told);
+    void open(const way& path, user& owner);
     void send(std::string bytes);
     void close();  ///< the user hears nothing more
     bool connected() const { return connected_; }
@@ -77,7 +77,7 @@ private:
 class route {
 public:
     /// Throws cannot_begin. `connections`: how many there will be at once.
-    route(const load_options& chosen, std::size_t connections);
+    route(const load_options& options, std::size_t connections);
 
     wire::way next(std::size_t rate = 0);
     bool try_next_address();  ///< of the host, instead of the one before; false: there is none further
