@@ -15,7 +15,7 @@ void blocking_pool::start(std::shared_ptr<job> item)
         } catch (...) {
             item->failure = std::current_exception();
         }
-        // Handed over whole: this thread keeps no share in it, so that its end is not here either.
+        // The job is handed over whole, so that its end never happens on this thread.
         auto executor = item->executor;
         asio::post(executor, [item = std::move(item)] {
             item->finished = true;

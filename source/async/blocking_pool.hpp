@@ -16,7 +16,7 @@
 
 namespace cmcp {
 
-/// Threads for system calls that may block on a disk. Must be destroyed before the io_context whose coroutines use it;
+/// Threads for system calls that may block on a disk. The pool must be destroyed before the io_context of its callers;
 /// the destructor waits for the work that has begun.
 class blocking_pool {
 public:
@@ -26,9 +26,8 @@ public:
     ~blocking_pool();
 
     /// Calls `work` on a thread of the pool and returns its value, or rethrows what it threw, on the caller's executor.
-    /// When the coroutine is cancelled it goes on at once with operation_aborted: work that has begun runs to its end
-    /// and its value is dropped, work that has not begun is not called.
-    /// `work` must own what it uses; its value must not be void.
+    /// A cancelled coroutine goes on at once with operation_aborted. Work that has begun runs to its end and its value
+    /// is dropped; other work is not called. `work` must own its data, and its value must not be void.
     template <class F>
     awaitable<std::invoke_result_t<F&>> run(F work);
 
@@ -43,8 +42,8 @@ private:
     asio::thread_pool threads_;
 };
 
-/// What the io thread and a pool thread share. The pool thread writes the outcome before it posts finish() to the io
-/// thread, which alone touches `finished` and the event, so nothing needs a lock.
+/// The state that the io thread and a pool thread share. The pool thread writes the outcome before it posts finish() to
+/// the io thread, which alone touches `finished` and the event, so nothing needs a lock.
 class blocking_pool::job {
 public:
     explicit job(asio::any_io_executor io) : executor(std::move(io)) {}

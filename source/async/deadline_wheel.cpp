@@ -74,7 +74,7 @@ void deadline_wheel::turn()
 
 void deadline_wheel::look_at(std::size_t slot)
 {
-    // Taken out whole: what is put again while we look belongs to a later time.
+    // The list is taken out whole, because an entry that is put again meanwhile belongs to a later time.
     entry* first = std::exchange(slots_[slot], nullptr);
     if (first != nullptr) first->link_ = &first;
     while (first != nullptr) {

@@ -17,7 +17,7 @@ class deadline_wheel : public std::enable_shared_from_this<deadline_wheel> {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Base of what has one deadline.
+    /// Base of an object with one deadline.
     class entry {
     public:
         explicit entry(std::shared_ptr<deadline_wheel> on) : wheel_(std::move(on)) {}
@@ -39,7 +39,7 @@ public:
         clock::time_point due_ = clock::time_point::max();
         clock::time_point seen_at_;  // when its slot comes; only while linked
         entry* next_ = nullptr;
-        entry** link_ = nullptr;  // what points to this
+        entry** link_ = nullptr;  // the pointer to this entry
     };
 
     explicit deadline_wheel(asio::any_io_executor executor) : timer_(executor) {}

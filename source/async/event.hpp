@@ -7,8 +7,8 @@
 
 namespace cmcp {
 
-/// What one part of the server waits for and another part sets. notify() wakes every coroutine that waits at that
-/// moment. The event remembers nothing, so a coroutine looks at its own condition in a loop:
+/// A change that one part of the server waits for and another part makes. notify() wakes every coroutine that waits at
+/// that moment. The event remembers nothing, so a coroutine looks at its own condition in a loop:
 ///
 ///     while (!done_) co_await changed_.wait();
 ///

@@ -9,9 +9,9 @@
 
 namespace cmcp {
 
-/// How long something that has just arrived waits until the io thread gets to it: a descriptor that becomes readable
-/// now and then queues behind whatever else is ready, and the time until it is seen is taken. Only asking makes it
-/// measure: a server without requests sleeps.
+/// The time from the arrival of input to its handling by the io thread. A descriptor that becomes readable now and then
+/// queues behind the other ready ones, and its waiting time is taken. Only a call of now() begins a measurement, so a
+/// server without requests sleeps.
 class loop_delay {
 public:
     using clock = std::chrono::steady_clock;
@@ -21,8 +21,8 @@ public:
 
     awaitable<> watch();  ///< until cancelled
 
-    /// The last measurement, or how long the one under way has been taking already; zero where the last one is too old
-    /// to say anything. Begins the next one, at most 20 times a second.
+    /// The last measurement, or the time that the present one has taken so far; zero when the last one is too old.
+    /// Begins the next measurement, at most 20 times a second.
     clock::duration now();
 
 private:

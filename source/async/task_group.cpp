@@ -35,10 +35,10 @@ void report(const std::string& name, const std::exception_ptr& failure)
 }  // namespace
 
 struct task_group::state {
-    // Held by the child's completion handler, which is copied about: so it is a single pointer there.
+    // The child's completion handler is copied about, so it holds a single pointer to this record.
     struct child : std::enable_shared_from_this<child> {
-        child(std::shared_ptr<state> group, std::string called, std::shared_ptr<canceller> given)
-            : in(std::move(group)), name(std::move(called)), ends(std::move(given))
+        child(std::shared_ptr<state> group, std::string called, std::shared_ptr<canceller> shared)
+            : in(std::move(group)), name(std::move(called)), ends(std::move(shared))
         {
             in->children.insert(this);
         }
@@ -66,13 +66,13 @@ struct task_group::state {
         idle.notify();
     }
 
-    // A copy: a child that ends while it is being told removes itself from the set.
+    // A copy, because a child that ends at its cancellation removes itself from the set.
     void cancel_all()
     {
-        std::vector<std::shared_ptr<child>> told;
+        std::vector<std::shared_ptr<child>> running;
         for (auto* each : children)
-            if (auto held = each->weak_from_this().lock()) told.push_back(std::move(held));
-        for (const auto& each : told) each->used().cancel();
+            if (auto held = each->weak_from_this().lock()) running.push_back(std::move(held));
+        for (const auto& each : running) each->used().cancel();
     }
 };
 

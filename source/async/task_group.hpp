@@ -18,9 +18,9 @@ public:
     explicit task_group(asio::any_io_executor executor);
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
-    ~task_group();  ///< cancels what still runs; the children's frames keep what they need alive
+    ~task_group();  ///< cancels the children that still run; their frames keep alive what they use
 
-    /// `ends`: what others end the child by, too; the group uses it then.
+    /// `ends`: a canceller that others use as well; the group cancels the child by it.
     void spawn(std::string name, awaitable<> child, std::shared_ptr<canceller> ends = nullptr);
 
     void cancel_all();         ///< emits terminal cancellation to every child

@@ -11,8 +11,8 @@
 
 namespace cmcp {
 
-/// Runs `work` to its end whatever becomes of the awaiting coroutine's caller: for short work that must not stop half
-/// way. Cancellation that comes meanwhile takes effect at the next co_await of the caller.
+/// Runs `work` to its end even when the awaiting coroutine is cancelled, because short work must not stop half way.
+/// Cancellation that comes meanwhile takes effect at the next co_await of the caller.
 template <class T>
 awaitable<T> uncancelled(awaitable<T> work)
 {

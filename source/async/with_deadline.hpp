@@ -20,7 +20,7 @@ struct deadline_exceeded : std::runtime_error {
     deadline_exceeded() : std::runtime_error("deadline exceeded") {}
 };
 
-/// Runs `work`; when `limit` passes first, cancels it, waits for it to end and throws deadline_exceeded.
+/// Runs `work`. When `limit` passes first, cancels the work, waits for its end and throws deadline_exceeded.
 /// (A plain `work || timer` hides an early exception until the timer fires under Asio 1.26.)
 template <class T>
 awaitable<T> with_deadline(awaitable<T> work, std::chrono::steady_clock::duration limit)

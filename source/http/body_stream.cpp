@@ -24,11 +24,11 @@ awaitable<std::optional<std::string>> body_stream::next()
 {
     while (!done_ && !cut_) {
         std::size_t used = 0;
-        auto found =
+        auto progress =
             peer_.buffer().size() == 0 ? request_parser::state::more : parser_.put_body(peer_.buffered(), used);
         peer_.buffer().consume(used);
-        done_ = found == request_parser::state::done;
-        cut_ = !done_ && (found != request_parser::state::more || peer_.buffer().size() > longest_chunk_header);
+        done_ = progress == request_parser::state::done;
+        cut_ = !done_ && (progress != request_parser::state::more || peer_.buffer().size() > longest_chunk_header);
         auto piece = parser_.take_body();
         if (!piece.empty()) co_return piece;
         if (done_ || cut_) break;

@@ -10,13 +10,13 @@
 
 namespace cmcp {
 
-/// The body of a request that its route reads piece by piece, so that it may be of any size. Lives on its connection.
+/// The body of a request that its route reads piece by piece, so a body of any size is taken. Lives on its connection.
 class body_stream {
 public:
     /// `patience`: how long the peer may be silent. `done`: there is no body.
     body_stream(client_socket& peer, request_parser parser, std::chrono::milliseconds patience, bool done);
 
-    /// The next piece, never empty; nothing at the end: complete() tells whether all of it came.
+    /// The next piece, never empty, or nothing at the end. complete() tells whether the whole body came.
     awaitable<std::optional<std::string>> next();
 
     bool complete() const { return done_; }

@@ -72,8 +72,8 @@ void client_socket::abort()
     socket_.cancel(ignored);
 }
 
-// Reads what is there without waiting. `end`: nothing will come any more. By way of a buffer that all connections
-// share, so that each holds no more than what has arrived for it.
+// Reads without waiting. `end`: no more input will come. All connections share the buffer, so that each connection
+// holds no more than its own input.
 bool client_socket::take_available(std::size_t most, bool& end)
 {
     static std::array<char, most_read_at_once> arrived;
@@ -157,7 +157,7 @@ void client_socket::await_input()
                        });
 }
 
-// Readable means the next requests of a pipeline, kept for later, or the end of the peer's side.
+// A readable socket holds the next requests of a pipeline, which are kept, or the end of the peer's side.
 void client_socket::look_at_input()
 {
     bool end = false;

@@ -15,8 +15,8 @@
 
 namespace cmcp {
 
-/// A connected socket with its input buffer, one deadline for whatever it is doing, and a watch for the peer's leaving
-/// while nothing is read or written. One coroutine at a time uses it.
+/// A connected socket with its input buffer, one deadline for the pending operation, and a watch for the peer's end
+/// while nothing is read or written. One coroutine at a time uses the socket.
 class client_socket : public std::enable_shared_from_this<client_socket>, private deadline_wheel::entry {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -27,16 +27,16 @@ public:
     const std::string& address() const { return address_; }
     boost::beast::flat_buffer& buffer() { return buffer_; }
     std::string_view buffered() const;
-    void release_buffer();        ///< gives its memory back when it is empty
-    void release_large_buffer();  ///< if there is more of it than a usual request takes
+    void release_buffer();        ///< gives the memory of an empty buffer back
+    void release_large_buffer();  ///< the same for a buffer larger than a usual request
 
-    /// Whatever is pending ends with operation_aborted after `limit`; timed_out() tells then.
+    /// The pending operation ends with operation_aborted after `limit`; timed_out() is true then.
     void set_deadline(milliseconds limit);
     using deadline_wheel::entry::clear_deadline;
     bool timed_out() const { return timed_out_; }
-    void abort();  ///< ends what is pending now
+    void abort();  ///< ends the pending operation now
 
-    /// To be awaited: the first bytes of a request, which are then to be told to arrived(). Ends with an error at the
+    /// The caller awaits the first bytes of a request and passes their number to arrived(). Ends with an error at the
     /// deadline, at abort(), at the end of input and when the socket is broken.
     auto read_first() { return socket_.async_read_some(buffer_.prepare(most_read_first), as_tuple); }
     void arrived(std::size_t first_bytes);
@@ -52,13 +52,12 @@ public:
     bool write_now(parts_to_write& parts);
     awaitable<bool> write_rest(parts_to_write parts);  ///< waits, as write() does
 
-    /// Calls `on_gone` once when the peer closes its side; what it sends meanwhile is kept, up to a bound.
+    /// Calls `on_gone` once when the peer closes its side. Input that comes meanwhile is kept, up to a bound.
     void watch(std::function<void()> on_gone);
     void unwatch();
     bool gone() const { return gone_; }
 
-    /// Ends the connection so that the peer gets to read the last answer, for which a reset would come too early: waits
-    /// for the peer's end at most `limit`.
+    /// Ends the connection. Waits for the peer's end at most `limit`, because a reset could overtake the last answer.
     awaitable<> close_gently(milliseconds limit);
 
 private:

@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds last_words(2000);
 constexpr std::chrono::milliseconds last_words_at_stop(200);
 
-// While it lives, the server may end the connection if nothing of a request has arrived.
+// While the mark lives, the server may end a connection on which no request has begun to arrive.
 struct reading_mark {
     reading_mark(connection_context& context, request_reader& reader) : context_(context), reader_(&reader)
     {
@@ -93,7 +93,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
         co_await x.reply(std::move(refusal));
     else
         co_await context.routes.serve(x);
-    // What is left of a body would be taken for the next request.
+    // The rest of an unread body would be taken for the next request.
     if (request.stream && !request.stream->complete()) x.close_after();
     done.rest = x.take_rest();
     if (!done.rest.valid()) peer.unwatch();

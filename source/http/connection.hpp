@@ -16,7 +16,7 @@
 
 namespace cmcp {
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 struct connection_context {
     connection_context(const settings& limits, const request_guard& guards, const router& routing,
                        std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
@@ -37,7 +37,7 @@ struct connection_context {
     std::set<request_reader*> readers;  ///< of connections that read a request or wait for one
 };
 
-/// Serves the requests of one connection, one after another, until either side ends it.
+/// Serves the requests of one connection, one after another, until either side ends the connection.
 awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context);
 
 }  // namespace cmcp

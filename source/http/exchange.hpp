@@ -13,8 +13,8 @@
 
 namespace cmcp {
 
-/// The body of an answer that is a stream, once its head is out: in chunks, or as it is for HTTP/1.0. It may outlive
-/// the request, not the connection.
+/// The body of a streamed answer whose head is out: in chunks, or bare for HTTP/1.0. The body may outlive the request,
+/// not the connection.
 class stream_body {
 public:
     stream_body(client_socket& peer, bool chunked) : peer_(&peer), chunked_(chunked) {}
@@ -31,7 +31,7 @@ private:
     bool chunked_;
 };
 
-/// One request and the way to answer it: a whole reply, or a stream in chunks. Lives on its connection.
+/// A request and the way to answer it: a whole reply, or a stream in chunks. Lives on its connection.
 class exchange {
 public:
     using fields = std::vector<std::pair<std::string, std::string>>;
@@ -53,7 +53,8 @@ public:
     awaitable<bool> write_body(std::string_view data);
 
     /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its
-    /// route holds are gone, because it may last for hours. It says whether the stream has ended as it should.
+    /// route holds are gone, because the rest may last for hours. Its result: whether the stream has ended as it
+    /// should.
     void go_on_with(awaitable<bool> rest);
     awaitable<bool> take_rest() { return std::move(rest_); }
 

@@ -23,7 +23,7 @@ struct gateway_error : std::runtime_error {
     std::string type;
 };
 
-/// One file, opened: what is read stays that file, whatever becomes of its name.
+/// An open file: its bytes stay the same file's when the name is given to another.
 class file_download {
 public:
     virtual ~file_download() = default;
@@ -37,7 +37,7 @@ public:
     virtual awaitable<std::string> read(std::uint64_t offset, std::size_t most) = 0;
 };
 
-/// One file on its way in: there is nothing of it before finish(), and nothing ever when it is dropped earlier.
+/// A file on its way in. The file appears with finish(), and never when the upload is dropped earlier.
 class file_upload {
 public:
     virtual ~file_upload() = default;

@@ -9,12 +9,12 @@
 
 namespace cmcp {
 
-/// What keeps the server from doing its work, each a sentence that says what to do; none: it is ready. Must not block.
+/// The reasons why the server cannot work, each a sentence with the remedy; none: the server is ready. Must not block.
 using readiness_check = std::function<awaitable<std::vector<std::string>>()>;
 
 /// GET and HEAD of
 /// - /healthz, readiness: {"status": "ok", "version"}, or 503 with {"status": "unready", "version", "reasons"}; with
-///   ?verbose what `details` gives as well;
+///   ?verbose also the members of `details`;
 /// - /livez, liveness: 200 as long as requests are answered at all.
 /// `ready` may be empty.
 void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details);

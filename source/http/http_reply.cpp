@@ -13,12 +13,12 @@ namespace {
 // RFC 9110 section 6.6.1: an origin server with a clock sends Date; formatted once a second.
 const std::string& date_line()
 {
-    static std::time_t made = 0;
+    static std::time_t formatted_at = 0;
     static std::string line;
     auto now = std::time(nullptr);
-    if (now == made) return line;
+    if (now == formatted_at) return line;
     line = utc_text(now, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n");
-    made = now;
+    formatted_at = now;
     return line;
 }
 

@@ -7,15 +7,15 @@
 
 namespace cmcp {
 
-/// A whole answer. Date, Content-Length and Connection are added when it is sent.
+/// A whole answer. Date, Content-Length and Connection are added when the answer is sent.
 struct http_reply {
     int status = 200;
     std::string content_type;  ///< empty: application/json, or none when the body is empty
     std::string body;
     std::vector<std::pair<std::string, std::string>> fields;
-    bool close = false;  ///< the connection ends after it
+    bool close = false;  ///< the connection ends after the answer
 
-    // Of a refusal, whose body depends on the path (http/refusal.hpp) and is made when it is sent.
+    // Of a refusal, whose body depends on the path (http/refusal.hpp) and is written at sending.
     std::string problem;       ///< a sentence; empty: this is no refusal
     std::string problem_type;  ///< empty: that of the status
 
@@ -34,11 +34,11 @@ http_reply method_not_allowed(std::string_view allowed);
 std::string_view reason_phrase(int status);
 
 /// Status line and fields up to the empty line. `lines` are whole lines with CRLF: Content-Length or Transfer-Encoding,
-/// and what every answer to the request carries.
+/// and the lines of every answer to the request.
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type, std::string_view lines, bool keep_alive);
 
-/// "Name: value" with CRLF. What would end the line or the field is dropped from the value, which may be a peer's
+/// "Name: value" with CRLF. Characters that would end the line are dropped from the value, because it may be a peer's
 /// input.
 void append_field(std::string& out, std::string_view name, std::string_view value);
 

@@ -12,20 +12,20 @@ namespace cmcp {
 class body_stream;
 struct route;
 
-/// One request as the routes see it: parsed, within the limits, admitted by the guard.
+/// A request as the routes see it: parsed, within the limits, admitted by the guard.
 struct http_request {
     std::string method;  ///< as sent: methods are case-sensitive
     std::string path;    ///< before the '?', not decoded
     std::string query;   ///< after it
     int version = 11;    ///< 10 or 11
     bool keep_alive = true;
-    std::string head;  ///< the header as it came; what `fields` refer to
+    std::string head;  ///< the header as sent; `fields` refer to it
     std::vector<std::pair<std::string_view, std::string_view>>
         fields;  ///< names in lower case, in the order of arrival
     std::string body;
-    std::string principal;                ///< who authenticated; empty: no authentication is configured
+    std::string principal;                ///< of the token; empty: no authentication is configured
     std::string address;                  ///< of the peer, without the port
-    std::string id;                       ///< what the log and X-Request-Id call it
+    std::string id;                       ///< the request's name in the log and X-Request-Id
     const route* target = nullptr;        ///< of the route table; null: no route fits
     bool rpc_errors = true;               ///< whether refusals have the form of JSON-RPC errors
     std::shared_ptr<body_stream> stream;  ///< in place of `body`, where the route reads it piece by piece
@@ -34,7 +34,7 @@ struct http_request {
     std::optional<std::string_view> header(std::string_view name) const;
     std::size_t count(std::string_view name) const;
 
-    /// X-Request-Id as the client sent it; empty when it sent none that is well-formed.
+    /// X-Request-Id as the client sent it; empty without a well-formed one.
     std::string client_id() const;
 
     /// A parameter of the query, percent-decoded.

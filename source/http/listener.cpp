@@ -28,11 +28,11 @@ std::vector<asio::ip::address> addresses_of(const std::string& host)
     if (!error) return {literal};
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
-    std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, &::freeaddrinfo);
+    addrinfo* list = nullptr;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
+    std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
     std::vector<asio::ip::address> all;
-    for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    for (const auto* each = list; each != nullptr; each = each->ai_next) {
         tcp::endpoint endpoint;
         if (each->ai_addrlen > endpoint.capacity()) continue;
         std::copy_n(reinterpret_cast<const char*>(each->ai_addr), each->ai_addrlen,

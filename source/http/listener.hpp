@@ -18,7 +18,8 @@ public:
     /// Throws std::runtime_error with a sentence when no address can be had.
     listener(asio::io_context& io, const std::string& host, std::uint16_t port);
 
-    /// Throws as the constructor would, and holds nothing: for a start that has much to do before it listens.
+    /// Throws as the constructor would, and holds no address: for a start that has much to do before the server
+    /// listens.
     static void try_address(const std::string& host, std::uint16_t port);
 
     asio::ip::tcp::endpoint local_endpoint() const;

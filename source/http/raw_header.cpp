@@ -7,21 +7,21 @@ namespace cmcp {
 
 namespace {
 
-// What each byte may be in a header.
+// The kinds of bytes in a header.
 struct byte_kinds {
     std::array<bool, 256> token{};      // RFC 9110 section 5.6.2
-    std::array<bool, 256> forbidden{};  // control characters, CR too: where it may stand is looked at by line
+    std::array<bool, 256> forbidden{};  // control characters, with CR, whose place end_of_line() checks
 };
 
 constexpr byte_kinds make_kinds()
 {
-    byte_kinds made;
-    for (unsigned c = '0'; c <= '9'; ++c) made.token[c] = true;
-    for (unsigned c = 'a'; c <= 'z'; ++c) made.token[c] = made.token[c - 'a' + 'A'] = true;
-    for (char c : std::string_view("!#$%&'*+-.^_`|~")) made.token[static_cast<unsigned char>(c)] = true;
-    for (unsigned c = 0; c < 0x20; ++c) made.forbidden[c] = c != '\t';
-    made.forbidden[0x7f] = true;
-    return made;
+    byte_kinds table;
+    for (unsigned c = '0'; c <= '9'; ++c) table.token[c] = true;
+    for (unsigned c = 'a'; c <= 'z'; ++c) table.token[c] = table.token[c - 'a' + 'A'] = true;
+    for (char c : std::string_view("!#$%&'*+-.^_`|~")) table.token[static_cast<unsigned char>(c)] = true;
+    for (unsigned c = 0; c < 0x20; ++c) table.forbidden[c] = c != '\t';
+    table.forbidden[0x7f] = true;
+    return table;
 }
 
 constexpr byte_kinds kinds = make_kinds();

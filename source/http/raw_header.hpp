@@ -5,9 +5,9 @@
 
 namespace cmcp {
 
-/// Looks at the bytes of a request's header as they arrive and refuses what parsers disagree about, which is how
-/// requests are smuggled (RFC 9112 sections 2.2, 5.1, 5.2): bare CR or LF, control characters, a blank before the
-/// colon, folded lines, empty names; and a header that is too long. Pure: no input or output.
+/// Looks at the bytes of a request's header as they arrive. Refuses forms about which parsers disagree, because
+/// requests are smuggled by them (RFC 9112 sections 2.2, 5.1, 5.2): bare CR or LF, control characters, a blank before
+/// the colon, folded lines, empty names; and a header that is too long. Pure: no input or output.
 class raw_header {
 public:
     explicit raw_header(std::size_t max_bytes, std::size_t max_fields = 100)
@@ -17,7 +17,7 @@ public:
 
     enum class verdict { incomplete, complete, refused };
 
-    /// `bytes` is all that has arrived of this request so far (it only ever grows between calls).
+    /// `bytes` is the whole of this request so far; the text only grows between calls.
     verdict look(std::string_view bytes);
 
     std::size_t begin() const { return begin_; }  ///< after the empty lines that may precede a request

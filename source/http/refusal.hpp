@@ -8,10 +8,10 @@
 
 namespace cmcp {
 
-/// What REST's refusals call themselves: `error_type`, for programs.
+/// The types of REST's refusals: `error_type`, for programs.
 struct refusal_type {
     std::string_view name;
-    std::string_view status;  ///< as documentation says it
+    std::string_view status;  ///< as the documentation lists them
     std::string_view meaning;
 };
 

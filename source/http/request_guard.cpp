@@ -13,7 +13,7 @@ bool all_digits(std::string_view text)
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "name", "name:port" or "[v6]:port" without its port, as it is written; nothing when it is none of these.
+// "name", "name:port" or "[v6]:port" without the port, as written; nothing for any other text.
 std::optional<std::string_view> without_port(std::string_view host)
 {
     auto end = host.empty() || host.front() != '[' ? host.find(':') : host.find(']');
@@ -33,21 +33,23 @@ bool is_loopback_name(std::string_view name)
 }
 
 // The time must not tell how many characters of a token are right.
-bool same_secret(std::string_view given, std::string_view secret)
+bool same_secret(std::string_view sent, std::string_view secret)
 {
-    unsigned char difference = given.size() == secret.size() ? 0 : 1;
-    for (std::size_t i = 0; i < given.size(); ++i)
+    unsigned char difference = sent.size() == secret.size() ? 0 : 1;
+    for (std::size_t i = 0; i < sent.size(); ++i)
         difference =
-            static_cast<unsigned char>(difference | (given[i] ^ (secret.empty() ? '\0' : secret[i % secret.size()])));
+            static_cast<unsigned char>(difference | (sent[i] ^ (secret.empty() ? '\0' : secret[i % secret.size()])));
     return difference == 0;
 }
 
 std::optional<std::string_view> bearer_token(const http_request& request)
 {
     constexpr std::string_view scheme = "Bearer ";
-    const auto given = request.count("authorization") == 1 ? *request.header("authorization") : std::string_view();
-    const bool bearer = given.size() > scheme.size() && equal_ignoring_case(given.substr(0, scheme.size()), scheme);
-    return bearer ? std::optional(given.substr(scheme.size())) : std::nullopt;
+    const auto credentials =
+        request.count("authorization") == 1 ? *request.header("authorization") : std::string_view();
+    const bool bearer =
+        credentials.size() > scheme.size() && equal_ignoring_case(credentials.substr(0, scheme.size()), scheme);
+    return bearer ? std::optional(credentials.substr(scheme.size())) : std::nullopt;
 }
 
 // A balancer asks for a probe without a token, and in HTTP/1.0 without a Host (RFC 9112 section 3.2 asks for a Host
@@ -75,10 +77,10 @@ bool is_json(std::string_view content_type)
 }
 
 // Mcp-Param-* headers carry arguments of tools (2026-07-28): their names are the tools' own.
-std::string mirrored_parameters(std::string_view asked)
+std::string mirrored_parameters(std::string_view requested)
 {
     std::string out;
-    for (auto rest = asked; !rest.empty();) {
+    for (auto rest = requested; !rest.empty();) {
         auto name = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(name.size() + 1, rest.size()));
         while (!name.empty() && name.front() == ' ') name.remove_prefix(1);

@@ -23,12 +23,12 @@ bool over_limit(error_code error) { return error == http::error::body_limit || e
 
 }  // namespace
 
-// Puts what Beast finds where it is wanted, without a container of fields in between. The body takes memory for what
-// has arrived, not for what Content-Length claims.
+// Puts Beast's findings into the request, without a container of fields in between. The body takes memory for the bytes
+// that have arrived, not for those that Content-Length announces.
 struct request_parser::implementation final : http::basic_parser<true> {
     http_request* into = nullptr;  // until the header is done
     std::string body;
-    std::size_t most = 0;  // of the body; 0: it is taken away in parts
+    std::size_t most = 0;  // of the body; 0: the body is taken away in parts
 
     void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override
     {
@@ -46,7 +46,7 @@ struct request_parser::implementation final : http::basic_parser<true> {
         into->fields.emplace_back(in_lower_case(name), std::string_view(value.data(), value.size()));
     }
 
-    // Both are parts of into->head, the text that is parsed.
+    // Name and value are parts of into->head, the text that is parsed.
     std::string_view in_lower_case(string_view name)
     {
         auto at = into->head.begin() + (name.data() - into->head.data());

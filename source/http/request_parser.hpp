@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// Beast's parser behind what a server needs of it. Pure: it is given bytes that raw_header has let through.
+/// Beast's parser for a server. Pure. The bytes have passed raw_header.
 class request_parser {
 public:
     explicit request_parser(std::size_t max_header);
@@ -27,7 +27,7 @@ public:
     /// `header` is a whole header up to its empty line; fills everything but the body.
     state put_header(std::string_view header, http_request& into);
 
-    /// After the header; a body of any size is taken otherwise. False: it announces a longer one.
+    /// After the header. Without a limit a body of any size is taken. False: the header announces a longer body.
     bool limit_body(std::size_t max_body);
 
     /// `used` is how many bytes belonged to this request.

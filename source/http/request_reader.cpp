@@ -11,7 +11,7 @@ using state = request_parser::state;
 
 namespace {
 
-// A refused request's body is read over when it is this small, so that the connection stays of use.
+// The body of a refused request is skipped up to this size, so that the connection stays of use.
 constexpr std::uint64_t most_read_over = 64 * 1024;
 
 // Small enough to be taken when memory is short: pings, cancellations and most calls.
@@ -24,7 +24,7 @@ http_reply memory_short()
     return reply.with("Retry-After", "5");
 }
 
-// What a body that is arriving takes of the shared memory.
+// The part of the shared memory that an arriving body takes.
 struct body_share {
     explicit body_share(memory_budget& budget) : from(budget) {}
     body_share(const body_share&) = delete;
@@ -116,7 +116,7 @@ void request_reader::interrupt_if_idle()
     if (idle_) peer_.abort();
 }
 
-// One deadline for the whole header: a byte now and then does not move it (slow loris).
+// A single deadline for the whole header, which a byte now and then does not move (slow loris).
 awaitable<request_reader::outcome> request_reader::read_header(raw_header& header, raw_header::verdict verdict,
                                                                http_reply& refusal)
 {
@@ -146,7 +146,7 @@ state request_reader::take_body(request_parser& parser)
     return progress;
 }
 
-// One deadline for the whole body as well.
+// A single deadline for the whole body as well.
 awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state progress, bool keep,
                                                              http_reply& refusal)
 {
@@ -156,7 +156,7 @@ awaitable<request_reader::outcome> request_reader::read_body(request_parser& par
         if (progress == state::done) co_return outcome::request;
         if (progress == state::more && !keep && parser.body_size() > most_read_over) progress = state::too_large;
         if (progress != state::more) co_return refuse(refusal, progress, parser);
-        // What the parser leaves is the beginning of a chunk header; one that never ends would grow the buffer.
+        // The parser leaves the beginning of a chunk header, and a header without an end would grow the buffer.
         if (peer_.buffer().size() > most_read_over) co_return refuse(refusal, 400, "A chunk header is too long.");
         if (!waiting) peer_.set_deadline(limits_.body_timeout);
         waiting = true;

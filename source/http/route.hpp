@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// Who may use a route.
+/// The clients that may use a route.
 enum class route_access {
     caller,  ///< a known principal, where MCP_AUTH_TOKENS names any
     open,    ///< anybody, because the page holds no secret
@@ -39,7 +39,7 @@ struct route_operation {
     bool body_required = true;  ///< where `takes` has any
 };
 
-/// One entry of the route table. The request guard, the reader of bodies and /openapi.json go by it.
+/// An entry of the route table. The request guard, the reader of bodies and /openapi.json go by it.
 struct route {
     using handler = std::function<awaitable<>(exchange&)>;
 
@@ -50,7 +50,7 @@ struct route {
     route_body body = route_body::none;
     bool html_only = false;   ///< only for requests whose Accept names text/html
     bool rpc_errors = false;  ///< refusals at this path have the form that clients of MCP read
-    std::function<std::vector<route_operation>()> operations = {};  ///< empty: /openapi.json has nothing of it
+    std::function<std::vector<route_operation>()> operations = {};  ///< empty: not in /openapi.json
 
     /// A slash at the end of `wanted` makes no difference.
     bool fits(std::string_view wanted) const;

@@ -20,7 +20,7 @@ public:
     /// 404 or 405 for a request without a target.
     std::optional<http_reply> refuse(const http_request& request) const;
 
-    /// The path as the table has it, or "other": a name from a fixed set for any path that a peer names.
+    /// The path of the table's entry, or "other", so that a peer's paths make no new names.
     std::string_view known_path(std::string_view path) const;
 
     /// Runs the request's target. An exception becomes a 500 without detail, except cancellation.

@@ -6,7 +6,7 @@
 
 namespace cmcp {
 
-/// What a Range header asks of a file (RFC 9110 section 14).
+/// The part of a file that a Range header names (RFC 9110 section 14).
 struct byte_range {
     enum class kind { whole, part, unsatisfiable };
     kind is = kind::whole;
@@ -14,7 +14,7 @@ struct byte_range {
     std::uint64_t length = 0;
 };
 
-/// Several ranges, other units and what is not understood mean the whole, as the RFC allows.
+/// Several ranges, other units and malformed headers mean the whole, as the RFC allows.
 byte_range read_range(std::optional<std::string_view> header, std::uint64_t size);
 
 }  // namespace cmcp

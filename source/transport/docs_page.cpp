@@ -26,7 +26,7 @@ awaitable<> serve_docs(exchange& x)
 
 }  // namespace
 
-// Open because it holds no secret and has a field for the token.
+// The page is open because it holds no secret and has a field for the token.
 void add_docs_route(router& routes)
 {
     routes.add({.methods = {"GET", "HEAD"}, .path = "/docs", .serve = serve_docs, .access = route_access::open});

@@ -39,9 +39,9 @@ std::optional<std::string> parameter(std::string_view value, std::string_view na
 std::optional<std::string> form_file::boundary_of(std::string_view content_type)
 {
     if (!equal_ignoring_case(content_type.substr(0, 19), "multipart/form-data")) return std::nullopt;
-    auto found = parameter(content_type, "boundary");
-    if (!found || found->empty() || found->size() > 70) return std::nullopt;
-    return found;
+    auto boundary = parameter(content_type, "boundary");
+    if (!boundary || boundary->empty() || boundary->size() > 70) return std::nullopt;
+    return boundary;
 }
 
 std::string form_file::put(std::string_view bytes)
@@ -105,7 +105,7 @@ bool form_file::end_part(std::string& file_bytes)
 {
     const auto at = held_.find(delimiter_);
     const bool whole = at != std::string::npos;
-    // What may be the beginning of a delimiter is kept until it is clear.
+    // The possible beginning of a delimiter is kept until more bytes have come.
     const std::size_t sure = whole ? at : held_.size() - std::min(held_.size(), delimiter_.size());
     if (in_file_)
         file_bytes.append(held_, 0, sure);

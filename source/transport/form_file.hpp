@@ -7,11 +7,11 @@
 
 namespace cmcp {
 
-/// Reads a multipart/form-data body (RFC 7578) piece by piece: small fields into memory, the one file handed on as it
-/// comes. Pure: is given bytes, gives bytes.
+/// Reads a multipart/form-data body (RFC 7578) piece by piece: small fields into memory, the one file handed on as its
+/// bytes come. Pure.
 class form_file {
 public:
-    /// The boundary of a Content-Type header; nothing when it is no form.
+    /// The boundary of a Content-Type header; nothing for another type.
     static std::optional<std::string> boundary_of(std::string_view content_type);
 
     explicit form_file(const std::string& boundary) : delimiter_("\r\n--" + boundary), held_("\r\n") {}
@@ -33,7 +33,7 @@ private:
     bool end_part(std::string& file_bytes);
 
     std::string delimiter_;
-    std::string held_;  // what is not clear yet
+    std::string held_;  // bytes that are not judged yet
     state state_ = state::fields;
     bool in_part_ = false;
     bool in_file_ = false;

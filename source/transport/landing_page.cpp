@@ -169,7 +169,8 @@ std::string address_used(const http_request& request, const settings& config)
 void add_landing_page(router& routes, const settings& config, readiness_check ready,
                       std::function<json::object()> details)
 {
-    // Open because it says that a token is needed. Clients of MCP that were configured without a path come here, too.
+    // The page is open because it says that a token is needed. Clients of MCP without a path in their settings come
+    // here.
     routes.add(
         {.methods = {"GET", "HEAD"},
          .path = "/",

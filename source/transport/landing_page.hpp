@@ -10,14 +10,14 @@
 
 namespace cmcp {
 
-/// GET / for browsers: what this is, whether it is well, how to connect a client to the address that the browser used.
+/// GET / for browsers: a description of the server, its state, and how to connect a client to the browser's address.
 /// `ready` and `details` as for /healthz; the latter are shown where no token is asked for. `config` must outlive the
 /// routes.
 void add_landing_page(router& routes, const settings& config, readiness_check ready,
                       std::function<json::object()> details);
 
-/// The address of this server as the request shows it, without a slash at the end: MCP_PUBLIC_URL, or Host with what a
-/// proxy says.
+/// The server's address by the request, without a slash at the end: MCP_PUBLIC_URL, or Host with the fields of a
+/// proxy.
 std::string address_used(const http_request& request, const settings& config);
 
 }  // namespace cmcp

@@ -26,7 +26,7 @@ std::string http_date(double seconds)
     return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%a, %d %b %Y %H:%M:%S GMT");
 }
 
-// What the file is was decided by code that nobody vouches for: a browser must neither show it nor guess.
+// Code of a run decided what the file holds, so a browser must neither show the file nor guess its type.
 exchange::fields fields_of(const file_download& file, const std::string& tag)
 {
     return {{"ETag", tag},

@@ -11,30 +11,31 @@ namespace {
 
 json::array images_of(const json::object& result)
 {
-    json::array made;
+    json::array images;
     const auto* content = result.if_contains("content");
-    if (content == nullptr || !content->is_array()) return made;
+    if (content == nullptr || !content->is_array()) return images;
     for (const auto& block : content->get_array()) {
         const auto* of = block.if_object();
         if (of == nullptr || !of->contains("type") || of->at("type") != "image") continue;
-        made.push_back(json::object{{"data", of->at("data")}, {"mimeType", of->at("mimeType")}});
+        images.push_back(json::object{{"data", of->at("data")}, {"mimeType", of->at("mimeType")}});
     }
-    return made;
+    return images;
 }
 
 }  // namespace
 
 json::object rest_object(const json::object& result)
 {
-    json::object made;
-    if (const auto* found = result.if_contains("structuredContent"); found != nullptr && found->is_object()) {
-        made = found->get_object();
-        auto images = made.contains("file_links") ? json::array() : images_of(result);
-        if (!images.empty()) made["images"] = std::move(images);
-        return made;
+    json::object object;
+    if (const auto* structured = result.if_contains("structuredContent");
+        structured != nullptr && structured->is_object()) {
+        object = structured->get_object();
+        auto images = object.contains("file_links") ? json::array() : images_of(result);
+        if (!images.empty()) object["images"] = std::move(images);
+        return object;
     }
-    if (const auto* found = result.if_contains("content")) made["content"] = *found;
-    return made;
+    if (const auto* content = result.if_contains("content")) object["content"] = *content;
+    return object;
 }
 
 int rest_status(const json::object& result, const json::object& object)
@@ -53,12 +54,12 @@ int rest_status(const json::object& result, const json::object& object)
 
 http_reply rest_reply(const json::object& result)
 {
-    http_reply made;
+    http_reply reply;
     json::object object = rest_object(result);
-    made.status = rest_status(result, object);
-    if (made.status != 200 && !object.contains("error_type")) object["error_type"] = "ToolFailed";
-    made.body = jsonrpc::write_json(object);
-    return made;
+    reply.status = rest_status(result, object);
+    if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = "ToolFailed";
+    reply.body = jsonrpc::write_json(object);
+    return reply;
 }
 
 }  // namespace cmcp

@@ -5,14 +5,14 @@
 
 namespace cmcp {
 
-/// The result object of a tools/call result: structuredContent, or its text where it has none. Image content that has
-/// no link in `file_links` comes along as `images`: [{data (base64), mimeType}].
+/// The result object of a tools/call result: structuredContent, or the text of a result without it. Image content that
+/// has no link in `file_links` comes along as `images`: [{data (base64), mimeType}].
 json::object rest_object(const json::object& result);
 
 /// 200, or the status of a refusal (nothing ran): by its `error_type`.
 int rest_status(const json::object& result, const json::object& object);
 
-/// The answer to a call: the result object, with an `error_type` where it is a refusal.
+/// The answer to a call: the result object, with an `error_type` in a refusal.
 http_reply rest_reply(const json::object& result);
 
 }  // namespace cmcp

@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// Takes the messages of one tool call made over REST: what comes before the response as server-sent events (`stdout`
+/// Takes the messages of one tool call made over REST. Messages before the response become server-sent events (`stdout`
 /// and `stderr` with {"text", "offset"}, `log`; a heartbeat is a comment), at last the response. Bounded: send() waits
 /// while many events have not been taken.
 class rest_sink final : public message_sink {

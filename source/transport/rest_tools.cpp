@@ -32,7 +32,7 @@ awaitable<> run_tool(server_core& core, std::string principal, jsonrpc::request 
     co_await core.handle_modern(std::move(principal), std::move(asked), sink);
 }
 
-// What the client says of itself in REST.
+// A client of REST describes itself by User-Agent alone.
 json::object client_info_of(const http_request& request)
 {
     json::object info;
@@ -40,7 +40,7 @@ json::object client_info_of(const http_request& request)
     return info;
 }
 
-// The stateless revision has just what one request needs. Who takes no events is sent nothing before the result.
+// The stateless revision has just what one request needs. A client that takes no events is sent the result alone.
 jsonrpc::request request_for(const http_request& request, const std::string& name, json::object arguments, bool events)
 {
     json::object meta;
@@ -71,7 +71,7 @@ void log_refusal(const http_request& request, const std::string& name)
                    rpc_error(rpc_code::invalid_params, "refused before it ran"));
 }
 
-// Who takes JSON gets JSON.
+// A client that takes JSON gets JSON.
 bool wants_events(const http_request& request)
 {
     const auto accepted = request.header("accept").value_or("");
