@@ -1,5 +1,4 @@
 #include "jail/apparmor.hpp"
-#include "jail/layer_check.hpp"
 #include "jail/outside_socket.hpp"
 #include "jail/probe_facts.hpp"
 #include "posix/unique_fd.hpp"
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -21,7 +21,6 @@
 #include <vector>
 
 namespace cmcp::sandbox {
-
 namespace {
 
 // True when nothing could be made there. A file that could be made is removed again.
@@ -32,8 +31,6 @@ bool cannot_write_to(const char* folder)
     ::rmdir(path.c_str());
     return false;
 }
-
-}  // namespace
 
 void look_at_mount_namespace(json::object& facts)
 {
@@ -50,8 +47,6 @@ void look_at_seccomp(json::object& facts)
 
 void look_at_landlock(json::object& facts) { facts["landlock_levels"] = landlock_levels_left(); }
 
-namespace {
-
 // The launcher's side has left a socket of that name there, made before the rules were in force.
 bool is_kept_from_outside(const unique_fd& socket)
 {
@@ -60,8 +55,6 @@ bool is_kept_from_outside(const unique_fd& socket)
     return result != 0 && errno == EPERM;
 }
 
-}  // namespace
-
 void look_at_landlock_scope(json::object& facts)
 {
     const unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -69,11 +62,7 @@ void look_at_landlock_scope(json::object& facts)
     facts["outside_socket_refused"] = is_kept_from_outside(socket);
 }
 
-namespace {
-
 constexpr int capability_numbers = 64;
-
-}  // namespace
 
 // Counted rather than copied: what matters is that none is left.
 void look_at_capabilities(json::object& facts)
@@ -96,8 +85,6 @@ void look_at_no_new_privs(json::object& facts)
 }
 
 void look_at_rlimits(json::object& facts) { facts["limits"] = limit_facts(); }
-
-namespace {
 
 // A limit of one byte also keeps the kernel from handing the dump to the host's handler, which a limit of 0 does not
 // (core(5)); that limit must stay.
@@ -122,15 +109,11 @@ bool crash_leaves_none()
     return child > 0 && WIFSIGNALED(status) && !WCOREDUMP(status);
 }
 
-}  // namespace
-
 void look_at_core_dumps(json::object& facts)
 {
     facts["core_limit_stays"] = limit_stays();
     facts["crash_leaves_no_core"] = crash_leaves_none();
 }
-
-namespace {
 
 bool cannot_read(const char* path)
 {
@@ -138,14 +121,10 @@ bool cannot_read(const char* path)
     return !file;
 }
 
-}  // namespace
-
 void look_at_tracing(json::object& facts)
 {
     facts["first_process_closed"] = cannot_read("/proc/1/mem") && cannot_read("/proc/1/environ");
 }
-
-namespace {
 
 json::array processes_shown()
 {
@@ -156,8 +135,6 @@ json::array processes_shown()
         if (long pid = std::strtol(entry->d_name, nullptr, 10); pid > 0) pids.emplace_back(pid);
     return pids;
 }
-
-}  // namespace
 
 void look_at_private_proc(json::object& facts)
 {
@@ -172,5 +149,17 @@ void look_at_private_proc(json::object& facts)
 }
 
 void look_at_apparmor(json::object& facts) { facts["apparmor"] = apparmor_profile(); }
+
+}  // namespace
+
+void add_layer_facts(json::object& facts)
+{
+    constexpr void (*all[])(json::object&) = {
+        look_at_mount_namespace, look_at_network_namespace, look_at_seccomp,      look_at_landlock,
+        look_at_landlock_scope,  look_at_capabilities,      look_at_no_new_privs, look_at_rlimits,
+        look_at_core_dumps,      look_at_tracing,           look_at_private_proc, look_at_apparmor,
+    };
+    for (const auto look : all) look(facts);
+}
 
 }  // namespace cmcp::sandbox

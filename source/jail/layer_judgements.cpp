@@ -1,42 +1,23 @@
-#include "jail/apparmor.hpp"
-#include "jail/found_facts.hpp"
-#include "jail/layer_check.hpp"
-#include "jail/outside_socket.hpp"
-#include "jail/probe_facts.hpp"
-#include "posix/unique_fd.hpp"
+#include "jail/facts.hpp"
+#include "jail/probe.hpp"
+
+#include <algorithm>
 
 namespace cmcp::sandbox {
+namespace {
 
-const json::object& part(const json::object& facts, std::string_view name)
-{
-    static const json::object nothing;
-    const json::value* fact = facts.if_contains(name);
-    return fact != nullptr && fact->is_object() ? fact->get_object() : nothing;
-}
+struct both_sides {
+    const json::object& inside;
+    const json::object& launcher;
+};
 
-std::optional<std::int64_t> number(const json::object& facts, std::string_view name)
-{
-    const json::value* fact = facts.if_contains(name);
-    if (fact == nullptr || !fact->is_number()) return std::nullopt;
-    boost::system::error_code ec;
-    const auto value = fact->to_number<std::int64_t>(ec);
-    return ec ? std::nullopt : std::optional(value);
-}
+layer on(std::string detail) { return {{}, layer::state::on, std::move(detail)}; }
+layer off(std::string detail) { return {{}, layer::state::off, std::move(detail)}; }
+layer degraded(std::string detail) { return {{}, layer::state::degraded, std::move(detail)}; }
+layer not_asked(std::string detail) { return {{}, layer::state::not_asked, std::move(detail)}; }
 
-bool is_true(const json::object& facts, std::string_view name)
-{
-    const json::value* fact = facts.if_contains(name);
-    return fact != nullptr && fact->is_bool() && fact->get_bool();
-}
-
-std::optional<std::string> text(const json::object& facts, std::string_view name)
-{
-    const json::value* fact = facts.if_contains(name);
-    if (fact == nullptr || !fact->is_string()) return std::nullopt;
-    return std::string(fact->get_string());
-}
-
-layer own_namespace(const found_facts& facts, std::string_view kind, std::string detail)
+// On where the run has a namespace of its own of `kind` (a name below /proc/self/ns).
+layer own_namespace(const both_sides& facts, std::string_view kind, std::string detail = "a namespace of its own")
 {
     const auto here = number(part(facts.inside, "namespaces"), kind);
     const auto there = number(part(facts.launcher, "namespaces"), kind);
@@ -45,7 +26,7 @@ layer own_namespace(const found_facts& facts, std::string_view kind, std::string
     return *here != *there ? on(std::move(detail)) : off("shared with the launcher");
 }
 
-layer judge_user_namespace(const found_facts& facts)
+layer judge_user_namespace(const both_sides& facts)
 {
     layer own = own_namespace(facts, "user");
     if (own.is == layer::state::on && !is_true(part(facts.inside, "refused"), "unshare"))
@@ -53,13 +34,13 @@ layer judge_user_namespace(const found_facts& facts)
     return own;
 }
 
-layer judge_pid_namespace(const found_facts& facts)
+layer judge_pid_namespace(const both_sides& facts)
 {
     const auto pid = number(part(facts.inside, "identity"), "pid").value_or(-1);
     return own_namespace(facts, "pid", "the program is process " + std::to_string(pid));
 }
 
-layer judge_mount_namespace(const found_facts& facts)
+layer judge_mount_namespace(const both_sides& facts)
 {
     layer own = own_namespace(facts, "mnt", "a root of its own, read-only");
     if (own.is == layer::state::on && !is_true(facts.inside, "root_read_only"))
@@ -67,7 +48,7 @@ layer judge_mount_namespace(const found_facts& facts)
     return own;
 }
 
-layer judge_network_namespace(const found_facts& facts)
+layer judge_network_namespace(const both_sides& facts)
 {
     const json::object& network = part(facts.inside, "network");
     layer own = own_namespace(facts, "net", "loopback only");
@@ -81,23 +62,17 @@ layer judge_network_namespace(const found_facts& facts)
     return own;
 }
 
-layer judge_ipc_namespace(const found_facts& facts) { return own_namespace(facts, "ipc"); }
-
-layer judge_uts_namespace(const found_facts& facts)
+layer judge_uts_namespace(const both_sides& facts)
 {
     return own_namespace(facts, "uts",
                          "host name " + text(part(facts.inside, "identity"), "host_name").value_or("unknown"));
 }
 
-layer judge_cgroup_namespace(const found_facts& facts) { return own_namespace(facts, "cgroup"); }
-
-layer judge_time_namespace(const found_facts& facts)
+layer judge_time_namespace(const both_sides& facts)
 {
     const bool known = number(part(facts.launcher, "namespaces"), "time").has_value();
     return known ? own_namespace(facts, "time") : off("the kernel has no time namespaces");
 }
-
-namespace {
 
 std::string list(const std::vector<std::string>& names)
 {
@@ -106,9 +81,7 @@ std::string list(const std::vector<std::string>& names)
     return all;
 }
 
-}  // namespace
-
-layer judge_seccomp(const found_facts& facts)
+layer judge_seccomp(const both_sides& facts)
 {
     constexpr int filter_mode = 2;
     if (number(facts.inside, "seccomp_mode") != filter_mode) return off("no filter is in force");
@@ -121,7 +94,7 @@ layer judge_seccomp(const found_facts& facts)
     return on("an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
 }
 
-layer judge_landlock(const found_facts& facts)
+layer judge_landlock(const both_sides& facts)
 {
     const auto version = number(facts.launcher, "landlock_abi").value_or(0);
     if (version == 0) return off("the kernel does not have it, or it is switched off");
@@ -132,7 +105,7 @@ layer judge_landlock(const found_facts& facts)
     return on("ABI " + std::to_string(version));
 }
 
-layer judge_landlock_scope(const found_facts& facts)
+layer judge_landlock_scope(const both_sides& facts)
 {
     constexpr int first_with_scopes = 6;
     const auto version = number(facts.launcher, "landlock_abi").value_or(0);
@@ -144,7 +117,7 @@ layer judge_landlock_scope(const found_facts& facts)
     return on("no signals to processes and no connections to abstract sockets outside the run");
 }
 
-layer judge_capabilities(const found_facts& facts)
+layer judge_capabilities(const both_sides& facts)
 {
     const json::object& sets = part(facts.inside, "capabilities");
     if (number(sets, "held") != 0 || number(sets, "ambient") != 0) return off("a run holds capabilities");
@@ -153,12 +126,12 @@ layer judge_capabilities(const found_facts& facts)
     return on("none, and none can be gained");
 }
 
-layer judge_no_new_privs(const found_facts& facts)
+layer judge_no_new_privs(const both_sides& facts)
 {
     return is_true(facts.inside, "no_new_privs") ? on("set-uid programs give no rights") : off("not set");
 }
 
-layer judge_rlimits(const found_facts& facts)
+layer judge_rlimits(const both_sides& facts)
 {
     const json::object& limits = part(facts.inside, "limits");
     std::string open;
@@ -176,7 +149,7 @@ layer judge_rlimits(const found_facts& facts)
     return on("processor time, file size, open files, processes, message queues");
 }
 
-layer judge_core_dumps(const found_facts& facts)
+layer judge_core_dumps(const both_sides& facts)
 {
     if (!is_true(facts.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
     if (!is_true(facts.inside, "core_limit_stays"))
@@ -184,14 +157,14 @@ layer judge_core_dumps(const found_facts& facts)
     return on("none, neither as file nor to a handler of the host");
 }
 
-layer judge_keyrings(const found_facts& facts)
+layer judge_keyrings(const both_sides& facts)
 {
     const json::object& refused = part(facts.inside, "refused");
     if (!is_true(refused, "keyctl") || !is_true(refused, "add_key")) return off("a run can use the kernel's keys");
     return on("the kernel's keys cannot be used");
 }
 
-layer judge_tracing(const found_facts& facts)
+layer judge_tracing(const both_sides& facts)
 {
     const json::object& refused = part(facts.inside, "refused");
     const bool calls = is_true(refused, "ptrace") && is_true(refused, "process_vm_readv");
@@ -201,7 +174,7 @@ layer judge_tracing(const found_facts& facts)
     return on("no process can be traced or read");
 }
 
-layer judge_cgroup(const found_facts& facts)
+layer judge_cgroup(const both_sides& facts)
 {
     const auto why_not = text(facts.launcher, "cgroup");
     if (!why_not) return off("the launcher places runs into none");
@@ -209,7 +182,7 @@ layer judge_cgroup(const found_facts& facts)
     return on("memory and processes of a run are limited together");
 }
 
-layer judge_watchdog(const found_facts& facts)
+layer judge_watchdog(const both_sides& facts)
 {
     if (!is_true(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
     const json::object& proc = part(facts.inside, "proc");
@@ -218,13 +191,13 @@ layer judge_watchdog(const found_facts& facts)
     return on("the launcher watches memory, processes and time of a run");
 }
 
-layer judge_workspace_quota(const found_facts& facts)
+layer judge_workspace_quota(const both_sides& facts)
 {
     if (!is_true(facts.launcher, "workspace_quota")) return off("the launcher does not count what workspaces hold");
     return on("the launcher counts what a workspace holds and ends runs that fill it");
 }
 
-layer judge_own_uid(const found_facts& facts)
+layer judge_own_uid(const both_sides& facts)
 {
     const auto outside = number(part(facts.inside, "identity"), "outside_uid").value_or(-1);
     const auto launcher = number(facts.launcher, "uid").value_or(-1);
@@ -232,8 +205,6 @@ layer judge_own_uid(const found_facts& facts)
     if (outside == launcher) return off("a run is the server's user outside: without privilege there is no other");
     return on("user " + std::to_string(outside) + " outside");
 }
-
-namespace {
 
 bool shows_first_process(const json::object& proc)
 {
@@ -243,9 +214,7 @@ bool shows_first_process(const json::object& proc)
     return std::any_of(pids.begin(), pids.end(), [](const json::value& pid) { return pid == 1; });
 }
 
-}  // namespace
-
-layer judge_private_proc(const found_facts& facts)
+layer judge_private_proc(const both_sides& facts)
 {
     const json::object& proc = part(facts.inside, "proc");
     if (proc.empty()) return off("nobody looked");
@@ -260,7 +229,7 @@ layer judge_private_proc(const found_facts& facts)
         "them alone");
 }
 
-layer judge_apparmor(const found_facts& facts)
+layer judge_apparmor(const both_sides& facts)
 {
     const auto why_not = text(facts.launcher, "apparmor");
     if (!why_not) return not_asked("no profile is applied");
@@ -271,7 +240,7 @@ layer judge_apparmor(const found_facts& facts)
     return on("profile " + profile);
 }
 
-layer judge_firejail(const found_facts& facts)
+layer judge_firejail(const both_sides& facts)
 {
     const auto version = text(facts.launcher, "firejail");
     if (!version) return not_asked("the native backend does not use it");
@@ -280,6 +249,51 @@ layer judge_firejail(const found_facts& facts)
         own_namespace(facts, "pid").is == layer::state::on && own_namespace(facts, "mnt").is == layer::state::on;
     return own ? on(*version + " makes the namespaces and mounts of a run")
                : off(*version + " runs programs unconfined here");
+}
+
+struct layer_judgement {
+    const char* name;
+    layer (*judge)(const both_sides& facts);  // its name is set by the caller
+};
+
+// Every layer, in the order of the reports.
+constexpr layer_judgement judgements[] = {
+    {"user_namespace", judge_user_namespace},
+    {"pid_namespace", judge_pid_namespace},
+    {"mount_namespace", judge_mount_namespace},
+    {"network_namespace", judge_network_namespace},
+    {"ipc_namespace", [](const both_sides& facts) { return own_namespace(facts, "ipc"); }},
+    {"uts_namespace", judge_uts_namespace},
+    {"cgroup_namespace", [](const both_sides& facts) { return own_namespace(facts, "cgroup"); }},
+    {"time_namespace", judge_time_namespace},
+    {"seccomp", judge_seccomp},
+    {"landlock", judge_landlock},
+    {"landlock_scope", judge_landlock_scope},
+    {"capabilities", judge_capabilities},
+    {"no_new_privs", judge_no_new_privs},
+    {"rlimits", judge_rlimits},
+    {"core_dumps", judge_core_dumps},
+    {"keyrings", judge_keyrings},
+    {"tracing", judge_tracing},
+    {"cgroup", judge_cgroup},
+    {"watchdog", judge_watchdog},
+    {"workspace_quota", judge_workspace_quota},
+    {"own_uid", judge_own_uid},
+    {"private_proc", judge_private_proc},
+    {"apparmor", judge_apparmor},
+    {"firejail", judge_firejail},
+};
+
+}  // namespace
+
+layers evaluate_probe(const json::object& inside, const json::object& launcher)
+{
+    layers all;
+    for (const auto& [name, judge] : judgements) {
+        all.push_back(judge({inside, launcher}));
+        all.back().name = name;
+    }
+    return all;
 }
 
 }  // namespace cmcp::sandbox

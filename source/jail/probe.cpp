@@ -1,7 +1,6 @@
 #include "jail/probe.hpp"
 
 #include "jail/landlock.hpp"
-#include "jail/layer_check.hpp"
 #include "jail/probe_facts.hpp"
 
 #include <sys/utsname.h>
@@ -51,8 +50,7 @@ void report_probe(int fd)
     json::object facts;
     facts["identity"] = identity_facts();
     facts["namespaces"] = namespace_facts();
-    for (const layer_check& each : all_layer_checks())
-        if (each.look != nullptr) each.look(facts);
+    add_layer_facts(facts);
     write_all(fd, json::serialize(facts));
 }
 

@@ -20,4 +20,7 @@ json::object network_facts();
 /// Name of a resource to the hard limit in force; -1: none.
 json::object limit_facts();
 
+/// The facts from which the layers are judged, tried one after the other inside of the finished sandbox.
+void add_layer_facts(json::object& facts);
+
 }  // namespace cmcp::sandbox

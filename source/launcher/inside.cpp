@@ -1,7 +1,7 @@
 #include "launcher/inside.hpp"
 
 #include "jail/closing.hpp"
-#include "jail/found_facts.hpp"
+#include "jail/facts.hpp"
 #include "jail/limits.hpp"
 #include "jail/outside_socket.hpp"
 #include "jail/payload.hpp"

@@ -46,6 +46,23 @@ TEST_CASE("an ended message survives its encoding")
     CHECK(back.result.cpu == ended.result.cpu);
 }
 
+TEST_CASE("the order to keep an interpreter loaded survives its encoding")
+{
+    zygote_options options;
+    options.path = "/opt/zygote";
+    options.profile = "auto";
+    options.waiting = 3;
+    options.model.argv = {"/usr/bin/python3", "-c", "pass"};
+    options.model.limits.cpu = std::chrono::seconds(9);
+    const auto back = decode_prepare(encode_prepare(options));
+    CHECK(back.path == options.path);
+    CHECK(back.profile == options.profile);
+    CHECK(back.waiting == 3);
+    CHECK(back.runs == options.runs);
+    CHECK(back.model.argv == options.model.argv);
+    CHECK(back.model.limits.cpu == options.model.limits.cpu);
+}
+
 TEST_CASE("a message that is cut short is refused")
 {
     const auto whole = encode_start(1, false, run_request{});

@@ -9,13 +9,8 @@
 
 namespace cmcp::sandbox {
 
-/// The probe's facts from inside, and the launcher's facts of itself. A fact that is missing or of another kind counts
-/// as the bad case: no layer is on because nobody looked.
-struct found_facts {
-    const json::object& inside;
-    const json::object& launcher;
-};
-
+/// Facts of a probe. A fact that is missing or of another kind counts as the bad case: no layer is on because nobody
+/// looked.
 const json::object& part(const json::object& facts, std::string_view name);
 std::optional<std::int64_t> number(const json::object& facts, std::string_view name);
 bool is_true(const json::object& facts, std::string_view name);
