@@ -1,5 +1,7 @@
 #include "sandboxes/languages.hpp"
 
+#include "text/ascii.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,12 +22,6 @@ std::vector<std::string_view> words(std::string_view text)
         text.remove_prefix(std::min(word.size() + 1, text.size()));
     }
     return all;
-}
-
-bool same(std::string_view a, std::string_view b)
-{
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -98,9 +94,9 @@ const std::vector<language>& all_languages()
 const language* find_language(std::string_view name)
 {
     for (const auto& each : all_languages()) {
-        if (same(each.name, name)) return &each;
+        if (equal_ignoring_case(each.name, name)) return &each;
         for (const auto alias : words(each.aliases))
-            if (same(alias, name)) return &each;
+            if (equal_ignoring_case(alias, name)) return &each;
     }
     return nullptr;
 }

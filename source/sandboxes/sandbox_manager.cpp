@@ -7,6 +7,7 @@
 #include "log/log.hpp"
 #include "sandboxes/sandbox_names.hpp"
 #include "text/hex.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -77,10 +78,9 @@ std::string sandbox_manager::check_image(const std::string& image) const
     const auto any =
         std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
     if (any != allowed.end() && wanted.size() <= 200) return wanted;
-    std::string names;
-    for (const auto& name : allowed) names += (names.empty() ? "" : ", ") + name;
     throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) +
-                                               "\" is not allowed; SANDBOX_IMAGES allows " + names + ".");
+                                               "\" is not allowed; SANDBOX_IMAGES allows " + joined(allowed, ", ") +
+                                               ".");
 }
 
 bool sandbox_manager::in_image(const std::string& image) const

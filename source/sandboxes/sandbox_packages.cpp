@@ -5,6 +5,7 @@
 #include "runs/python_run.hpp"
 #include "sandboxes/package_driver.hpp"
 #include "sandboxes/package_problem.hpp"
+#include "text/words.hpp"
 #include "web/channel_relay.hpp"
 
 #include <boost/url/parse.hpp>
@@ -67,9 +68,7 @@ place_of_index place_of(const std::string& url)
 
 std::string fetching(const std::vector<std::string>& names, const std::string& host)
 {
-    std::string all;
-    for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-    return "Fetching and installing from " + host + ": " + all;
+    return "Fetching and installing from " + host + ": " + joined(names, ", ");
 }
 
 std::map<std::string, std::string> versions(const json::object& from, std::string_view name)

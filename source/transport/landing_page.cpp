@@ -1,6 +1,7 @@
 #include "transport/landing_page.hpp"
 
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -78,9 +79,7 @@ std::string layer_rows(const json::array& layers)
 std::string server_row(const std::vector<std::string>& troubles)
 {
     if (troubles.empty()) return row("Server", "up and well", "well");
-    std::string text;
-    for (const auto& each : troubles) text += (text.empty() ? "" : " ") + each;
-    return row("Server", text, "ill");
+    return row("Server", joined(troubles, " "), "ill");
 }
 
 std::string state_rows(const settings& config, const std::vector<std::string>& troubles,

@@ -31,6 +31,15 @@ TEST_CASE("what a setting prints is what it reads")
     }
 }
 
+TEST_CASE("the default of a setting is printed as its row says it")
+{
+    const settings defaults;
+    for (const auto& entry : setting_table()) {
+        INFO(entry.name);
+        CHECK(entry.print(defaults) == entry.by_default);
+    }
+}
+
 TEST_CASE("the settings of the contract are all there")
 {
     for (const char* name :

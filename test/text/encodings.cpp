@@ -1,0 +1,55 @@
+#include "test/support/catch.hpp"
+#include "text/hex.hpp"
+#include "text/random_id.hpp"
+#include "text/time_text.hpp"
+#include "text/utf8_cleaner.hpp"
+#include "text/words.hpp"
+
+using namespace cmcp;
+
+TEST_CASE("UTF-8 is what table 3-7 of Unicode allows, and nothing else")
+{
+    for (const char* valid : {"", "plain text of more than eight bytes", "grün", "\xe2\x82\xac", "\xf4\x8f\xbf\xbf"})
+        CHECK(is_utf8(valid));
+    for (const char* invalid : {"\x80", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xc3"})
+        CHECK_FALSE(is_utf8(invalid));
+    CHECK(valid_utf8_length("eight by\xff") == 8);
+    CHECK(is_cut_utf8("\xf0\x9f\x98"));
+    CHECK_FALSE(is_cut_utf8("\xe0\x80"));
+}
+
+TEST_CASE("bytes that are not UTF-8 are replaced, escaped, or put together again")
+{
+    CHECK(replace_invalid_utf8("a\xff\xe2\x82") == "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    CHECK(escape_invalid_utf8("a\xff") == "a\\xFF");
+    utf8_cleaner cleaner;
+    CHECK(cleaner.add("a\xe2\x82") == "a");
+    CHECK(cleaner.add("\xac\xe2\x82z") == "\xe2\x82\xac\xef\xbf\xbdz");
+    CHECK(cleaner.add("\xc3").empty());
+    CHECK(cleaner.finish() == "\xef\xbf\xbd");
+}
+
+TEST_CASE("hex, percent signs and random ids")
+{
+    CHECK(hex_text(std::string("\x00\x7f\xff", 3)) == "007fff");
+    CHECK(percent_encoded("a/\xc3\xbc", [](unsigned char c) { return c < 0x80 && c != '/'; }) == "a%2F%C3%BC");
+    CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    CHECK(random_id().size() == 40);
+    CHECK(random_id(16).size() == 32);
+    CHECK(random_id() != random_id());
+}
+
+TEST_CASE("times are told in UTC, and durations in seconds")
+{
+    CHECK(utc_text(784111777, "%a, %d %b %Y %H:%M:%S GMT") == "Sun, 06 Nov 1994 08:49:37 GMT");
+    CHECK(timestamp(std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'007))) ==
+          "2023-11-14T22:13:20.007Z");
+    CHECK(seconds_text(std::chrono::milliseconds(2500)) == "2.5 s");
+}
+
+TEST_CASE("words are joined, and the nearest is the one with the fewest changes")
+{
+    CHECK(joined({}, ", ").empty());
+    CHECK(joined({"a", "", "b"}, ",") == "a,,b");
+    CHECK(nearest_of(std::vector<std::string>{"serve", "stdio"}, "sreve") == "serve");
+}
