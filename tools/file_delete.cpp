@@ -1,46 +1,41 @@
-#include "tools/file_delete.hpp"
-
-#include "files/file_error.hpp"
-#include "tools/file_arguments.hpp"
-#include "tools/schema.hpp"
+#include "files/file_manager.hpp"
+#include "tools/described_tool.hpp"
+#include "tools/tools.hpp"
 
 namespace cmcp {
 
 namespace {
 
-tool_definition file_delete_definition()
+struct file_delete_input {
+    std::string path;
+};
+
+awaitable<tool_result> process_file_delete(file_manager& files, tool_context& context, file_delete_input input)
 {
-    tool_definition made;
-    made.name = "file_delete";
-    made.title = "Delete a file";
-    made.description =
-        "Deletes a file of the workspace. Of a symbolic link the link is deleted, not what it points to; folders "
-        "are refused.";
-    made.input_schema =
-        schema::input({{"path", schema::string("Path of the file, relative to the workspace.")}}, {"path"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
-                                         {"path", schema::string("The path of the file.")},
-                                         {"error", schema::string("What went wrong and what to do.")}},
-                                        {"success"});
-    made.annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
-    return made;
+    co_await files.remove(context.who, input.path);
+    tool_result result;
+    result.structured["path"] = input.path;
+    result.structured["success"] = true;
+    co_return result;
 }
 
 }  // namespace
 
-file_delete::file_delete(file_manager& files) : files_(files), definition_(file_delete_definition()) {}
-
-awaitable<tool_result> file_delete::call(tool_context& context, json::object arguments)
+tool_owner make_file_delete(file_manager& files)
 {
-    const std::string path = file_arguments::text(arguments, "path");
-    json::object made;
-    made["path"] = path;
-    try {
-        co_await files_.remove(context.who, path);
-        co_return file_arguments::success(std::move(made));
-    } catch (const file_error& problem) {
-        co_return file_arguments::failure(problem);
-    }
+    return make_tool<file_delete_input>(
+        {.about = {.name = "file_delete",
+                   .title = "Delete a file",
+                   .description = "Deletes a file of the workspace. Of a symbolic link the link is deleted, not what "
+                                  "it points to; folders are refused.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
+                                                    {"path", schema::string("The path of the file.")},
+                                                    {"error", schema::string("What went wrong and what to do.")}},
+                                                   {"success"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {{"path", &file_delete_input::path, "Path of the file, relative to the workspace.", rule::required}},
+         .process = std::bind_front(process_file_delete, std::ref(files)),
+         .refuse = file_refusal});
 }
 
 }  // namespace cmcp

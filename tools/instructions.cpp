@@ -1,4 +1,5 @@
-#include "tools/instructions.hpp"
+#include "mcp/tool_registry.hpp"
+#include "tools/tools.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,45 +1,37 @@
-#include "tools/job_json.hpp"
-#include "tools/sandbox_tool.hpp"
-#include "tools/sandbox_tools.hpp"
-#include "tools/schema.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
 
 namespace cmcp {
 
 namespace {
 
-tool_definition job_list_definition()
+awaitable<tool_result> process_job_list(job_manager& jobs, tool_context& context, no_input)
 {
-    tool_definition made;
-    made.name = "job_list";
-    made.title = "List runs in the background";
-    made.description = "Your jobs, the newest first: those that run and the latest that have ended.";
-    made.input_schema = schema::input({});
-    auto row = schema::object("", {}, {"job_id", "state"});
-    row["properties"] = job_properties();
-    made.output_schema =
-        schema::output({{"jobs", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"jobs"});
-    made.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
-    return made;
+    tool_result result;
+    json::array& rows = result.structured["jobs"].emplace_array();
+    for (const auto& job : jobs.list(context.who)) rows.push_back(job_json(job));
+    co_return result;
 }
 
-class job_list final : public sandbox_tool {
-public:
-    explicit job_list(managers& all) : sandbox_tool(job_list_definition()), all_(all) {}
-
-private:
-    awaitable<tool_result> act(tool_context& context, json::object) override
-    {
-        tool_result made;
-        json::array& rows = made.structured["jobs"].emplace_array();
-        for (const auto& each : all_.jobs->list(context.who)) rows.push_back(job_json(each));
-        co_return made;
-    }
-
-    managers& all_;
-};
+json::object job_list_output()
+{
+    auto row = schema::object("", {}, {"job_id", "state"});
+    add_job_properties(row["properties"].as_object());
+    return schema::output({{"jobs", schema::array("", std::move(row))}, {"error", schema::string("")}}, {"jobs"});
+}
 
 }  // namespace
 
-std::unique_ptr<tool> make_job_list(managers& all) { return std::make_unique<job_list>(all); }
+tool_owner make_job_list(job_manager& jobs)
+{
+    return make_tool<no_input>(
+        {.about = {.name = "job_list",
+                   .title = "List runs in the background",
+                   .description = "Your jobs, the newest first: those that run and the latest that have ended.",
+                   .output_schema = job_list_output(),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {},
+         .process = std::bind_front(process_job_list, std::ref(jobs))});
+}
 
 }  // namespace cmcp

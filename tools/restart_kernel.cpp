@@ -1,49 +1,38 @@
+#include "sandboxes/kernel_manager.hpp"
 #include "tools/sandbox_tool.hpp"
-#include "tools/sandbox_tools.hpp"
-#include "tools/schema.hpp"
-#include "tools/system_run_arguments.hpp"
+#include "tools/tools.hpp"
 
 namespace cmcp {
 
 namespace {
 
-tool_definition restart_kernel_definition()
+awaitable<tool_result> process_restart(kernel_manager& kernels, sandbox_manager& sandboxes, tool_context& context,
+                                       sandbox_input input)
 {
-    tool_definition made;
-    made.name = "restart_kernel";
-    made.title = "Restart the Python kernel of a sandbox";
-    made.description =
-        "Ends the sandbox's Python kernel with what runs in it; the next stateful call starts a fresh one without "
-        "variables. Files stay.";
-    made.input_schema = schema::input({{"sandbox_id", sandbox_id_schema()}}, {"sandbox_id"});
-    made.output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
-                                         {"was_running", schema::boolean("Whether there was a kernel")},
-                                         {"error", schema::string("What went wrong and what to do")}},
-                                        {"success", "was_running"});
-    made.annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
-    return made;
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const bool was_running = co_await kernels.end(where.id);
+    tool_result result;
+    result.structured["success"] = true;
+    result.structured["was_running"] = was_running;
+    co_return result;
 }
-
-class restart_kernel final : public sandbox_tool {
-public:
-    explicit restart_kernel(managers& all) : sandbox_tool(restart_kernel_definition()), all_(all) {}
-
-private:
-    awaitable<tool_result> act(tool_context& context, json::object arguments) override
-    {
-        const auto where = all_.sandboxes->find(context.who, read_string(arguments, "sandbox_id"));
-        const bool was = co_await all_.kernels->end(where.id);
-        tool_result made;
-        made.structured["success"] = true;
-        made.structured["was_running"] = was;
-        co_return made;
-    }
-
-    managers& all_;
-};
 
 }  // namespace
 
-std::unique_ptr<tool> make_restart_kernel(managers& all) { return std::make_unique<restart_kernel>(all); }
+tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandboxes)
+{
+    return make_tool<sandbox_input>(
+        {.about = {.name = "restart_kernel",
+                   .title = "Restart the Python kernel of a sandbox",
+                   .description = "Ends the sandbox's Python kernel with what runs in it; the next stateful call "
+                                  "starts a fresh one without variables. Files stay.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
+                                                    {"was_running", schema::boolean("Whether there was a kernel")},
+                                                    {"error", schema::string("What went wrong and what to do")}},
+                                                   {"success", "was_running"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {sandbox_id_field()},
+         .process = std::bind_front(process_restart, std::ref(kernels), std::ref(sandboxes))});
+}
 
 }  // namespace cmcp

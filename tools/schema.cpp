@@ -4,107 +4,76 @@ namespace cmcp::schema {
 
 namespace {
 
-json::object typed(std::string_view type, std::string_view description)
+template <class Number>
+json::object bounded(std::string_view type, std::string_view description, Number minimum, Number maximum)
 {
-    json::object made;
-    made["type"] = type;
-    if (!description.empty()) made["description"] = description;
-    return made;
-}
-
-json::array list(names all)
-{
-    json::array made;
-    for (auto name : all) made.emplace_back(json::string_view(name.data(), name.size()));
-    return made;
-}
-
-void add_members(json::object& to, properties members, names required)
-{
-    json::object& all = to["properties"].emplace_object();
-    for (const auto& [name, member] : members) all[name] = member;
-    if (required.size() != 0) to["required"] = list(required);
+    auto schema = typed(type, description);
+    schema["minimum"] = minimum;
+    schema["maximum"] = maximum;
+    return schema;
 }
 
 }  // namespace
 
-json::object string(std::string_view description) { return typed("string", description); }
-
-json::object string(std::string_view description, std::string_view default_value)
+json::array list(names values)
 {
-    json::object made = typed("string", description);
-    made["default"] = default_value;
-    return made;
+    json::array all;
+    for (auto value : values) all.emplace_back(json::string_view(value.data(), value.size()));
+    return all;
 }
+
+json::object typed(std::string_view type, std::string_view description)
+{
+    json::object schema{{"type", type}};
+    if (!description.empty()) schema["description"] = description;
+    return schema;
+}
+
+json::object string(std::string_view description) { return typed("string", description); }
+json::object boolean(std::string_view description) { return typed("boolean", description); }
+json::object any(std::string_view description) { return {{"description", description}}; }
 
 json::object integer(std::string_view description, std::int64_t minimum, std::int64_t maximum)
 {
-    json::object made = typed("integer", description);
-    made["minimum"] = minimum;
-    made["maximum"] = maximum;
-    return made;
+    return bounded("integer", description, minimum, maximum);
 }
 
 json::object number(std::string_view description, double minimum, double maximum)
 {
-    json::object made = typed("number", description);
-    made["minimum"] = minimum;
-    made["maximum"] = maximum;
-    return made;
-}
-
-json::object boolean(std::string_view description) { return typed("boolean", description); }
-
-json::object boolean(std::string_view description, bool default_value)
-{
-    json::object made = typed("boolean", description);
-    made["default"] = default_value;
-    return made;
+    return bounded("number", description, minimum, maximum);
 }
 
 json::object array(std::string_view description, json::object items)
 {
-    json::object made = typed("array", description);
-    made["items"] = std::move(items);
-    return made;
+    auto schema = typed("array", description);
+    schema["items"] = std::move(items);
+    return schema;
 }
 
 json::object object(std::string_view description, properties members, names required)
 {
-    json::object made = typed("object", description);
-    add_members(made, members, required);
-    return made;
-}
-
-json::object any(std::string_view description)
-{
-    json::object made;
-    made["description"] = description;
-    return made;
+    auto schema = typed("object", description);
+    auto& all = schema["properties"].emplace_object();
+    for (const auto& [name, member] : members) all[name] = member;
+    if (required.size() != 0) schema["required"] = list(required);
+    return schema;
 }
 
 json::object one_of(std::string_view description, names values)
 {
-    json::object made = typed("string", description);
-    made["enum"] = list(values);
-    return made;
-}
-
-json::object input(properties members, names required)
-{
-    json::object made = object({}, members, required);
-    made["additionalProperties"] = false;
-    return made;
+    auto schema = string(description);
+    schema["enum"] = list(values);
+    return schema;
 }
 
 json::object output(properties members, names required)
 {
-    json::object made = object({}, members);
+    auto schema = object({}, members);
     json::object failed;
     failed["properties"] = json::object{{"success", json::object{{"const", false}}}};
     failed["required"] = json::array{"success", "error"};
-    made["anyOf"] = json::array{json::object{{"required", list(required)}}, std::move(failed)};
-    return made;
+    schema["anyOf"] = json::array{json::object{{"required", list(required)}}, std::move(failed)};
+    return schema;
 }
 
 }  // namespace cmcp::schema

@@ -1,76 +1,68 @@
 #include "tools/sandbox_tool.hpp"
-#include "tools/sandbox_tools.hpp"
-#include "tools/schema.hpp"
-#include "tools/system_run_arguments.hpp"
+#include "tools/tools.hpp"
 
 namespace cmcp {
 
 namespace {
 
-tool_definition snapshot_sandbox_definition()
+struct snapshot_input : sandbox_input {
+    std::string action;
+    std::string name;
+};
+
+awaitable<tool_result> process_snapshot(sandbox_manager& sandboxes, tool_context& context, snapshot_input input)
 {
-    tool_definition made;
-    made.name = "snapshot_sandbox";
-    made.title = "Keep a copy of a sandbox's files";
-    made.description =
-        "Keeps the files and packages of a sandbox of yours as they are now; restore_sandbox goes back to them. Also "
-        "lists and removes "
-        "what was kept.";
-    made.input_schema =
-        schema::input({{"sandbox_id", sandbox_id_schema()},
-                       {"action", schema::one_of("create when left out", {"create", "list", "delete"})},
-                       {"name", schema::string("Name of the snapshot; made up by create when left out")}},
-                      {"sandbox_id"});
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    tool_result result;
+    result.structured["success"] = true;
+    if (input.action == "delete") {
+        co_await sandboxes.remove_snapshot(context.who, where.id, std::move(input.name));
+    } else if (input.action != "list") {
+        const auto snapshot = co_await sandboxes.snapshot(context.who, where.id, std::move(input.name));
+        result.structured["snapshot_id"] = snapshot.id;
+        result.structured["name"] = snapshot.name;
+    }
+    json::array& rows = result.structured["snapshots"].emplace_array();
+    for (const auto& snapshot : sandboxes.snapshots(context.who, where.id))
+        rows.push_back(json::object{{"snapshot_id", snapshot.id},
+                                    {"name", snapshot.name},
+                                    {"created", time_text(snapshot.created)},
+                                    {"disk_bytes", snapshot.disk}});
+    co_return result;
+}
+
+json::object snapshot_output()
+{
     auto row = schema::object("",
                               {{"snapshot_id", schema::string("")},
                                {"name", schema::string("")},
                                {"created", schema::string("ISO 8601, UTC")},
-                               {"disk_bytes", json::object{{"type", "integer"}}}},
+                               {"disk_bytes", schema::typed("integer", "")}},
                               {"snapshot_id", "name", "created"});
-    made.output_schema =
-        schema::output({{"success", schema::boolean("Whether it worked")},
-                        {"snapshot_id", schema::string("Handle of the new one")},
-                        {"name", schema::string("Its name")},
-                        {"snapshots", schema::array("All of the sandbox, the oldest first", std::move(row))},
-                        {"error", schema::string("What went wrong and what to do")}},
-                       {"success", "snapshots"});
-    made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
-    return made;
+    return schema::output({{"success", schema::boolean("Whether it worked")},
+                           {"snapshot_id", schema::string("Handle of the new one")},
+                           {"name", schema::string("Its name")},
+                           {"snapshots", schema::array("All of the sandbox, the oldest first", std::move(row))},
+                           {"error", schema::string("What went wrong and what to do")}},
+                          {"success", "snapshots"});
 }
-
-class snapshot_sandbox final : public sandbox_tool {
-public:
-    explicit snapshot_sandbox(managers& all) : sandbox_tool(snapshot_sandbox_definition()), all_(all) {}
-
-private:
-    awaitable<tool_result> act(tool_context& context, json::object arguments) override
-    {
-        const auto where = all_.sandboxes->find(context.who, read_string(arguments, "sandbox_id"));
-        const auto action = read_string(arguments, "action");
-        const auto name = read_string(arguments, "name");
-        tool_result made;
-        made.structured["success"] = true;
-        if (action == "delete") {
-            co_await all_.sandboxes->remove_snapshot(context.who, where.id, name);
-        } else if (action != "list") {
-            const auto kept = co_await all_.sandboxes->snapshot(context.who, where.id, name);
-            made.structured["snapshot_id"] = kept.id;
-            made.structured["name"] = kept.name;
-        }
-        json::array& rows = made.structured["snapshots"].emplace_array();
-        for (const auto& each : all_.sandboxes->snapshots(context.who, where.id))
-            rows.push_back(json::object{{"snapshot_id", each.id},
-                                        {"name", each.name},
-                                        {"created", time_text(each.created)},
-                                        {"disk_bytes", each.disk}});
-        co_return made;
-    }
-
-    managers& all_;
-};
 
 }  // namespace
 
-std::unique_ptr<tool> make_snapshot_sandbox(managers& all) { return std::make_unique<snapshot_sandbox>(all); }
+tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
+{
+    using input = snapshot_input;
+    return make_tool<input>(
+        {.about = {.name = "snapshot_sandbox",
+                   .title = "Keep a copy of a sandbox's files",
+                   .description = "Keeps the files and packages of a sandbox of yours as they are now; "
+                                  "restore_sandbox goes back to them. Also lists and removes what was kept.",
+                   .output_schema = snapshot_output(),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+         .input = {sandbox_id_field(),
+                   {"action", &input::action, "create when left out", rule::one_of({"create", "list", "delete"})},
+                   {"name", &input::name, "Name of the snapshot; made up by create when left out"}},
+         .process = std::bind_front(process_snapshot, std::ref(sandboxes))});
+}
 
 }  // namespace cmcp

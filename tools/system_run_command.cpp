@@ -1,10 +1,6 @@
-#include "tools/system_run_command.hpp"
-
-#include "runs/run_report.hpp"
-#include "tools/schema.hpp"
-#include "tools/system_run_arguments.hpp"
-
-#include <utility>
+#include "runs/bash_manager.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
 
 namespace cmcp {
 namespace {
@@ -14,55 +10,66 @@ constexpr const char* about_system_run_command =
     "under the same relative paths, and stay for later calls. Only the programs in BASH_ALLOWED_COMMANDS exist "
     "(system_info lists them). Returns what was printed and why the run ended.";
 
-tool_definition system_run_command_definition(bool jobs)
+struct command_input : run_options {
+    std::string command;
+};
+
+fields<command_input> command_fields(bool jobs)
 {
-    tool_definition made;
-    made.name = "system_run_command";
-    made.title = "Run a shell command";
-    made.description = about_system_run_command;
-    made.input_schema = run_input_schema("command", "What bash runs; pipes, && and several lines work", jobs);
-    made.output_schema = schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
-                                         {"stderr", schema::string("What it printed as errors")},
-                                         {"error", schema::string("What went wrong and what to do")}},
-                                        {"stdout", "stderr", "exit_code", "success"});
-    add_run_output_schema(made.output_schema);
-    made.tasks = task_use::may;
-    if (jobs) add_job_schema(made.output_schema);
-    made.annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
-    return made;
+    fields<command_input> all{
+        {"command", &command_input::command, "What bash runs; pipes, && and several lines work", rule::required},
+        {"working_dir", &command_input::working_dir,
+         "Folder to start in: relative to the workspace, or absolute inside the sandbox"},
+        timeout_field(),
+        max_output_field()};
+    if (jobs) all.push_back(background_field());
+    return all;
 }
 
-tool_result system_run_command_result(run_outcome outcome)
+json::object command_output(bool jobs)
 {
-    tool_result made;
-    std::string error = outcome.refused;
-    if (error.empty()) error = ending_sentence(outcome, "BASH_TIMEOUT_MAX");
-    made.structured["stdout"] = std::move(outcome.out);
-    made.structured["stderr"] = std::move(outcome.err);
-    add_run_fields(made.structured, outcome);
-    made.is_error = !error.empty();
-    if (made.is_error) made.structured["error"] = std::move(error);
-    return made;
+    auto output = schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
+                                  {"stderr", schema::string("What it printed as errors")},
+                                  {"error", schema::string("What went wrong and what to do")}},
+                                 {"stdout", "stderr", "exit_code", "success"});
+    add_run_output_schema(output);
+    if (jobs) add_job_schema(output);
+    return output;
+}
+
+awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, command_input input)
+{
+    run_options options = input;
+    auto outcome = co_await bash.run(std::move(who), io, std::move(input.command), std::move(options));
+    co_return run_result(std::move(outcome), "BASH_TIMEOUT_MAX");
+}
+
+awaitable<tool_result> process_command(bash_manager& bash, job_manager* jobs, tool_context& context,
+                                       command_input input)
+{
+    input.label = context.request_id;
+    new_job job{.tool = "system_run_command", .label = input.command};
+    const bool in_background = input.background;
+    job_manager::work work = [&bash, who = context.who, input = std::move(input)](request_io& io) mutable {
+        return run_bash(bash, std::move(who), io, std::move(input));
+    };
+    auto result = co_await run_or_begin_job(jobs, context, in_background, std::move(job), std::move(work));
+    co_return result;
 }
 
 }  // namespace
 
-system_run_command::system_run_command(bash_manager& runs, job_manager* jobs)
-    : sandbox_run_tool(system_run_command_definition(jobs != nullptr), jobs), runs_(runs)
+tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
 {
-}
-
-new_job system_run_command::describe(const caller&, const json::object& arguments)
-{
-    return {{}, "system_run_command", read_string(arguments, "command")};
-}
-
-awaitable<tool_result> system_run_command::run(caller who, request_io& io, std::string label, json::object arguments)
-{
-    std::string command = read_string(arguments, "command");
-    run_options options = read_run_options(arguments, std::move(label));
-    auto outcome = co_await runs_.run(std::move(who), io, std::move(command), std::move(options));
-    co_return system_run_command_result(std::move(outcome));
+    return make_tool<command_input>(
+        {.about = {.name = "system_run_command",
+                   .title = "Run a shell command",
+                   .description = about_system_run_command,
+                   .output_schema = command_output(jobs != nullptr),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input = command_fields(jobs != nullptr),
+         .process = std::bind_front(process_command, std::ref(bash), jobs)});
 }
 
 }  // namespace cmcp

@@ -1,53 +1,53 @@
-#include "tools/web_browse.hpp"
-
 #include "jsonrpc/write_json.hpp"
-#include "tools/schema.hpp"
-
-#include <cmath>
-#include <utility>
+#include "tools/described_tool.hpp"
+#include "tools/tools.hpp"
+#include "web/web_browser.hpp"
 
 namespace cmcp {
 namespace {
 
 constexpr const char* about_web_browse =
     "Open a web page in a real browser and return it after its scripts have run: use it for pages that need "
-    "JavaScript, for "
-    "forms and for screenshots; web_scrape is quicker for others. Each call begins with a fresh browser without "
-    "cookies. "
-    "`actions` are done in order (click, type, press, scroll, wait), then the page is returned.";
+    "JavaScript, for forms and for screenshots; web_scrape is quicker for others. Each call begins with a fresh "
+    "browser without cookies. `actions` are done in order (click, type, press, scroll, wait), then the page is "
+    "returned.";
 
-json::object action_schema()
+struct action_input : page_action {
+    std::string action;
+};
+
+struct web_browse_input : browse_request {
+    std::vector<action_input> steps;
+};
+
+fields<action_input> action_fields()
 {
-    return schema::object(
-        "One step; each waits up to 5 s for its element",
-        {{"action", schema::one_of("What to do", {"click", "type", "press", "scroll", "wait"})},
-         {"selector",
-          schema::string("CSS selector of the element (needed for click and type; the first match is meant)")},
-         {"text", schema::string("type: the new content of the field; of a <select>, the option")},
-         {"key", schema::string("press: Enter, Tab, Escape, ArrowDown, … or one character")},
-         {"to", schema::one_of("scroll without selector: where to", {"up", "down", "top", "bottom"})},
-         {"seconds", schema::number("wait: how long; with a selector, how long at most", 0, 60)}},
-        {"action"});
+    using input = action_input;
+    return {{"action", &input::action, "What to do", rule::one_of({"click", "type", "press", "scroll", "wait"}),
+             rule::required},
+            {"selector", &input::selector,
+             "CSS selector of the element (needed for click and type; the first match is meant)"},
+            {"text", &input::text, "type: the new content of the field; of a <select>, the option"},
+            {"key", &input::key, "press: Enter, Tab, Escape, ArrowDown, … or one character"},
+            {"to", &input::to, "scroll without selector: where to", rule::one_of({"up", "down", "top", "bottom"})},
+            {"seconds", &input::time, "wait: how long; with a selector, how long at most", rule::between(0.0, 60.0)}};
 }
 
-json::object web_browse_schema()
+fields<web_browse_input> web_browse_fields()
 {
-    json::object timeout{{"type", "number"}, {"exclusiveMinimum", 0}};
-    timeout["description"] =
-        "Seconds for the whole call; larger values are cut to the server's maximum. Default WEB_TIMEOUT_DEFAULT";
-    json::object actions = schema::array("What to do on the page, in order", action_schema());
-    actions["maxItems"] = 50;
-    json::object screenshot = schema::boolean("Also return what the page looks like (1280 × 800)", false);
-    json::object format = schema::one_of("How content is written", {"html", "text", "markdown"});
-    format["default"] = "html";
-    return schema::input({{"url", schema::string("Address of the page, http or https")},
-                          {"wait_for", schema::string("CSS selector: wait until an element matches")},
-                          {"actions", std::move(actions)},
-                          {"selector", schema::string("CSS selector of what to return; default: the whole page")},
-                          {"format", std::move(format)},
-                          {"screenshot", std::move(screenshot)},
-                          {"timeout", std::move(timeout)}},
-                         {"url"});
+    using input = web_browse_input;
+    return {{"url", &input::url, "Address of the page, http or https", rule::required},
+            {"wait_for", &input::wait_for, "CSS selector: wait until an element matches"},
+            {"actions", &input::steps, "What to do on the page, in order",
+             rule::items<action_input>{"One step; each waits up to 5 s for its element", action_fields()},
+             json::object{{"maxItems", 50}}},
+            {"selector", &input::selector, "CSS selector of what to return; default: the whole page"},
+            {"format", &input::format, "How content is written", rule::one_of({"html", "text", "markdown"}),
+             rule::with_default},
+            {"screenshot", &input::screenshot, "Also return what the page looks like (1280 × 800)", rule::with_default},
+            {"timeout", &input::timeout, "",
+             rule::time_limit("Seconds for the whole call; larger values are cut to the server's maximum. Default "
+                              "WEB_TIMEOUT_DEFAULT")}};
 }
 
 // Over MCP an image is a content block, for which REST has no place of its own.
@@ -60,14 +60,9 @@ json::object images_schema()
     return schema::array("Over REST: the screenshot. Over MCP it is image content instead", std::move(image));
 }
 
-tool_definition web_browse_definition()
+json::object web_browse_output()
 {
-    tool_definition made;
-    made.name = "web_browse";
-    made.title = "Browse a web page";
-    made.description = about_web_browse;
-    made.input_schema = web_browse_schema();
-    made.output_schema = schema::output(
+    return schema::output(
         {{"content", schema::string("The page in the format asked for")},
          {"url", schema::string("Final address, after redirects")},
          {"title", schema::string("Title of the page")},
@@ -82,14 +77,6 @@ tool_definition web_browse_definition()
          {"images", images_schema()},
          {"duration_ms", schema::number("Wall time", 0, 1e9)}},
         {"content", "url", "title", "success", "error"});
-    made.annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true};
-    return made;
-}
-
-std::string text_of(const json::object& from, std::string_view name, std::string otherwise = {})
-{
-    const json::value* found = from.if_contains(name);
-    return found == nullptr ? otherwise : std::string(found->as_string());
 }
 
 page_action::kind kind_of(const std::string& name)
@@ -101,20 +88,7 @@ page_action::kind kind_of(const std::string& name)
     return name == "scroll" ? kind::scroll : kind::wait;
 }
 
-page_action read_action(const json::object& from)
-{
-    page_action made;
-    made.what = kind_of(text_of(from, "action"));
-    made.selector = text_of(from, "selector");
-    made.text = text_of(from, "text");
-    made.key = text_of(from, "key");
-    made.to = text_of(from, "to", "down");
-    if (const json::value* seconds = from.if_contains("seconds"))
-        made.time = std::chrono::milliseconds(std::llround(seconds->to_number<double>() * 1000));
-    return made;
-}
-
-// What the schema cannot say without a union, which several clients do not understand.
+// The schema cannot say it without a union, which several clients do not understand.
 std::string missing_argument(const page_action& action, std::size_t number)
 {
     using kind = page_action::kind;
@@ -127,63 +101,63 @@ std::string missing_argument(const page_action& action, std::size_t number)
     return {};
 }
 
-browse_request read_request(const json::object& arguments)
+tool_result web_browse_result(browse_result page)
 {
-    browse_request asked;
-    asked.url = text_of(arguments, "url");
-    asked.wait_for = text_of(arguments, "wait_for");
-    asked.selector = text_of(arguments, "selector");
-    asked.format = text_of(arguments, "format", "html");
-    if (const json::value* wanted = arguments.if_contains("screenshot")) asked.screenshot = wanted->as_bool();
-    if (const json::value* limit = arguments.if_contains("timeout")) asked.timeout = limit->to_number<double>();
-    if (const json::value* actions = arguments.if_contains("actions"))
-        for (const auto& each : actions->as_array()) asked.actions.push_back(read_action(each.as_object()));
-    return asked;
-}
-
-tool_result web_browse_result(browse_result found)
-{
-    tool_result made;
-    made.is_error = !found.success;
-    json::object& into = made.structured;
-    into["content"] = std::move(found.content);
-    into["url"] = std::move(found.url);
-    into["title"] = std::move(found.title);
-    into["success"] = found.success;
-    into["error"] = found.success ? json::value() : json::value(found.error);
-    if (found.status != 0) into["status"] = found.status;
-    if (found.matches) into["matches"] = *found.matches;
-    if (found.truncated) into["truncated"] = true;
-    if (found.timed_out) into["timed_out"] = true;
-    if (!found.notes.empty()) into["notes"] = json::array(found.notes.begin(), found.notes.end());
-    into["duration_ms"] = found.duration.count();
-    if (!found.screenshot || found.screenshot->base64.empty()) return made;
+    tool_result result;
+    result.is_error = !page.success;
+    json::object& into = result.structured;
+    into["content"] = std::move(page.content);
+    into["url"] = std::move(page.url);
+    into["title"] = std::move(page.title);
+    into["success"] = page.success;
+    into["error"] = page.success ? json::value() : json::value(page.error);
+    if (page.status != 0) into["status"] = page.status;
+    if (page.matches) into["matches"] = *page.matches;
+    if (page.truncated) into["truncated"] = true;
+    if (page.timed_out) into["timed_out"] = true;
+    if (!page.notes.empty()) into["notes"] = json::array(page.notes.begin(), page.notes.end());
+    into["duration_ms"] = page.duration.count();
+    if (!page.screenshot || page.screenshot->base64.empty()) return result;
     json::object text{{"type", "text"}};
     text["text"] = jsonrpc::write_json(into);
     json::object image{{"type", "image"}};
-    image["data"] = std::move(found.screenshot->base64);
-    image["mimeType"] = std::move(found.screenshot->media_type);
-    made.content = {std::move(text), std::move(image)};
-    return made;
+    image["data"] = std::move(page.screenshot->base64);
+    image["mimeType"] = std::move(page.screenshot->media_type);
+    result.content = {std::move(text), std::move(image)};
+    return result;
+}
+
+awaitable<tool_result> process_web_browse(web_browser& browser, tool_context& context, web_browse_input input)
+{
+    for (auto& step : input.steps) {
+        step.what = kind_of(step.action);
+        std::string missing = missing_argument(step, input.actions.size());
+        if (!missing.empty()) {
+            browse_result refused;
+            refused.url = input.url;
+            refused.error = std::move(missing);
+            co_return web_browse_result(std::move(refused));
+        }
+        input.actions.push_back(std::move(step));
+    }
+    browse_request request = std::move(input);
+    auto page = co_await browser.browse(context.who, context.io, std::move(request));
+    co_return web_browse_result(std::move(page));
 }
 
 }  // namespace
 
-web_browse::web_browse(web_browser& browser) : browser_(browser), definition_(web_browse_definition()) {}
-
-awaitable<tool_result> web_browse::call(tool_context& context, json::object arguments)
+tool_owner make_web_browse(web_browser& browser)
 {
-    browse_request asked = read_request(arguments);
-    for (std::size_t i = 0; i < asked.actions.size(); ++i) {
-        std::string missing = missing_argument(asked.actions[i], i);
-        if (missing.empty()) continue;
-        browse_result refused;
-        refused.url = asked.url;
-        refused.error = std::move(missing);
-        co_return web_browse_result(std::move(refused));
-    }
-    auto found = co_await browser_.browse(context.who, context.io, std::move(asked));
-    co_return web_browse_result(std::move(found));
+    return make_tool<web_browse_input>(
+        {.about = {.name = "web_browse",
+                   .title = "Browse a web page",
+                   .description = about_web_browse,
+                   .output_schema = web_browse_output(),
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true}},
+         .input = web_browse_fields(),
+         .process = std::bind_front(process_web_browse, std::ref(browser)),
+         .obstacle = browser.obstacle()});
 }
 
 }  // namespace cmcp

@@ -28,10 +28,10 @@ struct tool_definition {
     std::string name;  ///< [a-z0-9_]{1,40}
     std::string title;
     std::string description;
-    json::object input_schema;   ///< JSON Schema 2020-12, root object; kept verbatim
-    json::object output_schema;  ///< empty: none is published
-    tool_annotations annotations;
-    json::object meta;  ///< `_meta`; empty: none
+    json::object input_schema{};   ///< JSON Schema 2020-12, root object; kept verbatim
+    json::object output_schema{};  ///< empty: none is published
+    tool_annotations annotations{};
+    json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
 };
 

@@ -7,8 +7,7 @@
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "store/database.hpp"
-#include "tools/instructions.hpp"
-#include "tools/register_tools.hpp"
+#include "tools/tools.hpp"
 #include "web/browser_process.hpp"
 #include "web/web_browser.hpp"
 

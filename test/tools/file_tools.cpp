@@ -1,14 +1,10 @@
 #include "test/files/file_support.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include "files/file_manager.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
-#include "tools/file_delete.hpp"
-#include "tools/file_list.hpp"
-#include "tools/file_move.hpp"
-#include "tools/file_read.hpp"
-#include "tools/file_write.hpp"
-#include "tools/schema.hpp"
+#include "tools/tools.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -28,11 +24,11 @@ struct silent_io : request_io {
 struct file_stage {
     file_stage()
     {
-        registry.add(std::make_unique<file_read>(files));
-        registry.add(std::make_unique<file_write>(files));
-        registry.add(std::make_unique<file_list>(files));
-        registry.add(std::make_unique<file_delete>(files));
-        registry.add(std::make_unique<file_move>(files));
+        registry.add(make_file_read(files));
+        registry.add(make_file_write(files));
+        registry.add(make_file_list(files));
+        registry.add(make_file_delete(files));
+        registry.add(make_file_move(files));
     }
 
     awaitable<tool_result> start(std::string name, json::object arguments)

@@ -1,7 +1,6 @@
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "test/tools/system_support.hpp"
-#include "tools/instructions.hpp"
 
 #include <algorithm>
 #include <cstdlib>

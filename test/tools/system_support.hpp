@@ -5,7 +5,7 @@
 #include "runs/python_manager.hpp"
 #include "sandbox/native_backend.hpp"
 #include "test/runs/run_support.hpp"
-#include "tools/register_tools.hpp"
+#include "tools/tools.hpp"
 
 #include <string>
 
