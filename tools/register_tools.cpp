@@ -25,8 +25,8 @@ void register_file_tools(tool_registry& registry, file_manager& files)
 
 void register_web_tools(tool_registry& registry, web_manager& web, web_browser& browser)
 {
-    registry.add(make_web_search(web.searcher()));
-    registry.add(make_web_scrape(web.scraper()));
+    registry.add(make_web_search(web.searcher));
+    registry.add(make_web_scrape(web.scraper));
     registry.add(make_web_browse(browser));
 }
 

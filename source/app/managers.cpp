@@ -128,8 +128,9 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     const handle_maker handles(node_name(chosen));
     all->pool = std::make_unique<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
-    all->places = std::make_unique<workspaces>(workspaces::from_settings(chosen));
-    all->files = std::make_unique<file_manager>(file_manager::from_settings(chosen, *all->pool, *all->places));
+    all->places = std::make_unique<workspaces>(chosen.sandbox_root, chosen.workspace_per_session);
+    all->files = std::make_unique<file_manager>(*all->pool, *all->places,
+                                                file_policy(chosen.file_max_size, chosen.file_allowed_extensions));
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(admission_from(chosen));
@@ -142,7 +143,7 @@ std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend
     all->records.share();
     if (!chosen.enable_web) return all;
     all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
-    all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard());
+    all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard);
     return all;
 }
 

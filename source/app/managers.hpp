@@ -21,7 +21,7 @@ class run_admission;
 class output_store;
 class bash_manager;
 class python_manager;
-class web_manager;
+struct web_manager;
 class web_browser;
 class sandbox_manager;
 class sandbox_runner;

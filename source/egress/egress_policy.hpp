@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// One entry of WEB_ALLOWED_DOMAINS or WEB_ALLOWED_PRIVATE.
+/// An entry of WEB_ALLOWED_DOMAINS or WEB_ALLOWED_PRIVATE.
 struct egress_entry {
     enum class kind { any, exact, subdomains, range };
 

@@ -26,20 +26,8 @@ constexpr auto time_to_present_a_ticket = std::chrono::seconds(10);
 
 unsigned status_of(egress_error::kind kind)
 {
-    switch (kind) {
-        case egress_error::kind::refused:
-            return 403;
-        case egress_error::kind::unresolved:
-        case egress_error::kind::unreachable:
-            return 502;
-        case egress_error::kind::timeout:
-            return 504;
-        case egress_error::kind::busy:
-            return 503;
-        case egress_error::kind::bytes:
-            return 413;
-    }
-    return 502;
+    constexpr unsigned statuses[] = {403, 502, 502, 504, 503, 413};
+    return statuses[static_cast<int>(kind)];
 }
 
 struct authority {

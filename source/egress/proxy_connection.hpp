@@ -19,7 +19,7 @@
 
 namespace cmcp {
 
-/// One client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
+/// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
 class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
     proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<ticket_desk> desk);

@@ -50,7 +50,8 @@ ip::address to_address(const ares_addrinfo_node& node)
     return ip::address_v6(bytes, v6.sin6_scope_id);
 }
 
-/// One question. c-ares opens the sockets and says which to watch. The handlers keep the lookup alive.
+/// A question to the name servers. c-ares opens the sockets and says which to watch. The handlers keep the lookup
+/// alive.
 class lookup : public std::enable_shared_from_this<lookup> {
 public:
     explicit lookup(asio::any_io_executor executor) : executor_(executor), tick_(executor) {}

@@ -1,7 +1,5 @@
 #include "files/file_manager.hpp"
 
-#include "config/settings.hpp"
-
 namespace cmcp {
 
 // Work on the pool owns its arguments and finds the folder there, too, because the call may be abandoned meanwhile.
@@ -9,11 +7,6 @@ namespace cmcp {
 file_manager::file_manager(blocking_pool& pool, const workspaces& places, file_policy policy)
     : pool_(&pool), places_(&places), policy_(std::move(policy))
 {
-}
-
-file_manager file_manager::from_settings(const settings& from, blocking_pool& pool, const workspaces& places)
-{
-    return file_manager(pool, places, file_policy::from_settings(from));
 }
 
 awaitable<file_content> file_manager::read(caller who, file_read_request request)

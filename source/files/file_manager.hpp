@@ -15,7 +15,6 @@ namespace cmcp {
 class file_manager {
 public:
     file_manager(blocking_pool& pool, const workspaces& places, file_policy policy);
-    static file_manager from_settings(const settings& from, blocking_pool& pool, const workspaces& places);
 
     awaitable<file_content> read(caller who, file_read_request request);
     awaitable<> write(caller who, file_write_request request);

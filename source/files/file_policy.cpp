@@ -1,6 +1,5 @@
 #include "files/file_policy.hpp"
 
-#include "config/settings.hpp"
 #include "files/file_error.hpp"
 #include "files/file_path.hpp"
 #include "text/ascii.hpp"
@@ -25,11 +24,6 @@ file_policy::file_policy(std::uint64_t max_size, std::vector<std::string> extens
         any_extension_ = any_extension_ || listed == "*";
         extensions_.push_back(normal_extension(listed));
     }
-}
-
-file_policy file_policy::from_settings(const settings& from)
-{
-    return file_policy(from.file_max_size, from.file_allowed_extensions);
 }
 
 std::string file_policy::extension_of(std::string_view path)

@@ -7,13 +7,10 @@
 
 namespace cmcp {
 
-struct settings;
-
 /// The rules of FILE_MAX_SIZE_MB and FILE_ALLOWED_EXTENSIONS.
 class file_policy {
 public:
     file_policy(std::uint64_t max_size, std::vector<std::string> extensions);
-    static file_policy from_settings(const settings& from);
 
     std::uint64_t max_size() const { return max_size_; }  ///< bytes
 

@@ -1,6 +1,5 @@
 #include "files/workspaces.hpp"
 
-#include "config/settings.hpp"
 #include "files/remove_tree.hpp"
 #include "text/hex.hpp"
 
@@ -29,11 +28,6 @@ void make_folder(const std::filesystem::path& folder)
 workspaces::workspaces(std::filesystem::path sandbox_root, bool per_session)
     : root_(std::filesystem::absolute(sandbox_root).lexically_normal()), per_session_(per_session)
 {
-}
-
-workspaces workspaces::from_settings(const settings& from)
-{
-    return workspaces(from.sandbox_root, from.workspace_per_session);
 }
 
 std::filesystem::path workspaces::locate(const caller& who) const

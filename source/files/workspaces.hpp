@@ -7,14 +7,11 @@
 
 namespace cmcp {
 
-struct settings;
-
 /// The one folder in which a caller's files are, for the file tools and the run tools alike.
 /// Safe to use from several threads at once.
 class workspaces {
 public:
     workspaces(std::filesystem::path sandbox_root, bool per_session);
-    static workspaces from_settings(const settings& from);
 
     /// The caller's folder (absolute path), made with mode 0700 where it does not exist:
     /// `<root>/workspace` without authentication, `<root>/callers/<id>/workspace` with it, and with one workspace a

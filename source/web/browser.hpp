@@ -26,7 +26,7 @@ struct browser_options {
     std::size_t calls = 500;  ///< after so many pages a new browser takes its place
 };
 
-/// What is known of the browser that runs.
+/// The browser that runs.
 struct browser_state {
     bool running = false;
     bool own_sandbox = false;  ///< Chromium's own sandbox works
@@ -43,12 +43,12 @@ public:
     /// Serves one connection that a page makes, on behalf of the page's ticket: HTTP proxy requests.
     using way_out = std::function<void(asio::ip::tcp::socket, std::shared_ptr<egress_ticket>)>;
 
-    browser(asio::any_io_executor executor, browser_options chosen, way_out serve);
+    browser(asio::any_io_executor executor, browser_options options, way_out serve);
     browser(const browser&) = delete;
     browser& operator=(const browser&) = delete;
     ~browser();  ///< kills it
 
-    /// A page: with its last copy the context goes with everything in it. Throws browser_unavailable, devtools_closed,
+    /// The context of a page ends with the last copy of the pointer. Throws browser_unavailable, devtools_closed,
     /// devtools_error.
     awaitable<std::shared_ptr<browser_page>> open(std::shared_ptr<egress_ticket> ticket);
 

@@ -16,7 +16,7 @@ constexpr const char* fixed[] = {
     "--hide-scrollbars",
     "--mute-audio",
     "--lang=en-US",
-    // no services of the browser's maker, nothing that speaks by itself
+    // no services of the browser's maker, no connections of its own
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-component-extensions-with-background-pages",
@@ -35,7 +35,7 @@ constexpr const char* fixed[] = {
     "--disable-search-engine-choice-screen",
     "--password-store=basic",
     "--use-mock-keychain",
-    // no way to the network but the proxy; the network namespace enforces it, this keeps pages from waiting for it
+    // no way to the network but the proxy: the network namespace enforces it, the switches keep pages from waiting
     "--disable-quic",
     "--dns-prefetch-disable",
     "--proxy-bypass-list=<-loopback>",
@@ -45,7 +45,7 @@ constexpr const char* fixed[] = {
     "DialMediaRouteProvider,"
     "GlobalMediaControls,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkPrediction,OptimizationHints,"
     "PreloadTopChromeWebUI,PrivacySandboxSettings4,SpareRendererForSitePerProcess,Translate,WebUSB",
-    // a page for one call: it may ask for nothing and open nothing
+    // a page for one call may ask for nothing and open nothing
     "--renderer-process-limit=12",
     "--deny-permission-prompts",
     "--disable-notifications",
@@ -64,7 +64,7 @@ json::array blocked_addresses()
             "ftp://*"};
 }
 
-// The policy takes certificates one by one, as base64 of DER: what PEM holds between its lines.
+// The policy takes each certificate as base64 of DER, which is the body of PEM.
 json::array certificates_in(std::string_view pem)
 {
     constexpr std::string_view begin = "-----BEGIN CERTIFICATE-----";

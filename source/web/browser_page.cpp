@@ -1,7 +1,7 @@
 #include "web/browser_page.hpp"
 
 #include "async/with_deadline.hpp"
-#include "web/devtools_message.hpp"
+#include "web/json_members.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,13 +13,6 @@ constexpr std::size_t most_notes = 20;
 constexpr std::size_t longest_quote = 200;
 constexpr int times_to_try = 4;
 constexpr auto after_action = std::chrono::seconds(5);
-
-const json::object& object_of(const json::object& from, std::string_view name)
-{
-    static const json::object none;
-    const json::value* found = from.if_contains(name);
-    return found != nullptr && found->is_object() ? found->get_object() : none;
-}
 
 std::string quoted(std::string text)
 {
@@ -59,17 +52,12 @@ browser_page::~browser_page() { connection_->ignore(session_); }
 
 awaitable<> browser_page::prepare()
 {
-    json::object on;
-    on["enabled"] = true;
-    json::object size;  // of what is seen; the window's own size holds its bars, too
-    size["width"] = 1280;
-    size["height"] = 800;
-    size["deviceScaleFactor"] = 1;
-    size["mobile"] = false;
+    // The window's own size includes its bars.
+    json::object size{{"width", 1280}, {"height", 800}, {"deviceScaleFactor", 1}, {"mobile", false}};
     connection_->send(session_, "Inspector.enable", {});
     connection_->send(session_, "Emulation.setDeviceMetricsOverride", std::move(size));
     connection_->send(session_, "Runtime.runIfWaitingForDebugger", {});
-    connection_->send(session_, "Page.setLifecycleEventsEnabled", std::move(on));
+    connection_->send(session_, "Page.setLifecycleEventsEnabled", {{"enabled", true}});
     co_await command("Page.enable", json::object());
 }
 
@@ -93,8 +81,7 @@ void browser_page::check_alive() const
 
 awaitable<std::string> browser_page::navigate(std::string url)
 {
-    json::object params;
-    params["url"] = url;
+    json::object params{{"url", url}};
     loading_ = true;
     auto result = co_await command("Page.navigate", std::move(params));
     const std::string loader = text_of(result, "loaderId");
@@ -139,7 +126,7 @@ void browser_page::hear_lifecycle(const json::object& params)
     if (!main_frame(params)) return;
     const std::string loader = text_of(params, "loaderId");
     const std::string name = text_of(params, "name");
-    // "init" and "commit" come first for a new document; late events of the old one must not count.
+    // "init" and "commit" come first for a new document. Late events of the old document must not count.
     if (loader != loader_ && (name == "init" || name == "commit")) {
         loader_ = loader;
         reached_.clear();
@@ -151,9 +138,7 @@ void browser_page::hear_lifecycle(const json::object& params)
 void browser_page::hear_dialog(const json::object& params)
 {
     const std::string kind = text_of(params, "type");
-    json::object answer;
-    answer["accept"] = kind == "beforeunload";
-    connection_->send(session_, "Page.handleJavaScriptDialog", std::move(answer));
+    connection_->send(session_, "Page.handleJavaScriptDialog", {{"accept", kind == "beforeunload"}});
     if (kind != "beforeunload")
         note("The page showed a dialog (" + kind + "), which was dismissed: " + quoted(text_of(params, "message")));
 }
@@ -177,9 +162,13 @@ void browser_page::note(std::string sentence)
     notes_.push_back(std::move(sentence));
 }
 
-awaitable<> browser_page::wait_until_loaded()
+bool browser_page::is_loaded() const { return reached_.contains("load"); }
+bool browser_page::is_quiet() const { return is_loaded() && reached_.contains("networkIdle") && !loading_; }
+bool browser_page::has_stopped() const { return !loading_; }
+
+awaitable<> browser_page::wait_until(bool (browser_page::*condition)() const)
 {
-    while (!reached_.contains("load")) {
+    while (!(this->*condition)()) {
         check_alive();
         co_await changed_.wait();
     }
@@ -187,27 +176,19 @@ awaitable<> browser_page::wait_until_loaded()
 
 awaitable<> browser_page::settle(std::chrono::milliseconds longest)
 {
-    co_await wait_until_loaded();
-    // Chromium looks whether the network is idle when a task ends: a beat of empty ones lets it look in time.
+    co_await wait_until(&browser_page::is_loaded);
+    // Chromium looks whether the network is idle at the end of a task, so empty tasks let it look in time.
     constexpr const char* has_script =
         "function() { const found = document.querySelector('script,iframe,frame,[onload],meta[http-equiv]') !== null;"
         "if (found) { const beat = setInterval(() => {}, 40); setTimeout(() => clearInterval(beat), 5000) }"
         "return found }";
     const json::value busy = co_await evaluate(has_script, json::array());
     if (busy.is_bool() && !busy.get_bool() && !loading_) co_return;
-    auto quiet = wait_until_quiet();
+    auto quiet = wait_until(&browser_page::is_quiet);
     try {
         co_await with_deadline(std::move(quiet), longest);
     } catch (const deadline_exceeded&) {
-        // It never is: what is there by now is what there is.
-    }
-}
-
-awaitable<> browser_page::wait_until_quiet()
-{
-    while (loading_ || !reached_.contains("load") || !reached_.contains("networkIdle")) {
-        check_alive();
-        co_await changed_.wait();
+        // A page that never comes to rest is shown as it is by now.
     }
 }
 
@@ -220,27 +201,17 @@ awaitable<> browser_page::settle_after_action()
         "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))) }) }";
     co_await evaluate(next_frames, json::array());
     if (!loading_ && loader_ == before) co_return;
-    co_await wait_until_stopped();
+    co_await wait_until(&browser_page::has_stopped);
     co_await settle(after_action);
-}
-
-awaitable<> browser_page::wait_until_stopped()
-{
-    while (loading_) {
-        check_alive();
-        co_await changed_.wait();
-    }
 }
 
 awaitable<std::int64_t> browser_page::world()
 {
     if (world_ != 0) co_return world_;
     const std::string loader = loader_;
-    json::object params;
-    params["frameId"] = frame_;
-    params["worldName"] = "container-mcp";
-    auto made = co_await command("Page.createIsolatedWorld", std::move(params));
-    const auto id = made.at("executionContextId").to_number<std::int64_t>();
+    json::object params{{"frameId", frame_}, {"worldName", "container-mcp"}};
+    auto created = co_await command("Page.createIsolatedWorld", std::move(params));
+    const auto id = created.at("executionContextId").to_number<std::int64_t>();
     if (loader == loader_) world_ = id;
     co_return id;
 }
@@ -250,12 +221,11 @@ awaitable<json::value> browser_page::evaluate_once(std::string_view function, js
     const auto context = co_await world();
     json::array wrapped;
     for (auto& argument : arguments) wrapped.push_back(json::object{{"value", std::move(argument)}});
-    json::object params;
-    params["functionDeclaration"] = function;
-    params["executionContextId"] = context;
-    params["arguments"] = std::move(wrapped);
-    params["returnByValue"] = true;
-    params["awaitPromise"] = true;
+    json::object params{{"functionDeclaration", function},
+                        {"executionContextId", context},
+                        {"arguments", std::move(wrapped)},
+                        {"returnByValue", true},
+                        {"awaitPromise", true}};
     auto answer = co_await command("Runtime.callFunctionOn", std::move(params));
     if (answer.contains("exceptionDetails")) throw page_error(exception_text(object_of(answer, "exceptionDetails")));
     json::value* value = answer["result"].as_object().if_contains("value");
@@ -278,19 +248,15 @@ awaitable<json::value> browser_page::evaluate(std::string_view function, json::a
 
 void browser_page::freeze()
 {
-    json::object on;
-    on["value"] = true;
     connection_->send(session_, "Page.stopLoading", {});
-    connection_->send(session_, "Emulation.setScriptExecutionDisabled", std::move(on));
+    connection_->send(session_, "Emulation.setScriptExecutionDisabled", {{"value", true}});
     connection_->send(session_, "Runtime.terminateExecution", {});
 }
 
 awaitable<std::string> browser_page::capture_once(std::string_view format, int quality)
 {
-    json::object params;
-    params["format"] = format;
+    json::object params{{"format", format}, {"optimizeForSpeed", format == "jpeg"}};
     if (quality != 0) params["quality"] = quality;
-    params["optimizeForSpeed"] = format == "jpeg";
     auto answer = co_await command("Page.captureScreenshot", std::move(params));
     co_return text_of(answer, "data");
 }
@@ -302,8 +268,8 @@ awaitable<browser_screenshot> browser_page::capture(std::size_t most_bytes)
     for (const auto& [format, quality] : ways) {
         auto data = co_await capture_once(format, quality);
         if (data.size() > most_characters) continue;
-        browser_screenshot made{std::string("image/") + format, std::move(data)};
-        co_return made;
+        browser_screenshot screenshot{std::string("image/") + format, std::move(data)};
+        co_return screenshot;
     }
     co_return browser_screenshot();
 }

@@ -2,7 +2,6 @@
 
 #include "async/asio.hpp"
 #include "async/event.hpp"
-#include "web/browser_screenshot.hpp"
 #include "web/devtools_connection.hpp"
 
 #include <chrono>
@@ -26,7 +25,13 @@ struct page_crashed : page_error {
     using page_error::page_error;
 };
 
-/// One page in a context of its own. Kept by the lease that browser::open() gives. Io thread only.
+/// A picture of a page.
+struct browser_screenshot {
+    std::string media_type;  ///< image/png or image/jpeg; empty: none that is small enough
+    std::string base64;
+};
+
+/// A page in a context of its own. Kept by the lease that browser::open() gives. Io thread only.
 class browser_page {
 public:
     browser_page(std::shared_ptr<devtools_connection> connection, std::string session, std::string frame);
@@ -34,7 +39,7 @@ public:
     browser_page& operator=(const browser_page&) = delete;
     ~browser_page();
 
-    /// Switches on what the other members need.
+    /// Switches on the events and the size that the other members need.
     awaitable<> prepare();
 
     /// Goes to `url` and returns as soon as it answers. Returns the browser's error name ("net::ERR_…"), empty when it
@@ -45,7 +50,7 @@ public:
     /// page has no script; at most `longest` after the load event.
     awaitable<> settle(std::chrono::milliseconds longest);
 
-    /// Waits until what an action has set off is done, a navigation with it.
+    /// Waits until the effects of an action are done, a navigation among them.
     awaitable<> settle_after_action();
 
     /// Calls `function` (JavaScript source of a function) in a world that the page's scripts cannot touch; again when
@@ -55,7 +60,7 @@ public:
     /// A command of the page's session, such as Input.insertText.
     awaitable<json::object> command(std::string method, json::object params);
 
-    /// Stops loading and scripts, so that what is there can be read; not taken back.
+    /// Stops loading and scripts, so that the page can be read as it is. Cannot be undone.
     void freeze();
 
     awaitable<browser_screenshot> capture(std::size_t most_bytes);
@@ -63,7 +68,7 @@ public:
     void note_window(const std::string& url);  ///< a window of this page was closed before it showed anything
 
     bool crashed() const { return !gone_.empty(); }
-    const std::deque<std::string>& notes() const { return notes_; }  ///< what happened that the caller should know
+    const std::deque<std::string>& notes() const { return notes_; }  ///< events that the caller should know
     const std::string& download() const { return download_; }        ///< address of a refused download; empty: none
 
 private:
@@ -76,9 +81,10 @@ private:
     void check_alive() const;
     awaitable<std::int64_t> world();
     awaitable<json::value> evaluate_once(std::string_view function, json::array arguments);
-    awaitable<> wait_until_loaded();
-    awaitable<> wait_until_quiet();
-    awaitable<> wait_until_stopped();
+    bool is_loaded() const;
+    bool is_quiet() const;  ///< loaded, and no request is in flight
+    bool has_stopped() const;
+    awaitable<> wait_until(bool (browser_page::*condition)() const);
     awaitable<std::string> capture_once(std::string_view format, int quality);
 
     std::shared_ptr<devtools_connection> connection_;
@@ -88,7 +94,7 @@ private:
     std::string loader_;             // of the document that is shown
     std::set<std::string> reached_;  // its lifecycle events
     bool loading_ = false;
-    std::string gone_;        // why there is no page any more; empty: there is
+    std::string gone_;        // why the page is gone; empty: it is there
     std::int64_t world_ = 0;  // 0: none in this document yet
     std::deque<std::string> notes_;
     std::string download_;

@@ -27,10 +27,10 @@ using local_socket = asio::local::stream_protocol::socket;
 
 unique_fd file_with(const std::string& text)
 {
-    unique_fd made(::memfd_create("policy", MFD_CLOEXEC));
-    if (!made || ::write(made.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    unique_fd file(::memfd_create("policy", MFD_CLOEXEC));
+    if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         throw browser_unavailable("The browser cannot be started: the machine has too little free memory.");
-    return made;
+    return file;
 }
 
 std::pair<unique_fd, unique_fd> stream_pair()
@@ -79,19 +79,15 @@ std::string describe_end(const event_message& message)
 
 }  // namespace
 
-browser_process::browser_process(asio::any_io_executor executor, const browser_process_options& chosen)
+browser_process::browser_process(asio::any_io_executor executor, const std::string& host_path,
+                                 const browser_host_protocol::start_message& start, const std::string& policy)
     : executor_(executor), control_(executor), stream_(executor)
 {
-    browser_host_protocol::start_message start;
-    start.argv = chosen.argv;
-    start.memory = chosen.memory;
-    start.files = chosen.files;
-    start.proxies = chosen.proxies;
-    const unique_fd policy = file_with(chosen.policy);
+    const unique_fd policy_file = file_with(policy);
     auto [ours, theirs] = stream_pair();
     try {
-        host_ = sandbox::start_launcher(chosen.host_path);
-        const int descriptors[] = {theirs.get(), policy.get()};
+        host_ = sandbox::start_launcher(host_path);
+        const int descriptors[] = {theirs.get(), policy_file.get()};
         sandbox::send_packet(host_.socket.get(), browser_host_protocol::encode(start), descriptors);
     } catch (const std::system_error& failure) {
         throw browser_unavailable("The browser cannot be started: " + std::string(failure.what()) + ".");
@@ -153,7 +149,6 @@ awaitable<std::string> browser_process::ended()
         if (message.what == host_event::failed) co_return describe_failure(message);
         if (message.what == host_event::ended) co_return describe_end(message);
         if (message.what != host_event::killed) continue;
-        ++memory_kills_;
         log::warning("browser_memory_limit", {{"advice", "the largest process was ended; WEB_BROWSER_MEMORY_LIMIT"}});
     }
 }

@@ -22,21 +22,14 @@ struct browser_unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-struct browser_process_options {
-    std::string host_path;               ///< absolute path of container-mcp-browser
-    std::vector<std::string> argv;       ///< argv[0] is the browser's absolute path
-    std::string policy;                  ///< JSON of the managed policy
-    std::uint64_t memory = 1ull << 30;   ///< bytes
-    std::uint64_t files = 256ull << 20;  ///< bytes
-    std::uint32_t proxies = 1;
-};
-
 /// A browser in namespaces of its own, whose network holds nothing but the listeners that the server answers. It and
-/// all it wrote are gone with this object, and when the server's process ends in whatever way.
+/// all it wrote are gone with this object, and when the server's process ends.
 class browser_process {
 public:
-    /// Starts the host program and asks for the browser; started() waits for it. Throws browser_unavailable.
-    browser_process(asio::any_io_executor executor, const browser_process_options& chosen);
+    /// Starts the host program `host_path` and asks for the browser; started() waits for it. `policy`: JSON of the
+    /// managed policy. Throws browser_unavailable.
+    browser_process(asio::any_io_executor executor, const std::string& host_path,
+                    const browser_host_protocol::start_message& start, const std::string& policy);
     browser_process(const browser_process&) = delete;
     browser_process& operator=(const browser_process&) = delete;
     ~browser_process();  ///< kills what is left
@@ -56,7 +49,6 @@ public:
     std::vector<asio::ip::tcp::acceptor> take_listeners() { return std::move(listeners_); }
     bool own_sandbox() const { return own_sandbox_; }  ///< Chromium's own sandbox works inside
     int pid() const { return host_.pid; }              ///< of the host program
-    std::uint64_t memory_kills() const { return memory_kills_; }
 
 private:
     awaitable<browser_host_protocol::event_message> next_event();
@@ -68,7 +60,6 @@ private:
     asio::local::stream_protocol::socket stream_;
     std::vector<asio::ip::tcp::acceptor> listeners_;
     bool own_sandbox_ = false;
-    std::uint64_t memory_kills_ = 0;
 };
 
 }  // namespace cmcp

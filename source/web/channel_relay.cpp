@@ -46,7 +46,7 @@ awaitable<bool> channel_relay::read(frame& into)
     co_return !late_failure;
 }
 
-// One frame at a time, whole.
+// Frames are written one at a time, whole.
 awaitable<bool> channel_relay::write(frame what)
 {
     while (writing_) co_await changed_.wait();
@@ -70,9 +70,9 @@ awaitable<> channel_relay::run()
         if (!more) break;
         if (heard.kind == 'o') co_await open(heard.number);
         if (heard.kind == 'c') close(heard.number);
-        const auto found = heard.kind == 'd' ? open_.find(heard.number) : open_.end();
-        if (found == open_.end()) continue;
-        const auto to = found->second;
+        const auto entry = heard.kind == 'd' ? open_.find(heard.number) : open_.end();
+        if (entry == open_.end()) continue;
+        const auto to = entry->second;
         auto [failure, sent] = co_await asio::async_write(*to, asio::buffer(heard.data), as_tuple);
         if (failure) close(heard.number);
     }
@@ -86,19 +86,19 @@ awaitable<> channel_relay::open(std::uint32_t number)
 {
     frame refusal{'c', number, {}};
     const bool too_many = open_.size() >= most_connections || open_.contains(number);
-    auto made = std::make_shared<asio::ip::tcp::socket>(executor_);
+    auto connection = std::make_shared<asio::ip::tcp::socket>(executor_);
     const asio::ip::tcp::endpoint guard(asio::ip::address_v4::loopback(), port_);
     bool connected = false;
     if (!too_many) {
-        auto [failure] = co_await made->async_connect(guard, as_tuple);
+        auto [failure] = co_await connection->async_connect(guard, as_tuple);
         connected = !failure;
     }
     if (!connected) {
         co_await write(std::move(refusal));
         co_return;
     }
-    open_[number] = made;
-    tasks_.spawn("channel relay", from_guard(number, std::move(made)));
+    open_[number] = connection;
+    tasks_.spawn("channel relay", from_guard(number, std::move(connection)));
 }
 
 awaitable<> channel_relay::from_guard(std::uint32_t number, socket_ptr to)
@@ -119,11 +119,11 @@ awaitable<> channel_relay::from_guard(std::uint32_t number, socket_ptr to)
 
 void channel_relay::close(std::uint32_t number)
 {
-    const auto found = open_.find(number);
-    if (found == open_.end()) return;
+    const auto entry = open_.find(number);
+    if (entry == open_.end()) return;
     boost::system::error_code ignored;
-    found->second->close(ignored);
-    open_.erase(found);
+    entry->second->close(ignored);
+    open_.erase(entry);
 }
 
 }  // namespace cmcp

@@ -16,8 +16,8 @@ namespace cmcp {
 
 /// Lets a sandbox without network reach one port of this machine's loopback (that of the egress guard) and nothing
 /// else: connections made inside come as frames over one socket pair. A frame is its kind ('o' opened, 'd' data, 'c'
-/// closed), the connection's number and the length of the data (four bytes each, big end first), then the data. What
-/// comes from inside is not trusted: lengths and numbers are bounded. Io thread only.
+/// closed), the connection's number and the length of the data (four bytes each, big end first), then the data. The
+/// sandbox is not trusted, so lengths and numbers are bounded. Io thread only.
 class channel_relay : public std::enable_shared_from_this<channel_relay> {
 public:
     channel_relay(asio::any_io_executor executor, unique_fd channel, std::uint16_t port);

@@ -10,20 +10,20 @@ constexpr auto longest_idle = std::chrono::seconds(20);
 
 }  // namespace
 
-http_client::pool::pool(asio::any_io_executor executor, std::filesystem::path extra_ca)
+connection_pool::connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca)
     : extra_ca_(std::move(extra_ca)), reaper_(executor)
 {
     if (!extra_ca_.empty()) trust();  // a bad file stops the start
 }
 
-// Reading the system's certificates takes some milliseconds: not before they are needed.
-boost::asio::ssl::context& http_client::pool::trust()
+// Reading the system's certificates takes some milliseconds, so it waits for the first use.
+boost::asio::ssl::context& connection_pool::trust()
 {
     if (!trust_) trust_ = std::make_unique<boost::asio::ssl::context>(make_client_context(extra_ca_));
     return *trust_;
 }
 
-std::unique_ptr<http_stream> http_client::pool::take(const egress_ticket& ticket, const web_url& to)
+std::unique_ptr<http_stream> connection_pool::take(const egress_ticket& ticket, const web_url& to)
 {
     for (auto at = idle_.begin(); at != idle_.end();) {
         if (at->policy != &ticket.policy() || at->origin != to.origin()) {
@@ -37,7 +37,7 @@ std::unique_ptr<http_stream> http_client::pool::take(const egress_ticket& ticket
     return nullptr;
 }
 
-void http_client::pool::give_back(const egress_ticket& ticket, const web_url& to, std::unique_ptr<http_stream> stream)
+void connection_pool::give_back(const egress_ticket& ticket, const web_url& to, std::unique_ptr<http_stream> stream)
 {
     stream->used_before = true;
     stream->idle_since = std::chrono::steady_clock::now();
@@ -46,7 +46,7 @@ void http_client::pool::give_back(const egress_ticket& ticket, const web_url& to
     if (idle_.size() == 1) close_old();
 }
 
-void http_client::pool::close_old()
+void connection_pool::close_old()
 {
     const auto now = std::chrono::steady_clock::now();
     while (!idle_.empty() && idle_.front().stream->idle_since + longest_idle <= now) idle_.pop_front();
@@ -58,7 +58,7 @@ void http_client::pool::close_old()
     });
 }
 
-void http_client::pool::clear()
+void connection_pool::clear()
 {
     idle_.clear();
     reaper_.cancel();

@@ -1,15 +1,25 @@
 #pragma once
 
-#include "web/http_client.hpp"
+#include "egress/egress_ticket.hpp"
+#include "egress/web_url.hpp"
+#include "web/http_stream.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <string>
 
 namespace cmcp {
 
-/// Connections that wait for another request, and what TLS trusts.
-class http_client::pool : public std::enable_shared_from_this<pool> {
+/// Connections that wait for another request, and the certificates that TLS trusts.
+class connection_pool : public std::enable_shared_from_this<connection_pool> {
 public:
-    pool(asio::any_io_executor executor, std::filesystem::path extra_ca);
+    connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca);
 
-    /// One that is open and quiet, or nothing.
+    /// A connection that is open and quiet, or null.
     std::unique_ptr<http_stream> take(const egress_ticket& ticket, const web_url& to);
     void give_back(const egress_ticket& ticket, const web_url& to, std::unique_ptr<http_stream> stream);
     void clear();

@@ -68,7 +68,7 @@ private:
         open_ = true;
     }
 
-    // False: what is left belongs to nothing (padding after the end, which is ignored).
+    // False: the rest is padding after the end, which is ignored.
     bool step(const emitter& emit)
     {
         if (ended_) {
@@ -141,7 +141,7 @@ content_decoder::content_decoder(std::string_view content_encoding)
         const std::string name = lower_case(trimmed(content_encoding.substr(0, comma)));
         content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
         if (name.empty() || name == "identity") continue;
-        stages_.insert(stages_.begin(), make_stage(name));  // the last one that was applied is undone first
+        stages_.insert(stages_.begin(), make_stage(name));  // the encoding that was applied last is undone first
         if (stages_.size() > most_stages)
             throw fetch_error("bad_encoding", "The page cannot be unpacked: it was packed more than three times over.");
     }

@@ -2,11 +2,10 @@
 
 #include "async/event.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "web/json_members.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <array>
 #include <optional>
@@ -19,7 +18,7 @@ constexpr std::size_t longest_message = 48u << 20;  // a screenshot in base64, o
 
 }  // namespace
 
-// `arrived` is notified once the question is answered.
+// A call that waits for its answer; `arrived` is notified once it is answered.
 struct devtools_connection::question {
     explicit question(std::string of) : session(std::move(of)) {}
     bool answered() const { return result || !error.empty(); }
@@ -37,7 +36,7 @@ struct devtools_connection::question {
     bool lost = false;
 };
 
-// Takes the question back when nobody waits for its answer any more.
+// Takes the question back when its call has ended.
 struct devtools_connection::waiting_place {
     std::shared_ptr<devtools_connection> in;
     std::uint64_t id;
@@ -96,13 +95,13 @@ awaitable<json::object> devtools_connection::call(std::string session, std::stri
     auto kept = shared_from_this();
     if (!open()) throw devtools_closed(closed_because_);
     const auto id = post(session, method, std::move(params));
-    auto asked = std::make_shared<question>(session);
-    questions_.emplace(id, asked);
+    auto waiting = std::make_shared<question>(session);
+    questions_.emplace(id, waiting);
     const waiting_place place{kept, id};
-    while (!asked->answered()) co_await asked->arrived.wait();
-    if (asked->result) co_return std::move(*asked->result);
-    if (asked->lost) throw devtools_closed(asked->error);
-    throw devtools_error(asked->error);
+    while (!waiting->answered()) co_await waiting->arrived.wait();
+    if (waiting->result) co_return std::move(*waiting->result);
+    if (waiting->lost) throw devtools_closed(waiting->error);
+    throw devtools_error(waiting->error);
 }
 
 void devtools_connection::send(const std::string& session, std::string_view method, json::object params)
@@ -119,8 +118,8 @@ void devtools_connection::ignore(const std::string& session) { handlers_.erase(s
 
 void devtools_connection::abandon(const std::string& session, const std::string& why)
 {
-    for (auto& [id, asked] : questions_)
-        if (asked->session == session) asked->fail(why);
+    for (auto& [id, waiting] : questions_)
+        if (waiting->session == session) waiting->fail(why);
 }
 
 void devtools_connection::take(json::object message)
@@ -134,28 +133,26 @@ void devtools_connection::take(json::object message)
 void devtools_connection::answer(const json::object& message)
 {
     const json::value& id = message.at("id");
-    const auto found = questions_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
-    if (found == questions_.end()) return;
-    question& asked = *found->second;
+    const auto entry = questions_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
+    if (entry == questions_.end()) return;
+    question& waiting = *entry->second;
     const json::value* result = message.if_contains("result");
     const json::value* error = message.if_contains("error");
     if (result != nullptr && result->is_object())
-        asked.result = result->get_object();
+        waiting.result = result->get_object();
     else
-        asked.error = error != nullptr && error->is_object() ? text_of(error->get_object(), "message") : "no result";
-    if (!asked.result && asked.error.empty()) asked.error = "unknown error";
-    asked.arrived.notify();
+        waiting.error = error != nullptr && error->is_object() ? text_of(error->get_object(), "message") : "no result";
+    if (!waiting.result && waiting.error.empty()) waiting.error = "unknown error";
+    waiting.arrived.notify();
 }
 
 void devtools_connection::deliver(json::object& message)
 {
-    const auto found = handlers_.find(text_of(message, "sessionId"));
-    if (found == handlers_.end()) return;
-    const json::value* params = message.if_contains("params");
-    static const json::object none;
-    // A copy: the handler may take itself out of the map.
-    const event_handler handler = found->second;
-    handler(text_of(message, "method"), params != nullptr && params->is_object() ? params->get_object() : none);
+    const auto entry = handlers_.find(text_of(message, "sessionId"));
+    if (entry == handlers_.end()) return;
+    // A copy, because the handler may take itself out of the map.
+    const event_handler handler = entry->second;
+    handler(text_of(message, "method"), object_of(message, "params"));
 }
 
 void devtools_connection::close(const std::string& why)
@@ -164,12 +161,12 @@ void devtools_connection::close(const std::string& why)
     closed_because_ = why;
     boost::system::error_code ignored;
     socket_.close(ignored);
-    for (auto& [id, asked] : questions_) {
-        asked->lost = !asked->answered();
-        asked->fail(why);
+    for (auto& [id, waiting] : questions_) {
+        waiting->lost = !waiting->answered();
+        waiting->fail(why);
     }
-    const auto told = handlers_;
-    for (const auto& [session, handler] : told)
+    const auto handlers = handlers_;
+    for (const auto& [session, handler] : handlers)
         if (handlers_.contains(session)) handler({}, {});
 }
 

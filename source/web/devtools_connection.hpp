@@ -4,7 +4,6 @@
 #include "web/devtools_message.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +15,7 @@
 namespace cmcp {
 
 /// The conversation with one browser: commands and their answers, events by session ("flat" sessions; the empty one is
-/// the browser itself). Io thread only; kept by shared_ptr, because answers outlive who asked.
+/// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls.
 class devtools_connection : public std::enable_shared_from_this<devtools_connection> {
 public:
     using stream = asio::local::stream_protocol::socket;
@@ -24,14 +23,14 @@ public:
 
     explicit devtools_connection(stream socket);
 
-    /// Reads until the stream ends (calls that wait go on waiting: who knows why it ended calls close()) or close() is
-    /// called.
+    /// Reads until the stream ends or close() is called. Calls go on waiting after the end of the stream, until close()
+    /// gives them its reason.
     awaitable<> run();
 
     /// Sends a command and waits for its result. Throws devtools_error, devtools_closed, or operation_aborted.
     awaitable<json::object> call(std::string session, std::string method, json::object params);
 
-    /// Sends a command whose answer nobody needs.
+    /// Sends a command without waiting for its answer.
     void send(const std::string& session, std::string_view method, json::object params);
 
     /// `handler` hears the events of `session` until ignore(). It must not throw. It is called
@@ -39,7 +38,7 @@ public:
     void listen(const std::string& session, event_handler handler);
     void ignore(const std::string& session);
 
-    /// The session's page is gone: who waits for an answer of it gets devtools_error with `why`.
+    /// The session's page is gone, so its calls that wait throw devtools_error with `why`.
     void abandon(const std::string& session, const std::string& why);
 
     asio::any_io_executor executor() { return socket_.get_executor(); }

@@ -81,10 +81,4 @@ json::object parse_devtools(std::string text)
     throw devtools_closed("the browser sent what is no JSON object");
 }
 
-std::string text_of(const json::object& from, std::string_view name)
-{
-    const json::value* found = from.if_contains(name);
-    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
 }  // namespace cmcp

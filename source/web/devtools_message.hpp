@@ -16,12 +16,12 @@ struct devtools_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The stream to the browser ended: it crashed, was stopped, or sent what it must not.
+/// The stream to the browser ended: it crashed, was stopped, or sent an invalid message.
 struct devtools_closed : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Takes a stream apart.
+/// Cuts a stream into messages.
 class devtools_splitter {
 public:
     explicit devtools_splitter(std::size_t longest) : longest_(longest) {}
@@ -39,11 +39,8 @@ private:
     std::size_t seen_ = 0;   // up to here there is no NUL
 };
 
-/// One message. Half surrogate pairs, which pages can make and JSON parsers refuse, become U+FFFD. Throws
+/// Parses a message. Half surrogate pairs, which pages can make and JSON parsers refuse, become U+FFFD. Throws
 /// devtools_closed when it is no JSON object.
 json::object parse_devtools(std::string text);
-
-/// The text under `name`; empty where there is none.
-std::string text_of(const json::object& from, std::string_view name);
 
 }  // namespace cmcp

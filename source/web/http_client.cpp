@@ -1,21 +1,316 @@
 #include "web/http_client.hpp"
 
-#include "web/fetch.hpp"
+#include "async/with_deadline.hpp"
+#include "text/ascii.hpp"
+#include "web/connection_pool.hpp"
+#include "web/content_decoder.hpp"
 
-#include <utility>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+
+#include <algorithm>
+#include <optional>
 
 namespace cmcp {
 
+namespace {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr std::uint32_t longest_header = 64 * 1024;
+constexpr std::size_t piece_size = 64 * 1024;
+constexpr std::uint64_t skipped_at_most = 64 * 1024;
+constexpr auto between_reports = std::chrono::seconds(1);
+
+std::string parameter(std::string_view content_type, std::string_view name)
+{
+    for (auto semicolon = content_type.find(';'); semicolon != std::string_view::npos;
+         semicolon = content_type.find(';')) {
+        content_type.remove_prefix(semicolon + 1);
+        const auto one = content_type.substr(0, content_type.find(';'));
+        const auto equals = one.find('=');
+        if (equals == std::string_view::npos || lower_case(trimmed(one.substr(0, equals), " \t\"")) != name) continue;
+        return std::string(trimmed(one.substr(equals + 1), " \t\""));
+    }
+    return {};
+}
+
+/// A call of http_client::get: its deadline, the phase it is in, and the answer as it grows.
+class fetch {
+public:
+    fetch(std::shared_ptr<connection_pool> connections, std::shared_ptr<egress_ticket> ticket, fetch_request request)
+        : pool_(std::move(connections)),
+          ticket_(std::move(ticket)),
+          request_(std::move(request)),
+          at_(request_.url),
+          first_origin_(request_.url.origin()),
+          piece_(piece_size)
+    {
+    }
+
+    awaitable<fetch_reply> run();
+
+private:
+    awaitable<> follow_all();
+    awaitable<bool> one_request();  ///< false: the connection was stale, no answer came
+    awaitable<> open();
+    awaitable<> connect();
+    awaitable<> read_answer();
+    awaitable<> skip_body();
+    awaitable<> read_body();
+    awaitable<error_code> read_piece();
+
+    http_stream::request make_request() const;
+    void enter(std::string phase, std::string detail);
+    bool is_redirect() const;
+    void redirect();
+    void read_head();
+    void check_length() const;
+    void keep_connection();
+    [[noreturn]] void fail(const error_code& failure) const;
+    void report_bytes();
+
+    std::shared_ptr<connection_pool> pool_;
+    std::shared_ptr<egress_ticket> ticket_;
+    fetch_request request_;
+    fetch_reply reply_;
+    web_url at_;
+    std::string first_origin_;
+    std::unique_ptr<http_stream> stream_;
+    std::optional<http_stream::parser> parser_;
+    std::vector<char> piece_;
+    std::size_t piece_length_ = 0;
+    std::string phase_ = "resolving";
+    std::uint64_t expected_ = 0;
+    std::chrono::steady_clock::time_point last_report_;
+};
+
+awaitable<fetch_reply> fetch::run()
+{
+    bool late = false;
+    try {
+        co_await with_deadline(follow_all(), request_.timeout);
+    } catch (const deadline_exceeded&) {
+        late = true;
+    }
+    if (late) throw fetch_timeout(phase_, at_.who.text(), reply_.received, request_.timeout);
+    co_return std::move(reply_);
+}
+
+awaitable<> fetch::follow_all()
+{
+    for (;;) {
+        bool answered = co_await one_request();
+        if (!answered) answered = co_await one_request();  // the second one is a new connection
+        if (!is_redirect()) co_return;
+        redirect();
+    }
+}
+
+awaitable<bool> fetch::one_request()
+{
+    co_await open();
+    enter("waiting", "waiting for " + at_.who.text());
+    const auto request = make_request();
+    auto failure = co_await stream_->write(request);
+    parser_.emplace();
+    do {  // answers 1xx come before the final one
+        parser_.emplace();
+        parser_->header_limit(longest_header);
+        parser_->body_limit(boost::none);
+        if (!failure) failure = co_await stream_->read_header(*parser_);
+    } while (!failure && parser_->get().result_int() / 100 == 1 && parser_->get().result_int() != 101);
+    const bool nothing_came = failure && !parser_->got_some();
+    if (nothing_came && stream_->used_before && failure != asio::error::operation_aborted) co_return false;
+    if (failure) fail(failure);
+    co_await read_answer();
+    co_return true;
+}
+
+awaitable<> fetch::open()
+{
+    try {
+        egress_check(*ticket_, at_.who, at_.port);
+    } catch (const egress_error& refusal) {
+        throw fetch_error(refusal);
+    }
+    stream_ = pool_->take(*ticket_, at_);
+    if (stream_) egress_audit(*ticket_, at_.who, at_.port, "allowed", "open connection", {});
+    if (!stream_) co_await connect();
+}
+
+awaitable<> fetch::connect()
+{
+    const auto entered = [this](egress_step step, std::string detail) {
+        const bool resolving = step == egress_step::resolving;
+        enter(resolving ? "resolving" : "connecting", (resolving ? "resolving " : "connecting to ") + detail);
+    };
+    try {
+        auto connection = co_await egress_connect(ticket_, at_.who, at_.port, entered);
+        stream_ = std::make_unique<http_stream>(std::move(connection));
+    } catch (const egress_error& refusal) {
+        throw fetch_error(refusal);
+    }
+    if (!at_.secure) co_return;
+    enter("TLS", "securing the connection");
+    co_await stream_->handshake(pool_->trust(), at_.who);
+}
+
+http_stream::request fetch::make_request() const
+{
+    http_stream::request request(http::verb::get, at_.target, 11);
+    request.set(http::field::host, at_.authority());
+    request.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
+    request.set(http::field::accept, request_.accept);
+    request.set(http::field::accept_encoding, "gzip, deflate, br");
+    request.set(http::field::accept_language, "en, *;q=0.5");
+    // A key for one server is not shown to another that it redirects to.
+    if (at_.origin() == first_origin_)
+        for (const auto& [name, value] : request_.headers) request.set(name, value);
+    return request;
+}
+
+void fetch::read_head()
+{
+    const auto& head = parser_->get();
+    const std::string_view type = head[http::field::content_type];
+    reply_.url = at_;
+    reply_.status = head.result_int();
+    reply_.status_text = std::string(head.reason());
+    if (reply_.status_text.empty()) reply_.status_text = std::string(http::obsolete_reason(head.result()));
+    reply_.type = lower_case(trimmed(type.substr(0, type.find(';')), " \t\""));
+    reply_.charset = parameter(type, "charset");
+}
+
+bool fetch::is_redirect() const
+{
+    const auto status = parser_->get().result_int();
+    const bool moved = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+    return moved && parser_->get().find(http::field::location) != parser_->get().end();
+}
+
+void fetch::redirect()
+{
+    const std::string location(parser_->get()[http::field::location]);
+    if (++reply_.redirects > request_.max_redirects)
+        throw fetch_error("too_many_redirects", "Too many redirects: more than " +
+                                                    std::to_string(request_.max_redirects) + ", the last one from " +
+                                                    at_.text() + ".");
+    try {
+        const std::string fragment = at_.fragment;
+        at_ = at_.follow(location);
+        if (at_.fragment.empty()) at_.fragment = fragment;
+    } catch (const bad_url& problem) {
+        throw fetch_error("bad_redirect",
+                          at_.origin() + " redirects to a place that cannot be fetched. " + problem.what());
+    }
+    enter("redirect", "redirected to " + at_.origin());
+}
+
+awaitable<> fetch::read_answer()
+{
+    read_head();
+    if (is_redirect()) {
+        co_await skip_body();
+        co_return;
+    }
+    if (request_.check) request_.check(reply_);
+    check_length();
+    enter("reading", "receiving");
+    co_await read_body();
+}
+
+// A piece may have come although the connection failed after it.
+awaitable<error_code> fetch::read_piece()
+{
+    auto& body = parser_->get().body();
+    body.data = piece_.data();
+    body.size = piece_.size();
+    auto failure = co_await stream_->read_some(*parser_);
+    piece_length_ = piece_.size() - body.size;
+    if (failure == http::error::need_buffer) failure = {};
+    co_return failure;
+}
+
+void fetch::keep_connection()
+{
+    if (parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
+}
+
+// A redirect's body is read only to keep the connection.
+awaitable<> fetch::skip_body()
+{
+    std::uint64_t skipped = 0;
+    while (!parser_->is_done() && !parser_->need_eof() && skipped < skipped_at_most) {
+        const auto failure = co_await read_piece();
+        if (failure) co_return;
+        skipped += piece_length_;
+    }
+    keep_connection();
+}
+
+void fetch::check_length() const
+{
+    const auto length = parser_->content_length();
+    if (length && *length > request_.max_bytes)
+        throw fetch_error("too_large", "The page is too large: " + at_.origin() + " announces " +
+                                           std::to_string(*length) + " bytes, more than the " +
+                                           std::to_string(request_.max_bytes >> 20) +
+                                           " MiB that WEB_MAX_SIZE_MB allows.");
+}
+
+awaitable<> fetch::read_body()
+{
+    expected_ = parser_->content_length().value_or(0);
+    content_decoder decoder(parser_->get()[http::field::content_encoding]);
+    while (!parser_->is_done()) {
+        const auto failure = co_await read_piece();
+        const bool cut_by_tls = failure == asio::ssl::error::stream_truncated && parser_->need_eof();
+        reply_.received += piece_length_;
+        decoder.decode({piece_.data(), piece_length_}, reply_.body, request_.max_bytes);
+        report_bytes();
+        if (cut_by_tls) break;  // many servers end without a TLS closure
+        if (failure) fail(failure);
+    }
+    decoder.finish();
+    keep_connection();
+}
+
+void fetch::enter(std::string phase, std::string detail)
+{
+    phase_ = std::move(phase);
+    if (request_.progress) request_.progress(std::move(detail));
+}
+
+void fetch::report_bytes()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (!request_.progress || reply_.received < 1024 || now - last_report_ < between_reports) return;
+    last_report_ = now;
+    request_.progress("received " + std::to_string(reply_.received >> 10) + " KiB" +
+                      (expected_ != 0 ? " of " + std::to_string(expected_ >> 10) + " KiB" : ""));
+}
+
+void fetch::fail(const error_code& failure) const
+{
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    throw bad_answer(failure, at_.origin(), parser_->is_header_done(), reply_.received, expected_);
+}
+
+}  // namespace
+
 http_client::http_client(asio::any_io_executor executor, std::filesystem::path extra_ca)
-    : pool_(std::make_shared<pool>(executor, std::move(extra_ca)))
+    : connections_(std::make_shared<connection_pool>(executor, std::move(extra_ca)))
 {
 }
 
-http_client::~http_client() { pool_->clear(); }
+http_client::~http_client() { connections_->clear(); }
 
 awaitable<fetch_reply> http_client::get(std::shared_ptr<egress_ticket> ticket, fetch_request request)
 {
-    fetch one(pool_, std::move(ticket), std::move(request));
+    fetch one(connections_, std::move(ticket), std::move(request));
     auto reply = co_await one.run();
     co_return reply;
 }

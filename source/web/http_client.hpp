@@ -4,15 +4,10 @@
 #include "egress/egress_ticket.hpp"
 #include "egress/web_url.hpp"
 #include "web/fetch_error.hpp"
-#include "web/http_stream.hpp"
-
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,8 +38,10 @@ struct fetch_request {
     std::size_t max_redirects = 10;
     std::chrono::milliseconds timeout{30'000};     ///< for everything
     std::function<void(const fetch_head&)> check;  ///< may throw before the body is read
-    std::function<void(std::string)> progress;     ///< told each step in a few words
+    std::function<void(std::string)> progress;     ///< hears each step in a few words
 };
+
+class connection_pool;
 
 /// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the
 /// server. Connections that stay open are used again for the same origin under the same policy.
@@ -59,10 +56,8 @@ public:
     /// Follows redirects, each judged anew. Throws fetch_error; an HTTP status of 400 and above is no error.
     awaitable<fetch_reply> get(std::shared_ptr<egress_ticket> ticket, fetch_request request);
 
-    class pool;
-
 private:
-    std::shared_ptr<pool> pool_;
+    std::shared_ptr<connection_pool> connections_;
 };
 
 }  // namespace cmcp

@@ -31,9 +31,9 @@ awaitable<> http_stream::handshake(boost::asio::ssl::context& trust, host who)
                                      handshake_problem(tls_->native_handle(), failure) + ".");
 }
 
-awaitable<error_code> http_stream::write(const request& what)
+awaitable<error_code> http_stream::write(const request& message)
 {
-    http::request_serializer<http::empty_body> serializer(what);
+    http::request_serializer<http::empty_body> serializer(message);
     if (tls_) {
         auto [failure, sent] = co_await http::async_write(*tls_, serializer, as_tuple);
         co_return failure;

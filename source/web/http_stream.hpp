@@ -28,15 +28,14 @@ public:
     http_stream(const http_stream&) = delete;
     http_stream& operator=(const http_stream&) = delete;
 
-    /// Over what is already connected. Throws fetch_error that says which trouble TLS has.
+    /// Over the open connection. Throws fetch_error with the trouble of TLS.
     awaitable<> handshake(boost::asio::ssl::context& trust, host who);
 
-    awaitable<boost::system::error_code> write(const request& what);
+    awaitable<boost::system::error_code> write(const request& message);
     awaitable<boost::system::error_code> read_header(parser& into);
     awaitable<boost::system::error_code> read_some(parser& into);
 
-    /// Nothing has come since the last answer, so that it may be used again. (An end or an unasked answer counts as
-    /// something.)
+    /// No byte and no end has come since the last answer, so that it may be used again.
     bool is_quiet();
 
     std::chrono::steady_clock::time_point idle_since;

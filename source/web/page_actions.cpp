@@ -1,10 +1,11 @@
 #include "web/page_actions.hpp"
 
-#include "web/page_keys.hpp"
 #include "web/page_scripts.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <cctype>
+#include <optional>
 #include <utility>
 
 namespace cmcp {
@@ -32,10 +33,7 @@ awaitable<> require_element(browser_page& page, const std::string& selector)
 
 json::object mouse(const char* type, double x, double y)
 {
-    json::object event;
-    event["type"] = type;
-    event["x"] = x;
-    event["y"] = y;
+    json::object event{{"type", type}, {"x", x}, {"y", y}};
     if (std::string_view(type) == "mouseMoved") return event;
     event["button"] = "left";
     event["clickCount"] = 1;
@@ -46,9 +44,9 @@ awaitable<> click(browser_page& page, std::string selector)
 {
     co_await require_element(page, selector);
     json::array arguments{json::value(selector)};
-    const json::value found = co_await page.evaluate(page_scripts::locate, std::move(arguments));
-    if (!found.is_object()) throw page_error(missing(selector));
-    const json::object& place = found.get_object();
+    const json::value place_or_null = co_await page.evaluate(page_scripts::locate, std::move(arguments));
+    if (!place_or_null.is_object()) throw page_error(missing(selector));
+    const json::object& place = place_or_null.get_object();
     if (!place.at("visible").as_bool())
         throw page_error("the element that matches \"" + selector +
                          "\" is not visible: click what makes it visible first.");
@@ -75,18 +73,65 @@ awaitable<> type(browser_page& page, std::string selector, std::string text)
         co_await perform(page, std::move(clear));
         co_return;
     }
-    json::object event;
-    event["text"] = std::move(text);
+    json::object event{{"text", std::move(text)}};
     co_await page.command("Input.insertText", std::move(event));
+}
+
+/// A key as Input.dispatchKeyEvent takes it (UI Events: KeyboardEvent.key and code).
+struct page_key {
+    std::string key;
+    std::string code;
+    int number = 0;    ///< keyCode
+    std::string text;  ///< what it types; empty: nothing
+};
+
+struct named_key {
+    const char* name;
+    int number;
+    const char* text;
+};
+
+constexpr named_key named[] = {
+    {"Enter", 13, "\r"},    {"Tab", 9, ""},      {"Escape", 27, ""},    {"Backspace", 8, ""},
+    {"Delete", 46, ""},     {"ArrowUp", 38, ""}, {"ArrowDown", 40, ""}, {"ArrowLeft", 37, ""},
+    {"ArrowRight", 39, ""}, {"PageUp", 33, ""},  {"PageDown", 34, ""},  {"Home", 36, ""},
+    {"End", 35, ""},        {"Space", 32, " "},  {"F1", 112, ""},       {"F5", 116, ""}};
+
+std::size_t length_of_character(std::string_view text)
+{
+    const auto lead = static_cast<unsigned char>(text[0]);
+    if (lead < 0x80) return 1;
+    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+}
+
+// By its name ("Enter", "ArrowDown") or as one character; nothing when there is no such key.
+std::optional<page_key> find_key(std::string_view name)
+{
+    for (const auto& each : named) {
+        if (name != each.name) continue;
+        const std::string key = name == "Space" ? " " : std::string(name);
+        return page_key{key, std::string(name), each.number, each.text};
+    }
+    if (name.empty() || name.size() != length_of_character(name)) return std::nullopt;
+    page_key character{std::string(name), {}, 0, std::string(name)};
+    const auto byte = static_cast<unsigned char>(name[0]);
+    if (std::isalnum(byte)) {
+        character.number = std::toupper(byte);
+        character.code = (std::isdigit(byte) ? "Digit" : "Key") + std::string(1, static_cast<char>(character.number));
+    }
+    return character;
+}
+
+std::string key_names()
+{
+    std::string all;
+    for (const auto& each : named) all += (all.empty() ? "" : ", ") + std::string(each.name);
+    return all;
 }
 
 json::object key_event(const char* type, const page_key& key)
 {
-    json::object event;
-    event["type"] = type;
-    event["key"] = key.key;
-    event["code"] = key.code;
-    event["windowsVirtualKeyCode"] = key.number;
+    json::object event{{"type", type}, {"key", key.key}, {"code", key.code}, {"windowsVirtualKeyCode", key.number}};
     if (std::string_view(type) == "keyDown" && !key.text.empty()) event["text"] = key.text;
     return event;
 }
@@ -149,9 +194,9 @@ awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_vi
 awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit)
 {
     json::array arguments{json::value(selector), json::value(limit.count())};
-    const json::value found =
+    const json::value matches =
         co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
-    co_return found.is_bool() && found.get_bool();
+    co_return matches.is_bool() && matches.get_bool();
 }
 
 awaitable<> perform(browser_page& page, page_action action)

@@ -7,7 +7,7 @@
 
 namespace cmcp {
 
-/// One thing to do on a page, as a person would do it.
+/// A thing to do on a page, as a person would do it.
 struct page_action {
     enum class kind { click, type, press, scroll, wait };
 
@@ -19,14 +19,14 @@ struct page_action {
     std::chrono::milliseconds time{0};  ///< wait: how long at most with a selector, exactly without
 };
 
-/// As browser_page::evaluate; a sentence about `selector` when that is malformed.
+/// As browser_page::evaluate, with a sentence about a malformed `selector`.
 awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector,
                                               json::array arguments);
 
 /// Waits at most `limit` for an element. Throws page_error when the selector is malformed.
 awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit);
 
-/// Does it and waits for what it sets off. Throws page_error with a sentence that says what to do.
+/// Does the action and waits for its effects. Throws page_error with a sentence that says what to do.
 awaitable<> perform(browser_page& page, page_action action);
 
 }  // namespace cmcp

@@ -2,6 +2,7 @@
 
 #include "config/config_error.hpp"
 #include "text/utf8_cleaner.hpp"
+#include "web/json_members.hpp"
 
 #include <boost/url/encode.hpp>
 #include <boost/url/rfc/unreserved_chars.hpp>
@@ -26,10 +27,18 @@ web_url parse_setting(const std::string& text)
     }
 }
 
-web_url with_query(web_url base, const std::string& query)
+web_url setting_or(const std::string& setting, const char* otherwise)
 {
-    base.target += (base.target.find('?') == std::string::npos ? "?" : "&") + query;
-    return base;
+    return parse_setting(setting.empty() ? otherwise : setting);
+}
+
+fetch_request query_to(web_url address, const std::string& query, const char* accept)
+{
+    address.target += (address.target.find('?') == std::string::npos ? "?" : "&") + query;
+    fetch_request request;
+    request.url = std::move(address);
+    request.accept = accept;
+    return request;
 }
 
 json::object read_json(const fetch_reply& reply, const std::string& name)
@@ -42,37 +51,31 @@ json::object read_json(const fetch_reply& reply, const std::string& name)
     return std::move(read.as_object());
 }
 
-std::string text_of(const json::object& from, std::string_view name)
-{
-    const auto* found = from.if_contains(name);
-    return found != nullptr && found->is_string() ? std::string(found->as_string()) : std::string();
-}
-
 search_results results_in(const json::value* list, std::string_view snippet)
 {
-    search_results found;
-    if (list == nullptr || !list->is_array()) return found;
+    search_results results;
+    if (list == nullptr || !list->is_array()) return results;
     for (const auto& one : list->as_array())
         if (const auto* item = one.if_object())
-            found.push_back({text_of(*item, "title"), text_of(*item, "url"), text_of(*item, snippet)});
-    return found;
+            results.push_back({text_of(*item, "title"), text_of(*item, "url"), text_of(*item, snippet)});
+    return results;
+}
+
+web_url searxng_address(const std::string& text)
+{
+    web_url url = parse_setting(text);
+    if (!url.target.ends_with('/')) url.target += '/';
+    if (!url.target.ends_with("/search/")) url.target += "search";
+    return url;
 }
 
 class searxng final : public search_provider {
 public:
-    explicit searxng(const settings& chosen) : base_(parse_setting(chosen.web_search_url))
-    {
-        if (!base_.target.ends_with('/')) base_.target += '/';
-        if (!base_.target.ends_with("/search/")) base_.target += "search";
-    }
-    std::string name() const override { return "searxng"; }
-    web_url address() const override { return base_; }
+    explicit searxng(const settings& config) : search_provider("searxng", searxng_address(config.web_search_url)) {}
+
     fetch_request request(const std::string& query, std::size_t) const override
     {
-        fetch_request made;
-        made.url = with_query(base_, "format=json&q=" + escaped(query));
-        made.accept = "application/json";
-        return made;
+        return query_to(address(), "format=json&q=" + escaped(query), "application/json");
     }
     awaitable<search_results> read(fetch_reply reply, page_parser) const override
     {
@@ -81,17 +84,17 @@ public:
                 "provider", "SearXNG refuses to answer in JSON (403): add json to search.formats in its settings.yml.");
         if (reply.status == 429)
             throw fetch_error("provider", "SearXNG says that it is asked too often (429); try again later.");
-        const auto answer = read_json(reply, "SearXNG at " + base_.origin());
+        const auto answer = read_json(reply, "SearXNG at " + address().origin());
         if (reply.status >= 400)
             throw fetch_error(
                 "provider", "SearXNG answered " + std::to_string(reply.status) + ": " + text_of(answer, "error") + ".");
-        auto found = results_in(answer.if_contains("results"), "content");
-        if (found.empty()) refuse_silent_engines(answer);
-        co_return found;
+        auto results = results_in(answer.if_contains("results"), "content");
+        if (results.empty()) refuse_silent_engines(answer);
+        co_return results;
     }
 
 private:
-    // No results because nobody could be asked is another thing than no results.
+    // No results because no engine answered differ from no results.
     static void refuse_silent_engines(const json::object& answer)
     {
         const auto* silent = answer.if_contains("unresponsive_engines");
@@ -99,28 +102,23 @@ private:
         throw fetch_error("provider", "SearXNG found nothing because its engines did not answer: " +
                                           json::serialize(*silent).substr(0, 300) + ".");
     }
-    web_url base_;
 };
 
 class brave final : public search_provider {
 public:
-    explicit brave(const settings& chosen)
-        : base_(parse_setting(chosen.web_search_url.empty() ? "https://api.search.brave.com/res/v1/web/search"
-                                                            : chosen.web_search_url)),
-          key_(chosen.web_search_key)
+    explicit brave(const settings& config)
+        : search_provider("brave", setting_or(config.web_search_url, "https://api.search.brave.com/res/v1/web/search")),
+          key_(config.web_search_key)
     {
     }
-    std::string name() const override { return "brave"; }
-    web_url address() const override { return base_; }
+
     fetch_request request(const std::string& query, std::size_t max_results) const override
     {
-        fetch_request made;
-        made.url =
-            with_query(base_, "text_decorations=false&count=" + std::to_string(std::min<std::size_t>(20, max_results)) +
-                                  "&q=" + escaped(query));
-        made.accept = "application/json";
-        made.headers = {{"X-Subscription-Token", key_}};
-        return made;
+        const std::string count = std::to_string(std::min<std::size_t>(20, max_results));
+        auto with_key =
+            query_to(address(), "text_decorations=false&count=" + count + "&q=" + escaped(query), "application/json");
+        with_key.headers = {{"X-Subscription-Token", key_}};
+        return with_key;
     }
     awaitable<search_results> read(fetch_reply reply, page_parser) const override
     {
@@ -133,38 +131,31 @@ public:
         if (reply.status >= 400)
             throw fetch_error("provider",
                               "Brave answered " + std::to_string(reply.status) + ": " + complaint(answer) + ".");
-        const auto* web = answer.if_contains("web");
-        co_return results_in(web != nullptr && web->is_object() ? web->as_object().if_contains("results") : nullptr,
-                             "description");
+        co_return results_in(object_of(answer, "web").if_contains("results"), "description");
     }
 
 private:
     static std::string complaint(const json::object& answer)
     {
-        const auto* error = answer.if_contains("error");
-        if (error == nullptr || !error->is_object()) return "no reason given";
-        const std::string detail = text_of(error->as_object(), "detail");
-        return detail.empty() ? text_of(error->as_object(), "code") : detail;
+        const json::object& error = object_of(answer, "error");
+        if (error.empty()) return "no reason given";
+        const std::string detail = text_of(error, "detail");
+        return detail.empty() ? text_of(error, "code") : detail;
     }
-    web_url base_;
+
     std::string key_;
 };
 
 class duckduckgo final : public search_provider {
 public:
-    explicit duckduckgo(const settings& chosen)
-        : base_(parse_setting(chosen.web_search_url.empty() ? "https://html.duckduckgo.com/html/"
-                                                            : chosen.web_search_url))
+    explicit duckduckgo(const settings& config)
+        : search_provider("duckduckgo", setting_or(config.web_search_url, "https://html.duckduckgo.com/html/"))
     {
     }
-    std::string name() const override { return "duckduckgo"; }
-    web_url address() const override { return base_; }
+
     fetch_request request(const std::string& query, std::size_t) const override
     {
-        fetch_request made;
-        made.url = with_query(base_, "q=" + escaped(query));
-        made.accept = "text/html";
-        return made;
+        return query_to(address(), "q=" + escaped(query), "text/html");
     }
     awaitable<search_results> read(fetch_reply reply, page_parser parse) const override
     {
@@ -175,20 +166,17 @@ public:
         wish.kind = "results";
         wish.base = reply.url.text();
         const bool uneasy = reply.status == 202;
-        auto found = co_await parse(std::move(reply.body), std::move(wish));
-        if (const auto* problem = found.if_contains("error"))
+        auto page = co_await parse(std::move(reply.body), std::move(wish));
+        if (const auto* problem = page.if_contains("error"))
             throw fetch_error("provider", std::string(problem->as_string()));
-        auto results = results_in(found.if_contains("results"), "snippet");
-        const auto* challenge = found.if_contains("challenge");
+        auto results = results_in(page.if_contains("results"), "snippet");
+        const auto* challenge = page.if_contains("challenge");
         if (results.empty() && (uneasy || (challenge != nullptr && *challenge == true)))
             throw fetch_error("provider",
                               "DuckDuckGo asks for a proof that a person searches; wait a while, or set "
                               "WEB_SEARCH_PROVIDER to searxng or brave.");
         co_return results;
     }
-
-private:
-    web_url base_;
 };
 
 // Tags and entities that some services leave in their texts.
@@ -197,7 +185,7 @@ std::string plain(const std::string& text)
     static const std::pair<std::string_view, std::string_view> entities[] = {
         {"&amp;", "&"},  {"&lt;", "<"},  {"&gt;", ">"},  {"&quot;", "\""},
         {"&#x27;", "'"}, {"&#39;", "'"}, {"&nbsp;", " "}};
-    std::string made;
+    std::string result;
     for (std::size_t i = 0; i < text.size();) {
         const std::string_view rest = std::string_view(text).substr(i);
         const auto tag_end =
@@ -211,29 +199,29 @@ std::string plain(const std::string& text)
         bool replaced = false;
         for (const auto& [entity, character] : entities) {
             if (replaced || !rest.starts_with(entity)) continue;
-            made += character;
+            result += character;
             i += entity.size();
             replaced = true;
         }
-        if (!replaced) made += text[i++];
+        if (!replaced) result += text[i++];
     }
-    return made;
+    return result;
 }
 
 std::string tidy(const std::string& text, std::size_t longest)
 {
-    std::string made;
+    std::string result;
     for (char c : plain(text)) {
         const bool blank = static_cast<unsigned char>(c) <= ' ';
-        if (!blank) made += c;
-        if (blank && !made.empty() && made.back() != ' ') made += ' ';
+        if (!blank) result += c;
+        if (blank && !result.empty() && result.back() != ' ') result += ' ';
     }
-    if (made.ends_with(' ')) made.pop_back();
-    const auto shown = utf8_prefix(made, longest);
-    return std::string(shown) + (shown.size() < made.size() ? "…" : "");
+    if (result.ends_with(' ')) result.pop_back();
+    const auto shown = utf8_prefix(result, longest);
+    return std::string(shown) + (shown.size() < result.size() ? "…" : "");
 }
 
-// Two addresses that differ only in what does not matter name one page.
+// Addresses that differ in "www." or a closing slash name one page.
 std::string identity(const web_url& url)
 {
     std::string path = url.target;
@@ -245,40 +233,40 @@ std::string identity(const web_url& url)
 
 }  // namespace
 
-std::unique_ptr<search_provider> make_search_provider(const settings& chosen)
+std::unique_ptr<search_provider> make_search_provider(const settings& config)
 {
-    const std::string& name = chosen.web_search_provider;
+    const std::string& name = config.web_search_provider;
     if (name == "searxng") {
-        if (chosen.web_search_url.empty())
+        if (config.web_search_url.empty())
             throw config_error(
                 "WEB_SEARCH_PROVIDER is searxng, so WEB_SEARCH_URL must be set to its address, for example "
                 "http://127.0.0.1:8888/");
-        return std::make_unique<searxng>(chosen);
+        return std::make_unique<searxng>(config);
     }
     if (name == "brave") {
-        if (chosen.web_search_key.empty())
+        if (config.web_search_key.empty())
             throw config_error("WEB_SEARCH_PROVIDER is brave, so WEB_SEARCH_KEY must be set to a key of its API");
-        return std::make_unique<brave>(chosen);
+        return std::make_unique<brave>(config);
     }
-    if (name == "duckduckgo") return std::make_unique<duckduckgo>(chosen);
+    if (name == "duckduckgo") return std::make_unique<duckduckgo>(config);
     return nullptr;
 }
 
-search_results tidied(search_results found, std::size_t most)
+search_results tidied(search_results all, std::size_t most)
 {
-    search_results made;
+    search_results kept;
     std::set<std::string> seen;
-    for (auto& one : found) {
-        if (made.size() >= most) break;
+    for (auto& one : all) {
+        if (kept.size() >= most) break;
         try {
             const auto url = web_url::parse(one.url);
             if (!seen.insert(identity(url)).second) continue;
-            made.push_back({tidy(one.title, longest_title), url.text(), tidy(one.snippet, longest_snippet)});
+            kept.push_back({tidy(one.title, longest_title), url.text(), tidy(one.snippet, longest_snippet)});
         } catch (const bad_url&) {
-            continue;  // nothing that could be fetched
+            continue;  // no address that could be fetched
         }
     }
-    return made;
+    return kept;
 }
 
 }  // namespace cmcp

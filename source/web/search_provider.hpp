@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -22,24 +23,31 @@ using search_results = std::vector<search_result>;
 /// Parses a page in the sandbox, for providers that answer in HTML.
 using page_parser = std::function<awaitable<json::object>(std::string page, page_wish wish)>;
 
-/// One search service: how it is asked and what its answers mean.
+/// A search service: its requests and the meaning of its answers.
 class search_provider {
 public:
+    search_provider(std::string name, web_url address) : name_(std::move(name)), address_(std::move(address)) {}
+    search_provider(const search_provider&) = delete;
+    search_provider& operator=(const search_provider&) = delete;
     virtual ~search_provider() = default;
 
-    virtual std::string name() const = 0;
-    virtual web_url address() const = 0;  ///< of the service: the only place that is reached
+    const std::string& name() const { return name_; }
+    const web_url& address() const { return address_; }  ///< of the service: the only place that is reached
     virtual fetch_request request(const std::string& query, std::size_t max_results) const = 0;
 
-    /// Throws fetch_error with what the service complains about.
+    /// Throws fetch_error with the complaint of the service.
     virtual awaitable<search_results> read(fetch_reply reply, page_parser parse) const = 0;
+
+private:
+    std::string name_;
+    web_url address_;
 };
 
-/// The one that WEB_SEARCH_PROVIDER names; null for "none". Throws config_error when WEB_SEARCH_URL or WEB_SEARCH_KEY
-/// is missing or wrong.
-std::unique_ptr<search_provider> make_search_provider(const settings& chosen);
+/// The provider that WEB_SEARCH_PROVIDER names; null for "none". Throws config_error when WEB_SEARCH_URL or
+/// WEB_SEARCH_KEY is missing or wrong.
+std::unique_ptr<search_provider> make_search_provider(const settings& config);
 
 /// Each page once (the first mention counts), only http and https, texts tidied and cut, at most `most`.
-search_results tidied(search_results found, std::size_t most);
+search_results tidied(search_results all, std::size_t most);
 
 }  // namespace cmcp

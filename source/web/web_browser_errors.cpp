@@ -46,12 +46,12 @@ constexpr meaning meanings[] = {
 const egress_refusal* latest_about(const egress_ticket& ticket, const std::string& host)
 {
     const auto& all = ticket.refusals();
-    const auto found =
+    const auto latest =
         std::find_if(all.rbegin(), all.rend(), [&](const egress_refusal& each) { return each.host == host; });
-    return found == all.rend() ? nullptr : &*found;
+    return latest == all.rend() ? nullptr : &*latest;
 }
 
-// Rules of the others name what the policy says.
+// Other rules are refusals by the policy.
 bool failed(const egress_refusal& each)
 {
     constexpr std::string_view failures[] = {"unresolved", "unreachable", "timeout", "bad response"};
@@ -63,7 +63,7 @@ bool failed(const egress_refusal& each)
 std::string navigation_sentence(std::string_view error, const std::string& url, const std::string& host,
                                 const egress_ticket& ticket)
 {
-    // A redirect may have led elsewhere: then the last refusal is the one that ended it.
+    // A redirect may have led elsewhere, so the last refusal ended it.
     if (const auto* refused = latest_about(ticket, host)) return refused->sentence;
     constexpr std::string_view prefix = "net::ERR_";
     const bool named = error.starts_with(prefix);
@@ -87,8 +87,8 @@ std::string refusal_of_page(const egress_ticket& ticket, const std::string& url,
         const auto same = [&](const egress_refusal& each) {
             return each.host == page.who.name && each.port == page.port;
         };
-        const auto found = std::find_if(all.rbegin(), all.rend(), same);
-        return found == all.rend() ? std::string() : found->sentence;
+        const auto latest = std::find_if(all.rbegin(), all.rend(), same);
+        return latest == all.rend() ? std::string() : latest->sentence;
     } catch (const bad_url&) {
         return {};
     }
@@ -104,11 +104,11 @@ std::string http_sentence(const std::string& url, int status)
            (status >= 500 ? "the server failed; try again later." : "the server does not accept this request.");
 }
 
-std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& told)
+std::vector<std::string> refusal_notes(const egress_ticket& ticket, const std::string& known)
 {
     std::vector<std::string> notes;
     for (const auto& each : ticket.refusals()) {
-        if (each.sentence == told) continue;
+        if (each.sentence == known) continue;
         const std::string what = failed(each) ? "failed: " : "was refused: ";
         std::string note = "A request of the page " + what + each.sentence;
         if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));

@@ -7,27 +7,30 @@
 #include "web/web_scraper.hpp"
 #include "web/web_searcher.hpp"
 
+#include <memory>
+
 namespace cmcp {
 
-/// The web tools' common ground: one policy, one guard, one client.
-class web_manager {
-public:
+/// The web tools, and the parts that they share: one policy, one guard, one client, one reader of pages.
+struct web_manager {
     /// All must outlive this. Throws config_error when the web settings cannot be used.
-    web_manager(const settings& chosen, sandbox::backend& backend, run_admission& runs, blocking_pool& pool,
-                asio::any_io_executor executor);
+    web_manager(const settings& config, sandbox::backend& backend, run_admission& runs, blocking_pool& pool,
+                asio::any_io_executor executor)
+        : policy(std::make_shared<egress_policy>(egress_policy::from_settings(config))),
+          guard(executor, policy),
+          client(executor, config.web_ca_file),
+          reader(config, backend, runs),
+          scraper(config, client, policy, reader, pool),
+          searcher(config, client, reader)
+    {
+    }
 
-    web_scraper& scraper() { return scraper_; }
-    web_searcher& searcher() { return searcher_; }
-
-    /// The proxy for programs that are told to use one. It listens after its start().
-    egress_guard& guard() { return guard_; }
-
-private:
-    std::shared_ptr<const egress_policy> policy_;
-    egress_guard guard_;
-    http_client client_;
-    web_scraper scraper_;
-    web_searcher searcher_;
+    std::shared_ptr<const egress_policy> policy;
+    egress_guard guard;  ///< the proxy for programs that use one; it listens after its start()
+    http_client client;
+    web_page_reader reader;
+    web_scraper scraper;
+    web_searcher searcher;
 };
 
 }  // namespace cmcp

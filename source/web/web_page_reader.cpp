@@ -2,7 +2,6 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
-#include "web/web_page_script.hpp"
 
 #include <unistd.h>
 
@@ -10,13 +9,24 @@
 #include <utility>
 
 namespace cmcp {
+
+extern const std::string_view web_page_reading, web_page_renderer, web_page_beginning;  // web_page_*.py
 namespace {
 
-constexpr std::uint64_t memory_of_a_page = 768ull << 20;  // BeautifulSoup needs up to seventy times what a page has
+constexpr std::uint64_t memory_of_a_page = 768ull << 20;  // BeautifulSoup needs up to seventy times the bytes of a page
 constexpr std::size_t most_output = 16 << 20;
 constexpr std::size_t most_complaints = 4096;
 constexpr auto least_time = std::chrono::seconds(1);
 constexpr const char* pdftotext = "/usr/bin/pdftotext";
+
+// Reads a line of JSON (options_line) and the page in UTF-8, writes one JSON object: the answer of
+// web_page_reader::read, or {missing: names of packages}.
+const std::string& web_page_script()
+{
+    static const std::string whole =
+        std::string(web_page_reading) + std::string(web_page_renderer) + std::string(web_page_beginning);
+    return whole;
+}
 
 class kept_output final : public sandbox::output_receiver {
 public:
@@ -30,12 +40,7 @@ public:
     std::string out, err;
 };
 
-json::object failure(std::string sentence)
-{
-    json::object made;
-    made["error"] = std::move(sentence);
-    return made;
-}
+json::object failure(std::string sentence) { return {{"error", std::move(sentence)}}; }
 
 std::string ending(const sandbox::run_result& end)
 {
@@ -57,41 +62,38 @@ std::string ending(const sandbox::run_result& end)
 
 std::string options_line(const page_wish& wish)
 {
-    json::object made;
-    made["kind"] = wish.kind;
-    made["base"] = wish.base;
-    made["format"] = wish.format;
-    made["selector"] = nullptr;
-    if (wish.selector) made["selector"] = *wish.selector;
-    made["max_length"] = wish.max_length;
-    return jsonrpc::write_json(made) + "\n";
+    json::object options{
+        {"kind", wish.kind}, {"base", wish.base}, {"format", wish.format}, {"max_length", wish.max_length}};
+    options["selector"] = nullptr;
+    if (wish.selector) options["selector"] = *wish.selector;
+    return jsonrpc::write_json(options) + "\n";
 }
 
-json::object understood(const std::string& text)
+json::object read_answer(const std::string& text)
 {
     json::error_code problem;
     json::parse_options deep;
     deep.max_depth = 16;
     json::value read = json::parse(text, problem, {}, deep);
     if (problem || !read.is_object()) return failure("The page could not be read: its reader gave no answer.");
-    json::object made = std::move(read.as_object());
-    if (made.contains("missing"))
+    json::object answer = std::move(read.as_object());
+    if (answer.contains("missing"))
         return failure(
             "Pages cannot be read on this machine: install the Debian packages python3-bs4 and python3-lxml "
             "(apt-get install python3-bs4 python3-lxml).");
-    return made;
+    return answer;
 }
 
 }  // namespace
 
 struct web_page_reader::finished {
-    std::string problem;  // a sentence; empty: it ran to its end
+    std::string problem;  // a sentence; empty: the run came to its end
     int exit_code = 0;
     std::string out, err;
 };
 
-web_page_reader::web_page_reader(const settings& chosen, sandbox::backend& backend, run_admission& admission)
-    : interpreter_(chosen.python_interpreter), backend_(backend), admission_(admission)
+web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission)
+    : interpreter_(config.python_interpreter), backend_(backend), admission_(admission)
 {
     limits_.memory = memory_of_a_page;
     limits_.processes = 8;
@@ -103,42 +105,36 @@ web_page_reader::web_page_reader(const settings& chosen, sandbox::backend& backe
 awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sandbox::run_request request,
                                                           std::chrono::milliseconds limit)
 {
-    finished made;
+    finished result;
     auto place = co_await admission_.enter(std::move(caller));
-    if (!place) made.problem = busy_sentence;
-    if (!place) co_return made;
+    if (!place) result.problem = busy_sentence;
+    if (!place) co_return result;
     request.programs.all = false;  // the interpreter or pdftotext, and what they load
     request.limits = limits_;
     request.limits.wall =
-        std::max<std::chrono::milliseconds>(least_time, limit);  // waiting for a turn is not the page's fault
+        std::max<std::chrono::milliseconds>(least_time, limit);  // without the time of waiting for a turn
     request.label = "web page";
     kept_output output;
     auto end = co_await backend_.run(std::move(request), output);
-    if (end.why != sandbox::cause::exited) made.problem = ending(end);
-    made.exit_code = end.exit_code;
-    made.out = std::move(output.out);
-    made.err = std::move(output.err);
-    co_return made;
-}
-
-sandbox::run_request web_page_reader::python(std::string input) const
-{
-    sandbox::run_request made;
-    start_python(made, python_home::none, interpreter_);
-    made.script = web_page_script();
-    made.input = std::move(input);
-    return made;
+    if (end.why != sandbox::cause::exited) result.problem = ending(end);
+    result.exit_code = end.exit_code;
+    result.out = std::move(output.out);
+    result.err = std::move(output.err);
+    co_return result;
 }
 
 awaitable<json::object> web_page_reader::read(std::string caller, std::string page, page_wish wish,
                                               std::chrono::milliseconds limit)
 {
-    auto request = python(options_line(wish) + page);
+    sandbox::run_request request;
+    start_python(request, python_home::none, interpreter_);
+    request.script = web_page_script();
+    request.input = options_line(wish) + page;
     auto done = co_await run(std::move(caller), std::move(request), limit);
     if (!done.problem.empty()) co_return failure(std::move(done.problem));
     if (done.out.empty() && done.err.find("MemoryError") != std::string::npos)
         co_return failure("The page needs more memory than its reader may have; it is too large or too deep.");
-    co_return understood(done.out);
+    co_return read_answer(done.out);
 }
 
 awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document,
@@ -154,9 +150,8 @@ awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::strin
     auto done = co_await run(std::move(caller), std::move(request), limit);
     if (!done.problem.empty()) co_return failure(std::move(done.problem));
     if (done.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");
-    json::object made;
-    made["content"] = std::move(done.out);
-    co_return made;
+    json::object answer{{"content", std::move(done.out)}};
+    co_return answer;
 }
 
 }  // namespace cmcp

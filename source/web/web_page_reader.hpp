@@ -12,7 +12,7 @@
 
 namespace cmcp {
 
-/// What to take from a page.
+/// The parts to take from a page.
 struct page_wish {
     std::string kind = "html";    ///< html, xml, results
     std::string base;             ///< absolute URL that references are relative to
@@ -25,10 +25,10 @@ struct page_wish {
 class web_page_reader {
 public:
     /// All must outlive this.
-    web_page_reader(const settings& chosen, sandbox::backend& backend, run_admission& admission);
+    web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission);
 
-    /// The object that web_page_script describes; {error: sentence} when the page could not be read within `limit`,
-    /// which begins when a run may start.
+    /// {content, title, matches, length, truncated, links}, or {results, challenge} for kind "results"; {error:
+    /// sentence} when the page could not be read within `limit`, which begins when a run may start.
     awaitable<json::object> read(std::string caller, std::string page, page_wish wish, std::chrono::milliseconds limit);
 
     /// {content} or {error}.
@@ -37,7 +37,6 @@ public:
 private:
     struct finished;
     awaitable<finished> run(std::string caller, sandbox::run_request request, std::chrono::milliseconds limit);
-    sandbox::run_request python(std::string input) const;
 
     std::string interpreter_;
     sandbox::run_limits limits_;

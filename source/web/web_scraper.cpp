@@ -1,9 +1,10 @@
 #include "web/web_scraper.hpp"
 
 #include "runs/progress_sender.hpp"
+#include "text/charset.hpp"
 #include "text/utf8_cleaner.hpp"
-#include "web/web_content.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -15,26 +16,79 @@ constexpr const char* accepted =
     "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,application/json;q=0.8,"
     "application/pdf;q=0.7,*/*;q=0.1";
 
-admission_limits fetches_at_once(const settings& chosen)
+admission_limits fetches_at_once(const settings& config)
 {
     admission_limits limits;
-    limits.at_once = chosen.web_max_connections;
-    limits.per_caller = chosen.web_max_connections;
+    limits.at_once = config.web_max_connections;
+    limits.per_caller = config.web_max_connections;
     limits.waiting = 1024;
     limits.what = "page";
     return limits;
 }
 
+/// How a page is read.
+enum class page_kind { html, xml, text, pdf, other };
+
+constexpr std::string_view text_types[] = {
+    "application/json",     "application/ld+json", "application/javascript", "application/ecmascript",
+    "application/x-ndjson", "application/yaml",    "application/x-yaml",     "application/toml",
+    "application/sql",      "application/x-sh",    "application/graphql",    "application/x-javascript"};
+
+page_kind kind_of_type(std::string_view type)
+{
+    if (type == "text/html" || type == "application/xhtml+xml") return page_kind::html;
+    if (type == "application/xml" || type == "text/xml" || type.ends_with("+xml")) return page_kind::xml;
+    if (type == "application/pdf" || type == "application/x-pdf") return page_kind::pdf;
+    const bool listed = std::find(std::begin(text_types), std::end(text_types), type) != std::end(text_types);
+    if (listed || type.starts_with("text/") || type.ends_with("+json") || type.ends_with("+yaml"))
+        return page_kind::text;
+    return page_kind::other;
+}
+
+page_kind kind_of_bytes(std::string_view bytes)
+{
+    if (bytes.starts_with("%PDF-")) return page_kind::pdf;
+    const auto start = bytes.substr(0, 1024);
+    if (start.find('\0') != std::string_view::npos && !start.starts_with("\xff\xfe") && !start.starts_with("\xfe\xff"))
+        return page_kind::other;
+    const auto first = start.find_first_not_of(" \t\r\n\f\xef\xbb\xbf");
+    if (first == std::string_view::npos || start[first] != '<') return page_kind::text;
+    return start.substr(first).starts_with("<?xml") ? page_kind::xml : page_kind::html;
+}
+
+bool says_nothing(std::string_view type)
+{
+    return type.empty() || type == "application/octet-stream" || type == "unknown/unknown";
+}
+
+// By its media type, or by its first bytes when the server names none.
+page_kind kind_of(const fetch_reply& page)
+{
+    return says_nothing(page.type) ? kind_of_bytes(page.body) : kind_of_type(page.type);
+}
+
+std::string other_type_sentence(std::string_view type)
+{
+    return "The address leads to " +
+           (type.empty() ? std::string("data of no known type") : "data of type " + std::string(type.substr(0, 80))) +
+           ", which cannot be read as text; HTML, XML, plain text, JSON and PDF can.";
+}
+
+// Before the body is read.
+void refuse_other_types(const fetch_head& head)
+{
+    if (says_nothing(head.type) || head.status >= 400) return;
+    if (kind_of_type(head.type) == page_kind::other) throw fetch_error("type", other_type_sentence(head.type));
+}
+
 json::object failed_scrape(const std::string& url, std::string sentence, std::string reason)
 {
-    json::object made;
-    made["content"] = "";
-    made["url"] = url;
-    made["title"] = "";
-    made["success"] = false;
-    made["error"] = std::move(sentence);
-    made["reason"] = std::move(reason);
-    return made;
+    return {{"content", ""},
+            {"url", url},
+            {"title", ""},
+            {"success", false},
+            {"error", std::move(sentence)},
+            {"reason", std::move(reason)}};
 }
 
 void add_hint(json::object& to, const std::string& hint)
@@ -45,57 +99,53 @@ void add_hint(json::object& to, const std::string& hint)
     all = before + hint;
 }
 
-void describe(json::object& made, const fetch_reply& page)
+void describe(json::object& answer, const fetch_reply& page)
 {
-    made["url"] = page.url.text();
-    made["status"] = page.status;
-    made["content_type"] = page.type;
-    made["success"] = true;
-    made["error"] = nullptr;
-    if (!made.contains("title")) made["title"] = "";
+    answer["url"] = page.url.text();
+    answer["status"] = page.status;
+    answer["content_type"] = page.type;
+    answer["success"] = true;
+    answer["error"] = nullptr;
+    if (!answer.contains("title")) answer["title"] = "";
     if (page.status < 400) return;
-    made["success"] = false;
-    made["error"] = page.url.origin() + " answered " + std::to_string(page.status) + " " + page.status_text +
-                    "; what it sent with that is in content.";
-    made["reason"] = "http_status";
+    answer["success"] = false;
+    answer["error"] = page.url.origin() + " answered " + std::to_string(page.status) + " " + page.status_text +
+                      "; what it sent with that is in content.";
+    answer["reason"] = "http_status";
 }
 
-json::object from_text(std::string text, const scrape_request& asked)
+json::object from_text(std::string text, const scrape_request& request)
 {
-    json::object made;
-    const auto shown = utf8_prefix(text, asked.max_length);
-    made["truncated"] = shown.size() < text.size();
-    made["length"] = text.size();
-    made["content"] = json::string_view(shown.data(), shown.size());
-    if (asked.selector) add_hint(made, "selector was not used: the page is no HTML.");
-    return made;
+    json::object answer;
+    const auto shown = utf8_prefix(text, request.max_length);
+    answer["truncated"] = shown.size() < text.size();
+    answer["length"] = text.size();
+    answer["content"] = json::string_view(shown.data(), shown.size());
+    if (request.selector) add_hint(answer, "selector was not used: the page is no HTML.");
+    return answer;
 }
 
-void add_hints(json::object& made, const scrape_request& asked)
+void add_hints(json::object& answer, const scrape_request& request)
 {
-    const auto* matches = made.if_contains("matches");
+    const auto* matches = answer.if_contains("matches");
     if (matches != nullptr && *matches == 0)
-        add_hint(made, "The selector matched nothing that is visible on this page; try a simpler one, or none.");
-    const auto* cut = made.if_contains("truncated");
+        add_hint(answer, "The selector matched nothing that is visible on this page; try a simpler one, or none.");
+    const auto* cut = answer.if_contains("truncated");
     if (cut != nullptr && cut->is_bool() && cut->get_bool())
-        add_hint(made, "content was cut after " + std::to_string(asked.max_length) +
-                           " characters: choose a part of the page with selector, or give a larger max_length.");
+        add_hint(answer, "content was cut after " + std::to_string(request.max_length) +
+                             " characters: choose a part of the page with selector, or give a larger max_length.");
 }
 
 }  // namespace
 
-web_scraper::web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
-                         sandbox::backend& backend, run_admission& runs, blocking_pool& pool)
-    : client_(client),
-      policy_(std::move(policy)),
-      pool_(pool),
-      fetches_(fetches_at_once(chosen)),
-      reader_(chosen, backend, runs)
+web_scraper::web_scraper(const settings& config, http_client& client, std::shared_ptr<const egress_policy> policy,
+                         web_page_reader& reader, blocking_pool& pool)
+    : client_(client), policy_(std::move(policy)), pool_(pool), fetches_(fetches_at_once(config)), reader_(reader)
 {
     model_.accept = accepted;
-    model_.max_bytes = chosen.web_max_size;
-    model_.max_redirects = chosen.web_max_redirects;
-    model_.timeout = chosen.web_timeout_default;
+    model_.max_bytes = config.web_max_size;
+    model_.max_redirects = config.web_max_redirects;
+    model_.timeout = config.web_timeout_default;
     model_.check = refuse_other_types;
 }
 
@@ -110,40 +160,43 @@ awaitable<fetch_reply> web_scraper::fetch(web_url url, progress_sender& progress
 }
 
 awaitable<json::object> web_scraper::read(std::string key, progress_sender& progress, fetch_reply page,
-                                          scrape_request asked, std::chrono::milliseconds left)
+                                          scrape_request request, std::chrono::milliseconds left)
 {
     const page_kind kind = kind_of(page);
     if (kind == page_kind::other) throw fetch_error("type", other_type_sentence(page.type));
-    json::object made;
+    json::object answer;
     if (kind == page_kind::pdf) {
         progress.step("reading the PDF");
-        made = co_await reader_.read_pdf(std::move(key), std::move(page.body), left);
-        if (!made.contains("error")) made = from_text(std::string(made.at("content").as_string()), asked);
-        co_return made;
+        answer = co_await reader_.read_pdf(std::move(key), std::move(page.body), left);
+        if (!answer.contains("error")) answer = from_text(std::string(answer.at("content").as_string()), request);
+        co_return answer;
     }
-    auto convert = [bytes = std::move(page.body), label = page.charset] { return decode_text(bytes, label); };
-    auto decoded = co_await pool_.run(std::move(convert));
+    auto convert = [bytes = std::move(page.body), label = page.charset] {
+        const auto charset = choose_charset(bytes, label);
+        return std::pair(to_utf8(bytes, charset), charset.note);
+    };
+    auto [text, note] = co_await pool_.run(std::move(convert));
     if (kind == page_kind::text) {
-        made = from_text(std::move(decoded.text), asked);
+        answer = from_text(std::move(text), request);
     } else {
         progress.step("parsing");
         page_wish wish;
         wish.kind = kind == page_kind::xml ? "xml" : "html";
         wish.base = page.url.text();
-        wish.format = asked.format;
-        wish.selector = asked.selector;
-        wish.max_length = asked.max_length;
-        made = co_await reader_.read(std::move(key), std::move(decoded.text), std::move(wish), left);
+        wish.format = request.format;
+        wish.selector = request.selector;
+        wish.max_length = request.max_length;
+        answer = co_await reader_.read(std::move(key), std::move(text), std::move(wish), left);
     }
-    if (!decoded.note.empty()) add_hint(made, decoded.note);
-    co_return made;
+    if (!note.empty()) add_hint(answer, note);
+    co_return answer;
 }
 
 awaitable<json::object> web_scraper::attempt(std::string key, request_io& io, progress_sender& progress,
-                                             scrape_request asked)
+                                             scrape_request request)
 {
     const auto begun = clock::now();
-    const web_url url = web_url::parse(asked.url);
+    const web_url url = web_url::parse(request.url);
     auto place = co_await fetches_.enter(key, &io);
     if (!place)
         throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
@@ -151,28 +204,27 @@ awaitable<json::object> web_scraper::attempt(std::string key, request_io& io, pr
     const auto left = model_.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
     fetch_reply head = page;
     head.body.clear();
-    auto made = co_await read(std::move(key), progress, std::move(page), asked, left);
-    if (const auto* problem = made.if_contains("error"))
+    auto answer = co_await read(std::move(key), progress, std::move(page), request, left);
+    if (const auto* problem = answer.if_contains("error"))
         co_return failed_scrape(head.url.text(), std::string(problem->as_string()), "unreadable");
-    describe(made, head);
-    add_hints(made, asked);
-    co_return made;
+    describe(answer, head);
+    add_hints(answer, request);
+    co_return answer;
 }
 
-awaitable<json::object> web_scraper::scrape(caller who, request_io& io, scrape_request asked)
+awaitable<json::object> web_scraper::scrape(caller who, request_io& io, scrape_request request)
 {
     progress_sender progress(io);
-    const std::string url = asked.url;
-    json::object made;
+    const std::string url = request.url;
     try {
-        auto work = attempt(admission_key(who), io, progress, std::move(asked));
-        made = co_await with_progress(progress, std::move(work));
+        auto work = attempt(admission_key(who), io, progress, std::move(request));
+        auto answer = co_await with_progress(progress, std::move(work));
+        co_return answer;
     } catch (const fetch_error& problem) {
-        made = failed_scrape(url, problem.what(), problem.reason);
+        co_return failed_scrape(url, problem.what(), problem.reason);
     } catch (const bad_url& problem) {
-        made = failed_scrape(url, problem.what(), "bad_url");
+        co_return failed_scrape(url, problem.what(), "bad_url");
     }
-    co_return made;
 }
 
 }  // namespace cmcp

@@ -22,14 +22,14 @@ struct scrape_request {
     std::size_t max_length = 100'000;  ///< characters
 };
 
-/// Fetches one page and takes from it what is asked for.
+/// Fetches one page and takes the requested parts from it.
 class web_scraper {
 public:
     /// All must outlive this.
-    web_scraper(const settings& chosen, http_client& client, std::shared_ptr<const egress_policy> policy,
-                sandbox::backend& backend, run_admission& runs, blocking_pool& pool);
+    web_scraper(const settings& config, http_client& client, std::shared_ptr<const egress_policy> policy,
+                web_page_reader& reader, blocking_pool& pool);
 
-    /// The result object of web_scrape: content, url, title, success, error, and what else is known.
+    /// The result object of web_scrape: content, url, title, success, error, and more.
     awaitable<json::object> scrape(caller who, request_io& io, scrape_request request);
 
 private:
@@ -42,7 +42,7 @@ private:
     std::shared_ptr<const egress_policy> policy_;
     blocking_pool& pool_;
     run_admission fetches_;
-    web_page_reader reader_;
+    web_page_reader& reader_;
     fetch_request model_;
 };
 

@@ -1,7 +1,7 @@
 #include "web/web_searcher.hpp"
 
 #include "runs/progress_sender.hpp"
-#include "web/web_content.hpp"
+#include "text/charset.hpp"
 
 #include <utility>
 
@@ -10,12 +10,7 @@ namespace {
 
 json::object failed_search(const std::string& query, std::string sentence)
 {
-    json::object made;
-    made["results"] = json::array();
-    made["query"] = query;
-    made["success"] = false;
-    made["error"] = std::move(sentence);
-    return made;
+    return {{"results", json::array()}, {"query", query}, {"success", false}, {"error", std::move(sentence)}};
 }
 
 std::shared_ptr<const egress_policy> only(const search_provider* provider)
@@ -26,28 +21,23 @@ std::shared_ptr<const egress_policy> only(const search_provider* provider)
     return std::make_shared<egress_policy>(place, place);
 }
 
-json::array listed(const search_results& found)
+json::array listed(const search_results& results)
 {
-    json::array made;
-    for (const auto& one : found) {
-        json::object item;
-        item["title"] = one.title;
-        item["url"] = one.url;
-        item["snippet"] = one.snippet;
-        made.push_back(std::move(item));
-    }
-    return made;
+    json::array list;
+    for (const auto& one : results)
+        list.push_back(json::object{{"title", one.title}, {"url", one.url}, {"snippet", one.snippet}});
+    return list;
 }
 
 }  // namespace
 
-web_searcher::web_searcher(const settings& chosen, http_client& client, sandbox::backend& backend, run_admission& runs)
+web_searcher::web_searcher(const settings& config, http_client& client, web_page_reader& reader)
     : client_(client),
-      provider_(make_search_provider(chosen)),
+      provider_(make_search_provider(config)),
       policy_(only(provider_.get())),
-      reader_(chosen, backend, runs),
-      max_bytes_(chosen.web_max_size),
-      timeout_(chosen.web_timeout_default)
+      reader_(reader),
+      max_bytes_(config.web_max_size),
+      timeout_(config.web_timeout_default)
 {
 }
 
@@ -62,12 +52,12 @@ awaitable<search_results> web_searcher::ask(std::string key, progress_sender& pr
     auto ticket = std::make_shared<egress_ticket>("web_search", policy_, egress_limits());
     auto reply = co_await client_.get(std::move(ticket), std::move(request));
     progress.step("reading the results");
-    reply.body = decode_text(reply.body, reply.charset).text;
+    reply.body = to_utf8(reply.body, choose_charset(reply.body, reply.charset));
     const page_parser parse = [this, key = std::move(key)](std::string page, page_wish wish) {
         return reader_.read(key, std::move(page), std::move(wish), timeout_);
     };
-    auto found = co_await provider_->read(std::move(reply), parse);
-    co_return tidied(std::move(found), max_results);
+    auto results = co_await provider_->read(std::move(reply), parse);
+    co_return tidied(std::move(results), max_results);
 }
 
 std::string web_searcher::obstacle() const
@@ -81,20 +71,17 @@ awaitable<json::object> web_searcher::search(caller who, request_io& io, std::st
 {
     if (!provider_) co_return failed_search(query, obstacle());
     progress_sender progress(io);
-    json::object made;
     std::string problem;
     try {
         auto work = ask("search " + who.principal, progress, query, max_results);
-        auto found = co_await with_progress(progress, std::move(work));
-        made["results"] = listed(found);
-        made["query"] = query;
-        made["provider"] = provider_->name();
-        made["success"] = true;
+        auto results = co_await with_progress(progress, std::move(work));
+        json::object answer{
+            {"results", listed(results)}, {"query", query}, {"provider", provider_->name()}, {"success", true}};
+        co_return answer;
     } catch (const fetch_error& failure) {
         problem = failure.what();
     }
-    if (!problem.empty()) co_return failed_search(query, provider_->name() + " could not be asked: " + problem);
-    co_return made;
+    co_return failed_search(query, provider_->name() + " could not be asked: " + problem);
 }
 
 }  // namespace cmcp

@@ -14,12 +14,12 @@ namespace cmcp {
 
 class progress_sender;
 
-/// Asks the provider of WEB_SEARCH_PROVIDER. Its address is the operator's choice: it may be private, and it is the
-/// only place that a search reaches.
+/// Asks the provider of WEB_SEARCH_PROVIDER. The operator chose its address, so that it may be private; a search
+/// reaches no other place.
 class web_searcher {
 public:
     /// All must outlive this. Throws config_error when the settings contradict each other.
-    web_searcher(const settings& chosen, http_client& client, sandbox::backend& backend, run_admission& runs);
+    web_searcher(const settings& config, http_client& client, web_page_reader& reader);
 
     /// {results: [{title, url, snippet}], query, provider}, or {success: false, error, results: [], query}.
     awaitable<json::object> search(caller who, request_io& io, std::string query, std::size_t max_results);
@@ -34,7 +34,7 @@ private:
     http_client& client_;
     std::unique_ptr<search_provider> provider_;
     std::shared_ptr<const egress_policy> policy_;
-    web_page_reader reader_;
+    web_page_reader& reader_;
     std::uint64_t max_bytes_;
     std::chrono::milliseconds timeout_;
 };

@@ -38,15 +38,15 @@ TEST_CASE("nothing that a page tries reaches an address that is not opened")
                "'?transport=tcp'], username: 'a', credential: 'b'}]});"
                "p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)) } catch {}"
                "open('http://' + at + '/popup'); setTimeout(() => document.body.append('done'), 1500)</script><body>");
-    auto asked = s.to("/");
-    asked.actions.emplace_back();
-    asked.actions[0].time = std::chrono::milliseconds(2000);
-    const auto found = s.browse(asked);
-    INFO(found.error << found.content);
-    CHECK(found.success);
-    CHECK(has(found.content, "done"));
-    CHECK(has(found.notes, "WEB_ALLOWED_PRIVATE"));
-    CHECK(has(found.notes, "new window"));
+    auto request = s.to("/");
+    request.actions.emplace_back();
+    request.actions[0].time = std::chrono::milliseconds(2000);
+    const auto result = s.browse(request);
+    INFO(result.error << result.content);
+    CHECK(result.success);
+    CHECK(has(result.content, "done"));
+    CHECK(has(result.notes, "WEB_ALLOWED_PRIVATE"));
+    CHECK(has(result.notes, "new window"));
     CHECK(canary.connections == 0);
     CHECK(datagrams.available() == 0);
 
@@ -70,12 +70,12 @@ TEST_CASE("addresses that the browser must not open are refused before it sees t
     for (const char* url :
          {"file:///etc/passwd", "chrome://version", "javascript:1", "data:text/html,x", "view-source:http://a/",
           "http://u:p@example.com/", "http://127.0.0.1:1/", "http://2130706433:8080/", "http://[::1]/", "no url", ""}) {
-        browse_request asked;
-        asked.url = url;
-        const auto found = s.browse(asked);
-        INFO(url << ": " << found.error);
-        CHECK_FALSE(found.success);
-        CHECK_FALSE(found.error.empty());
+        browse_request request;
+        request.url = url;
+        const auto result = s.browse(request);
+        INFO(url << ": " << result.error);
+        CHECK_FALSE(result.success);
+        CHECK_FALSE(result.error.empty());
     }
     CHECK_FALSE(s.browser.state().running);
     CHECK(s.web.connections == 0);
@@ -92,10 +92,10 @@ TEST_CASE("what a server does wrong is named, for a page and for what it loads")
     CHECK(has(s.browse("/nothing").error, "closed the connection without an answer"));
     CHECK(has(s.browse("/header").error, "sent a header of more than 64 KiB"));
     s.page("/", "<title>Image</title><img src=/nothing>text");
-    const auto found = s.browse("/");
-    INFO(found.error);
-    CHECK(found.content == "text");
-    CHECK(has(found.notes, "A request of the page failed: 127.0.0.1 closed the connection without an answer"));
+    const auto result = s.browse("/");
+    INFO(result.error);
+    CHECK(result.content == "text");
+    CHECK(has(result.notes, "A request of the page failed: 127.0.0.1 closed the connection without an answer"));
     s.page("/empty", "<title>Nothing</title>");
     CHECK(has(s.browse("/empty").notes, "shows no text"));
 }
@@ -107,16 +107,16 @@ TEST_CASE("dialogs are dismissed, windows and downloads refused, and the caller 
     s.page("/",
            "<title>Dialogs</title><a id=l target=_blank href=/other>x</a><script>alert('one');"
            "document.title = [confirm('two'), prompt('three')]</script>");
-    auto asked = s.to("/");
-    asked.actions = {action(page_action::kind::click, "#l")};
-    const auto found = s.browse(asked);
-    INFO(found.error);
-    CHECK(found.success);
-    CHECK(found.title == "false,");
-    CHECK(has(found.notes, "dialog (alert), which was dismissed: \"one\""));
-    CHECK(has(found.notes, "dialog (prompt)"));
-    CHECK(found.url == s.web.url("/"));
-    CHECK(has(found.notes, "new window"));
+    auto visit = s.to("/");
+    visit.actions = {action(page_action::kind::click, "#l")};
+    const auto result = s.browse(visit);
+    INFO(result.error);
+    CHECK(result.success);
+    CHECK(result.title == "false,");
+    CHECK(has(result.notes, "dialog (alert), which was dismissed: \"one\""));
+    CHECK(has(result.notes, "dialog (prompt)"));
+    CHECK(result.url == s.web.url("/"));
+    CHECK(has(result.notes, "new window"));
     s.page("/popups", "<title>Popups</title><script>for (let i = 0; i < 200; i++) open('/other?' + i)</script>many");
     const auto popups = s.browse("/popups");
     INFO(popups.error);
@@ -141,24 +141,24 @@ TEST_CASE("a page that never settles is cut at the timeout with what is there")
               {step::kind::hang, {}, {}}});
     s.web.on("/hang", {{step::kind::hang, {}, {}}});
     for (const char* path : {"/spin", "/drip", "/hang"}) {
-        auto asked = s.to(path);
-        asked.timeout = 6;
-        const auto found = s.browse(asked);
-        INFO(path << ": " << found.error);
-        CHECK(found.timed_out);
+        auto request = s.to(path);
+        request.timeout = 6;
+        const auto result = s.browse(request);
+        INFO(path << ": " << result.error);
+        CHECK(result.timed_out);
         const bool silent = std::string(path) == "/hang";
-        CHECK(found.success == !silent);
-        CHECK(has(silent ? found.error : found.content, silent ? "while connecting to" : "be"));
-        CHECK(found.duration < std::chrono::seconds(20));
+        CHECK(result.success == !silent);
+        CHECK(has(silent ? result.error : result.content, silent ? "while connecting to" : "be"));
+        CHECK(result.duration < std::chrono::seconds(20));
     }
-    auto asked = s.to("/wait");
+    auto request = s.to("/wait");
     s.page("/wait", "shown");
-    asked.wait_for = "#never";
-    asked.timeout = 3;
-    const auto never = s.browse(asked);
+    request.wait_for = "#never";
+    request.timeout = 3;
+    const auto never = s.browse(request);
     CHECK_FALSE(never.success);
     CHECK(has(never.error, "#never"));
     CHECK(never.content == "shown");
-    asked.wait_for = "p[";
-    CHECK(has(s.browse(asked).error, "not a valid CSS selector"));
+    request.wait_for = "p[";
+    CHECK(has(s.browse(request).error, "not a valid CSS selector"));
 }

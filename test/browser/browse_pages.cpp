@@ -57,31 +57,31 @@ TEST_CASE("web_browse fills a form, follows where it leads and waits for what co
            "<select name=s><option>one<option value=2>two</select><button>Go</button></form>");
     s.page("/got",
            "<title>Got</title><script>setTimeout(() => document.body.append(location.search), 300)</script><body>");
-    auto asked = s.to("/");
-    asked.actions = {action(kind::type, "#q", "ä b"), action(kind::click, "[type=checkbox]"),
-                     action(kind::type, "select", "two"), action(kind::click, "button"), action(kind::wait, "body")};
+    auto request = s.to("/");
+    request.actions = {action(kind::type, "#q", "ä b"), action(kind::click, "[type=checkbox]"),
+                       action(kind::type, "select", "two"), action(kind::click, "button"), action(kind::wait, "body")};
     auto wait = action(kind::wait, "");
     wait.time = std::chrono::milliseconds(400);
-    asked.actions.push_back(wait);
-    const auto sent = s.browse(asked);
+    request.actions.push_back(wait);
+    const auto sent = s.browse(request);
     INFO(sent.error);
     CHECK(sent.success);
     CHECK(sent.title == "Got");
     CHECK(sent.content == "?q=%C3%A4+b&c=yes&s=2");
 
-    asked.actions = {action(kind::type, "#q", "x"), action(kind::press, "#q", "Enter")};
-    const auto by_key = s.browse(asked);
+    request.actions = {action(kind::type, "#q", "x"), action(kind::press, "#q", "Enter")};
+    const auto by_key = s.browse(request);
     CHECK(by_key.url == s.web.url("/got?q=x&s=one"));
 
-    asked.actions = {action(kind::type, "button", "x")};
-    const auto wrong = s.browse(asked);
+    request.actions = {action(kind::type, "button", "x")};
+    const auto wrong = s.browse(request);
     CHECK_FALSE(wrong.success);
     CHECK(has(wrong.error, "action 1 (type)"));
     CHECK(has(wrong.error, "no field that takes text"));
     CHECK(has(wrong.content, "Go"));
 
-    asked.actions = {action(kind::press, "", "Nope")};
-    CHECK(has(s.browse(asked).error, "Enter"));
+    request.actions = {action(kind::press, "", "Nope")};
+    CHECK(has(s.browse(request).error, "Enter"));
 }
 
 TEST_CASE("each call of web_browse begins with a browser that knows nothing, also beside others")
@@ -92,16 +92,16 @@ TEST_CASE("each call of web_browse begins with a browser that knows nothing, als
            "<title>Storage</title><script>document.write(document.cookie + '|' + localStorage.getItem('k'));"
            "document.cookie = 'c=' + location.search; localStorage.setItem('k', location.search)</script>");
     task_group tasks(s.io.get_executor());
-    std::vector<browse_result> found;
+    std::vector<browse_result> results;
     const auto one = [](browser_stage* stage, std::string path, std::vector<browse_result>* into) -> awaitable<> {
         auto result = co_await stage->start(stage->to(path));
         into->push_back(std::move(result));
     };
-    for (const char* path : {"/?1", "/?2", "/?3", "/?4", "/?5"}) tasks.spawn("browse", one(&s, path, &found));
+    for (const char* path : {"/?1", "/?2", "/?3", "/?4", "/?5"}) tasks.spawn("browse", one(&s, path, &results));
     run_coroutine(s.io, tasks.wait_idle(patience), patience);
-    found.push_back(s.browse("/?6"));
-    REQUIRE(found.size() == 6);
-    for (const auto& each : found) {
+    results.push_back(s.browse("/?6"));
+    REQUIRE(results.size() == 6);
+    for (const auto& each : results) {
         INFO(each.error);
         CHECK(each.content == "|null");
     }
@@ -115,14 +115,14 @@ TEST_CASE("TLS of a page is verified, and WEB_CA_FILE adds an authority")
     temporary_folder folder;
     std::ofstream(folder.path / "ca.pem") << authority.authority_pem;
     for (const bool trusted : {false, true}) {
-        settings chosen;
-        if (trusted) chosen.web_ca_file = folder.path / "ca.pem";
-        browser_stage s(chosen, &context);
+        settings config;
+        if (trusted) config.web_ca_file = folder.path / "ca.pem";
+        browser_stage s(config, &context);
         s.page("/", "<title>Secure</title>it is");
-        const auto found = s.browse("/");
-        INFO(found.error);
-        CHECK(found.success == trusted);
-        CHECK(has(trusted ? found.content : found.error,
+        const auto result = s.browse("/");
+        INFO(result.error);
+        CHECK(result.success == trusted);
+        CHECK(has(trusted ? result.content : result.error,
                   trusted ? "it is" : "not signed by an authority that is trusted"));
     }
 }

@@ -12,13 +12,13 @@ TEST_CASE("a screenshot shows the page, and one that is too large is sent as JPE
     s.page("/",
            "<style>body{margin:0}div{height:100vh;width:50%;float:left}</style><div style='background:#f00'></div>"
            "<div id=b></div><script>b.style.background = '#00f'</script>");
-    auto asked = s.to("/");
-    asked.screenshot = true;
-    const auto found = s.browse(asked);
-    INFO(found.error);
-    REQUIRE(found.screenshot);
-    CHECK(found.screenshot->media_type == "image/png");
-    const png_image image(base64_decode(found.screenshot->base64).value_or(""));
+    auto request = s.to("/");
+    request.screenshot = true;
+    const auto result = s.browse(request);
+    INFO(result.error);
+    REQUIRE(result.screenshot);
+    CHECK(result.screenshot->media_type == "image/png");
+    const png_image image(base64_decode(result.screenshot->base64).value_or(""));
     CHECK(image.width == 1280);
     CHECK(image.height == 800);
     CHECK(image.rgb(100, 400) == 0xff0000);
@@ -29,8 +29,8 @@ TEST_CASE("a screenshot shows the page, and one that is too large is sent as JPE
            "const d = x.createImageData(1280, 800); let n = 1; for (let i = 0; i < d.data.length; i++) {"
            "n = Math.imul(n, 1103515245) + 12345; d.data[i] = i % 4 == 3 ? 255 : n >>> 16 & 255 } x.putImageData(d, 0, "
            "0)</script>");
-    asked.url = s.web.url("/noise");
-    const auto noisy = s.browse(asked);
+    request.url = s.web.url("/noise");
+    const auto noisy = s.browse(request);
     INFO(noisy.error);
     REQUIRE(noisy.screenshot);
     CHECK(noisy.screenshot->media_type == "image/jpeg");

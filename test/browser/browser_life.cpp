@@ -25,18 +25,18 @@ std::string text_of(const std::string& path)
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-void add_descendants(int pid, std::set<int>& found)
+void add_descendants(int pid, std::set<int>& family)
 {
     std::istringstream children(text_of("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children"));
     for (int child; children >> child;)
-        if (found.insert(child).second) add_descendants(child, found);
+        if (family.insert(child).second) add_descendants(child, family);
 }
 
 std::set<int> descendants(int pid)
 {
-    std::set<int> found{pid};
-    add_descendants(pid, found);
-    return found;
+    std::set<int> family{pid};
+    add_descendants(pid, family);
+    return family;
 }
 
 // Without what has ended and only waits to be collected.
@@ -101,16 +101,16 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
     CHECK(comes_true(s.io, [&] { return !s.browser.state().running; }));
     CHECK(s.browse("/").content == "fine");
 
-    auto asked = s.to("/");
-    asked.wait_for = "#never";
-    std::optional<browse_result> found;
+    auto request = s.to("/");
+    request.wait_for = "#never";
+    std::optional<browse_result> crashed;
     task_group tasks(s.io.get_executor());
     const auto one = [](browser_stage* stage, browse_request what, std::optional<browse_result>* into) -> awaitable<> {
         auto result = co_await stage->start(std::move(what));
         *into = std::move(result);
     };
     const auto requests = s.web.requests.size();
-    tasks.spawn("browse", one(&s, asked, &found));
+    tasks.spawn("browse", one(&s, request, &crashed));
     CHECK(comes_true(s.io, [&] {
         return s.web.requests.size() > requests && has(s.progress.all_logs(), "waiting for \"#never\"");
     }));
@@ -118,9 +118,9 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
     for (int pid = renderer_among(family); pid > 0 && lives(pid);
          pid = renderer_among(descendants(s.browser.state().pid)))
         ::kill(pid, SIGKILL);
-    CHECK(comes_true(s.io, [&] { return found.has_value(); }));
-    REQUIRE(found);
-    CHECK(has(found->error, "crashed"));
+    CHECK(comes_true(s.io, [&] { return crashed.has_value(); }));
+    REQUIRE(crashed);
+    CHECK(has(crashed->error, "crashed"));
     const auto next = s.browse("/");
     INFO(next.error);
     CHECK(next.content == "fine");
@@ -129,9 +129,9 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
 TEST_CASE("an idle browser ends by itself")
 {
     if (!browser_is_installed()) return;
-    settings chosen;
-    chosen.web_browser_idle_timeout = std::chrono::milliseconds(0);
-    browser_stage s(chosen);
+    settings config;
+    config.web_browser_idle_timeout = std::chrono::milliseconds(0);
+    browser_stage s(config);
     s.page("/", "once");
     CHECK(s.browse("/").content == "once");
     CHECK(comes_true(s.io, [&] { return !s.browser.state().running; }));
@@ -141,18 +141,18 @@ TEST_CASE("an idle browser ends by itself")
 TEST_CASE("a page that takes too much memory is ended, others go on")
 {
     if (!browser_is_installed()) return;
-    settings chosen;
-    chosen.web_browser_memory_limit = 512ull << 20;
-    browser_stage s(chosen);
+    settings config;
+    config.web_browser_memory_limit = 512ull << 20;
+    browser_stage s(config);
     s.page("/", "small");
     s.page("/big",
            "<script>const all = []; const more = () => { for (let i = 0; i < 16; i++) all.push(new Uint8Array(1 << "
            "20).fill(i + 1));"
            "setTimeout(more) }; more()</script>");
     CHECK(s.browse("/").content == "small");
-    auto asked = s.to("/big");
-    asked.wait_for = "#never";  // a busy machine fills memory slowly
-    const auto big = s.browse(asked);
+    auto request = s.to("/big");
+    request.wait_for = "#never";  // a busy machine fills memory slowly
+    const auto big = s.browse(request);
     INFO(big.error);
     CHECK_FALSE(big.success);
     CHECK(has(big.error, "memory"));
@@ -161,11 +161,11 @@ TEST_CASE("a page that takes too much memory is ended, others go on")
 
 TEST_CASE("without Chromium the error names the package")
 {
-    settings chosen;
-    chosen.web_browser_path = "/nowhere/chromium";
-    browser_stage s(chosen);
-    const auto found = s.browse("/");
-    CHECK_FALSE(found.success);
-    CHECK(has(found.error, "package chromium"));
+    settings config;
+    config.web_browser_path = "/nowhere/chromium";
+    browser_stage s(config);
+    const auto result = s.browse("/");
+    CHECK_FALSE(result.success);
+    CHECK(has(result.error, "package chromium"));
     CHECK(s.web.connections == 0);
 }

@@ -20,46 +20,46 @@ inline constexpr auto patience = std::chrono::seconds(100);  // a busy machine s
 
 /// A real Chromium over a guard that lets it reach one web server on loopback.
 struct browser_stage {
-    explicit browser_stage(settings given = {}, asio::ssl::context* tls = nullptr)
+    explicit browser_stage(settings base = {}, asio::ssl::context* tls = nullptr)
         : web(io, tls),
-          chosen(with_web(std::move(given), web)),
-          guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(chosen))),
-          browser(io.get_executor(), chosen, guard)
+          config(with_web(std::move(base), web)),
+          guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(config))),
+          browser(io.get_executor(), config, guard)
     {
     }
     ~browser_stage() { run_coroutine(io, browser.stop(), patience); }
 
-    static settings with_web(settings chosen, const origin& web)
+    static settings with_web(settings config, const origin& web)
     {
-        chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
-        chosen.web_allowed_private.push_back(web.place());
-        if (chosen.web_timeout_default == settings().web_timeout_default)
-            chosen.web_timeout_default = std::chrono::seconds(60);
-        return chosen;
+        config.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+        config.web_allowed_private.push_back(web.place());
+        if (config.web_timeout_default == settings().web_timeout_default)
+            config.web_timeout_default = std::chrono::seconds(60);
+        return config;
     }
 
     void page(const std::string& path, std::string html) { web.on(path, send(answer(std::move(html)))); }
 
     browse_request to(const std::string& path) const
     {
-        browse_request asked;
-        asked.url = web.url(path);
-        asked.format = "text";
-        return asked;
+        browse_request request;
+        request.url = web.url(path);
+        request.format = "text";
+        return request;
     }
-    awaitable<browse_result> start(browse_request asked)
+    awaitable<browse_result> start(browse_request request)
     {
         caller nobody;
-        auto result = co_await browser.browse(std::move(nobody), progress, std::move(asked));
+        auto result = co_await browser.browse(std::move(nobody), progress, std::move(request));
         co_return result;
     }
-    browse_result browse(browse_request asked) { return run_coroutine(io, start(std::move(asked)), patience); }
+    browse_result browse(browse_request request) { return run_coroutine(io, start(std::move(request)), patience); }
     browse_result browse(const std::string& path) { return browse(to(path)); }
 
     asio::io_context io;
     origin web;
     origin canary{io};  ///< another, which must not be reached
-    settings chosen;
+    settings config;
     egress_guard guard;
     recording_io progress{io.get_executor()};
     web_browser browser;
@@ -67,11 +67,11 @@ struct browser_stage {
 
 inline page_action action(page_action::kind what, std::string selector, std::string text = {})
 {
-    page_action made;
-    made.what = what;
-    made.selector = std::move(selector);
-    made.text = made.key = std::move(text);
-    return made;
+    page_action action;
+    action.what = what;
+    action.selector = std::move(selector);
+    action.text = action.key = std::move(text);
+    return action;
 }
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -10,9 +10,9 @@ namespace {
 
 std::uint32_t number(std::string_view bytes)
 {
-    std::uint32_t made = 0;
-    for (int i = 0; i < 4; ++i) made = made << 8 | static_cast<unsigned char>(bytes.at(static_cast<std::size_t>(i)));
-    return made;
+    std::uint32_t value = 0;
+    for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes.at(static_cast<std::size_t>(i)));
+    return value;
 }
 
 int paeth(int a, int b, int c)

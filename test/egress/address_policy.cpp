@@ -11,10 +11,10 @@ namespace {
 
 egress_policy policy(std::vector<std::string> domains, std::vector<std::string> opened = {})
 {
-    settings chosen;
-    chosen.web_allowed_domains = std::move(domains);
-    chosen.web_allowed_private = std::move(opened);
-    return egress_policy::from_settings(chosen);
+    settings config;
+    config.web_allowed_domains = std::move(domains);
+    config.web_allowed_private = std::move(opened);
+    return egress_policy::from_settings(config);
 }
 
 bool allows(const egress_policy& rules, std::string_view name, std::uint16_t port = 443)

@@ -13,10 +13,10 @@ namespace cmcp::test {
 
 inline std::shared_ptr<const egress_policy> rules(std::vector<std::string> domains, std::vector<std::string> opened)
 {
-    settings chosen;
-    chosen.web_allowed_domains = std::move(domains);
-    chosen.web_allowed_private = std::move(opened);
-    return std::make_shared<egress_policy>(egress_policy::from_settings(chosen));
+    settings config;
+    config.web_allowed_domains = std::move(domains);
+    config.web_allowed_private = std::move(opened);
+    return std::make_shared<egress_policy>(egress_policy::from_settings(config));
 }
 
 /// A connection to the proxy, talked to in bytes.

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 struct file_scene {
     file_scene()
     {
-        std::string made = (fs::temp_directory_path() / "cmcp-files-XXXXXX").string();
-        if (::mkdtemp(made.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        base = made;
+        std::string folder = (fs::temp_directory_path() / "cmcp-files-XXXXXX").string();
+        if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("mkdtemp");
+        base = folder;
         place = base / "workspace";
         for (const char* name : {"workspace", "workspace-evil", "outside", "workspace/sub"})
             fs::create_directory(base / name);

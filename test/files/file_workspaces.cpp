@@ -145,17 +145,17 @@ TEST_CASE("who observes a file is told of every change, whoever makes it, and of
 {
     resource_stage stage;
     const auto folder = stage.places.folder(stage.who);
-    int told = 0, others = 0;
-    auto observer = stage.resources.observe(stage.who, "workspace:///a.txt", [&] { ++told; });
+    int calls = 0, others = 0;
+    auto observer = stage.resources.observe(stage.who, "workspace:///a.txt", [&] { ++calls; });
     const auto other = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++others; });
     REQUIRE(observer);
     const auto changed = [&](auto change) {
-        const int before = told;
+        const int before = calls;
         change();
         stage.io.restart();
-        while (told == before && stage.io.run_one() > 0) {
+        while (calls == before && stage.io.run_one() > 0) {
         }
-        return told > before;
+        return calls > before;
     };
     CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x"; }));
     CHECK(changed([&] {
@@ -168,26 +168,26 @@ TEST_CASE("who observes a file is told of every change, whoever makes it, and of
     CHECK(changed([&] { fs::remove(folder / "a.txt"); }));
     CHECK(others == 0);
 
-    const int before = told;
+    const int before = calls;
     observer.reset();
-    auto again = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++told; });
+    auto again = stage.resources.observe(stage.who, "workspace:///other.txt", [&] { ++calls; });
     CHECK(changed([&] { std::ofstream(folder / "a.txt") << "x", std::ofstream(folder / "other.txt") << "x"; }));
-    CHECK(told == before + 1);
+    CHECK(calls == before + 1);
 }
 
 TEST_CASE("nobody observes another caller's files, missing folders or paths that lead out")
 {
     resource_stage stage;
-    int told = 0;
-    const auto mine = stage.resources.observe(named("ann"), "workspace:///a.txt", [&] { ++told; });
-    const auto his = stage.resources.observe(named("bob"), "workspace:///a.txt", [&] { told += 100; });
+    int calls = 0;
+    const auto mine = stage.resources.observe(named("ann"), "workspace:///a.txt", [&] { ++calls; });
+    const auto his = stage.resources.observe(named("bob"), "workspace:///a.txt", [&] { calls += 100; });
     REQUIRE(mine);
     REQUIRE(his);
     run_coroutine(stage.io, stage.files.write(named("ann"), file_write_request{"a.txt", "x", "utf-8"}));
     stage.io.restart();
-    while (told == 0 && stage.io.run_one() > 0) {
+    while (calls == 0 && stage.io.run_one() > 0) {
     }
-    CHECK(told < 100);
+    CHECK(calls < 100);
     CHECK_FALSE(stage.resources.observe(stage.who, "workspace:///missing/a.txt", [] {}));
     CHECK_FALSE(stage.resources.observe(stage.who, "file:///etc/passwd", [] {}));
     CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///../a.txt", [] {}), rpc_error);
@@ -199,9 +199,9 @@ TEST_CASE("an observer may end itself or the watch while it is told")
     resource_stage stage;
     auto watch = std::make_unique<file_watch>(stage.io.get_executor());
     const file_root root(stage.places.folder(stage.who));
-    bool told = false;
+    bool called = false;
     std::shared_ptr<void> first = watch->observe(root.descriptor(), "a.txt", [&] {
-        told = true;
+        called = true;
         first.reset();
         watch.reset();
     });
@@ -209,7 +209,7 @@ TEST_CASE("an observer may end itself or the watch while it is told")
     std::ofstream(stage.places.folder(stage.who) / "a.txt") << "x";
     while (stage.io.run_one() > 0) {
     }
-    CHECK(told);
+    CHECK(called);
 }
 
 TEST_CASE("file calls of different callers see different files")

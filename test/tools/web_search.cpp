@@ -13,7 +13,8 @@ struct search_stage {
     json::object search(settings chosen, const std::string& query = "a & b", std::size_t most = 10)
     {
         if (chosen.web_search_url.empty()) chosen.web_search_url = web.url("/");
-        web_searcher searcher(chosen, client, backend, runs);
+        web_page_reader reader(chosen, backend, runs);
+        web_searcher searcher(chosen, client, reader);
         return run_coroutine(io, searcher.search(caller(), progress, query, most), std::chrono::seconds(60));
     }
     static settings of(const std::string& provider)

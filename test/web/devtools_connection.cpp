@@ -41,9 +41,9 @@ struct fake_browser {
     };
     std::shared_ptr<outcome> call(std::string session, std::string method)
     {
-        auto found = std::make_shared<outcome>();
-        tasks.spawn("call", call_and_keep(connection, std::move(session), std::move(method), found));
-        return found;
+        auto outcome_of_call = std::make_shared<outcome>();
+        tasks.spawn("call", call_and_keep(connection, std::move(session), std::move(method), outcome_of_call));
+        return outcome_of_call;
     }
     static awaitable<> call_and_keep(std::shared_ptr<devtools_connection> connection, std::string session,
                                      std::string method, std::shared_ptr<outcome> into)
@@ -73,13 +73,13 @@ struct fake_browser {
         text.push_back('\0');
         asio::write(peer, asio::buffer(text));
     }
-    void until(const std::shared_ptr<outcome>& found)
+    void until(const std::shared_ptr<outcome>& awaited)
     {
         const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         io.restart();
-        while (!found->text && std::chrono::steady_clock::now() < patience)
+        while (!awaited->text && std::chrono::steady_clock::now() < patience)
             io.run_one_for(std::chrono::milliseconds(100));
-        REQUIRE(found->text);
+        REQUIRE(awaited->text);
     }
 };
 
@@ -111,13 +111,13 @@ TEST_CASE("events reach the listener of their session only, also when it takes i
         seen.push_back(method);
         b.connection->ignore("S");
     });
-    auto asked = b.call("", "A");
+    auto call = b.call("", "A");
     b.hear();
     b.say(R"({"method":"other","sessionId":"T","params":{}})");
     b.say(R"({"method":"first","sessionId":"S","params":{}})");
     b.say(R"({"method":"second","sessionId":"S","params":{}})");
     b.say(R"({"id":1,"result":{}})");
-    b.until(asked);
+    b.until(call);
     CHECK(seen == std::vector<std::string>{"first"});
 }
 

@@ -88,16 +88,16 @@ void extend(X509* certificate, int nid, const std::string& value)
 
 owned<X509> make_certificate(EVP_PKEY* key, const std::string& common, long serial, int days)
 {
-    owned<X509> made(::X509_new());
-    ::X509_set_version(made.get(), 2);
-    ::ASN1_INTEGER_set(::X509_get_serialNumber(made.get()), serial);
-    ::X509_gmtime_adj(::X509_getm_notBefore(made.get()), -3 * 86400);
-    ::X509_gmtime_adj(::X509_getm_notAfter(made.get()), days * 86400l);
-    ::X509_set_pubkey(made.get(), key);
+    owned<X509> certificate(::X509_new());
+    ::X509_set_version(certificate.get(), 2);
+    ::ASN1_INTEGER_set(::X509_get_serialNumber(certificate.get()), serial);
+    ::X509_gmtime_adj(::X509_getm_notBefore(certificate.get()), -3 * 86400);
+    ::X509_gmtime_adj(::X509_getm_notAfter(certificate.get()), days * 86400l);
+    ::X509_set_pubkey(certificate.get(), key);
     X509_NAME* name = ::X509_NAME_new();
-    name_it(made.get(), name, common);
+    name_it(certificate.get(), name, common);
     ::X509_NAME_free(name);
-    return made;
+    return certificate;
 }
 
 }  // namespace
@@ -159,9 +159,10 @@ awaitable<> origin::serve(origin* self, Stream& stream)
         const std::string request = buffer.substr(0, whole);
         buffer.erase(0, whole);
         self->requests.push_back(request);
-        const auto found = self->scripts_.find(path_of(request));
-        script steps = found == self->scripts_.end() ? send(answer("nothing here", "text/plain", {}, "404 Not Found"))
-                                                     : found->second;
+        const auto script_at = self->scripts_.find(path_of(request));
+        script steps = script_at == self->scripts_.end()
+                           ? send(answer("nothing here", "text/plain", {}, "404 Not Found"))
+                           : script_at->second;
         stays = co_await play(stream, std::move(steps));
     }
 }
@@ -187,10 +188,10 @@ test_ca::test_ca(const std::string& name, int days)
 
 asio::ssl::context test_ca::server_context() const
 {
-    asio::ssl::context made(asio::ssl::context::tls_server);
-    made.use_certificate(asio::buffer(certificate_pem), asio::ssl::context::pem);
-    made.use_private_key(asio::buffer(key_pem), asio::ssl::context::pem);
-    return made;
+    asio::ssl::context context(asio::ssl::context::tls_server);
+    context.use_certificate(asio::buffer(certificate_pem), asio::ssl::context::pem);
+    context.use_private_key(asio::buffer(key_pem), asio::ssl::context::pem);
+    return context;
 }
 
 }  // namespace cmcp::test

@@ -14,15 +14,15 @@ inline std::string deflate(std::string_view text, int window)
     z_stream state{};
     if (::deflateInit2(&state, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         throw std::runtime_error("deflateInit2");
-    std::string made(::deflateBound(&state, text.size()) + 64, '\0');
+    std::string packed(::deflateBound(&state, text.size()) + 64, '\0');
     state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     state.avail_in = static_cast<uInt>(text.size());
-    state.next_out = reinterpret_cast<Bytef*>(made.data());
-    state.avail_out = static_cast<uInt>(made.size());
+    state.next_out = reinterpret_cast<Bytef*>(packed.data());
+    state.avail_out = static_cast<uInt>(packed.size());
     ::deflate(&state, Z_FINISH);
-    made.resize(state.total_out);
+    packed.resize(state.total_out);
     ::deflateEnd(&state);
-    return made;
+    return packed;
 }
 
 inline std::string gzip(std::string_view text) { return deflate(text, 15 + 16); }
@@ -30,11 +30,11 @@ inline std::string gzip(std::string_view text) { return deflate(text, 15 + 16); 
 inline std::string brotli(std::string_view text)
 {
     std::size_t size = ::BrotliEncoderMaxCompressedSize(text.size()) + 64;
-    std::string made(size, '\0');
+    std::string packed(size, '\0');
     ::BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()),
-                            &size, reinterpret_cast<std::uint8_t*>(made.data()));
-    made.resize(size);
-    return made;
+                            &size, reinterpret_cast<std::uint8_t*>(packed.data()));
+    packed.resize(size);
+    return packed;
 }
 
 }  // namespace cmcp::test
