@@ -18,11 +18,11 @@ public:
     bool cancelled() const { return cancelled_; }
     asio::cancellation_slot slot() { return signal_.slot(); }
 
-    /// In place of a coroutine: `told` is called each time.
+    /// In place of a coroutine: `action` is called at each cancellation.
     template <class Function>
-    void on_cancel(Function told)
+    void on_cancel(Function action)
     {
-        signal_.slot().assign([told](asio::cancellation_type) { told(); });
+        signal_.slot().assign([action](asio::cancellation_type) { action(); });
     }
 
 private:

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// What the launcher sends to a program that is held before its main(), one packet: held_start, then, each ended by a
+/// The packet that the launcher sends to a program that is held before its main(): held_start, then, each ended by a
 /// zero byte, the working folder (empty: stay), the arguments after argv[0], and the environment (NAME=value). With it
 /// come descriptors: output, error, [input], [script], [result].
 namespace cmcp::sandbox {

@@ -18,7 +18,7 @@ int enter_apparmor_at_exec(const std::string& profile);
 /// This process enters `profile` now, for good; call it before its first thread. 0, or errno as above.
 int enter_apparmor(const std::string& profile);
 
-/// What enter_apparmor_at_exec() would return, without a change to this process.
+/// The result that enter_apparmor_at_exec() would have, without a change to this process.
 int try_apparmor(const std::string& profile);
 
 /// The profile for a run of the program `path`; container/apparmor/ holds them.

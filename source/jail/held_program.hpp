@@ -17,7 +17,7 @@ bool may_be_held(const run_request& request);
 /// The library, in a sealed memory file. Throws std::system_error.
 unique_fd held_library();
 
-/// One packet for the library, as hold/held_start.hpp tells. Throws step_failed where it cannot be told.
+/// The packet for the library, as hold/held_start.hpp tells. Throws step_failed where it cannot be told.
 std::string encode_held_start(const start_message& start);
 
 /// As run_waiting_child(), for a program that is held.

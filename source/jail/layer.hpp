@@ -6,7 +6,7 @@
 
 namespace cmcp::sandbox {
 
-/// One layer of the isolation, as found by its effect in a probe run.
+/// A layer of the isolation, as found by its effect in a probe run.
 struct layer {
     enum class state { on, degraded, off, not_asked };
 

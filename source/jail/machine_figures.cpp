@@ -24,7 +24,7 @@ std::vector<int> usable_processors()
     return all;
 }
 
-// One paragraph a processor; those of other architectures end with one about the machine, which is left out.
+// Each processor has a paragraph. On some architectures a last one describes the machine, and is left out.
 std::string processors_text(const std::vector<int>& usable)
 {
     std::ifstream file("/proc/cpuinfo");

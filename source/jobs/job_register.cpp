@@ -183,8 +183,8 @@ void job_register::settle(job& ended, job_record record)
 
 std::shared_ptr<job> job_register::running(const std::string& id) const
 {
-    const auto found = running_.find(id);
-    return found == running_.end() ? nullptr : found->second;
+    const auto entry = running_.find(id);
+    return entry == running_.end() ? nullptr : entry->second;
 }
 
 std::size_t job_register::running_untimed(std::string_view owner) const

@@ -35,7 +35,7 @@ struct shared_parts {
     firejail* jailer;  ///< none: the launcher makes namespaces and mounts itself
 };
 
-/// One run, seen from the launcher: it is planned, gets a process, stands by or begins at once, and is reported.
+/// A run, seen from the launcher: it is planned, gets a process, stands by or begins at once, and is reported.
 class run {
 public:
     /// A run of this shape without a process: launch(), launch_standby() or attach() gives it one. `key`: the

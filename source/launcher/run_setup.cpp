@@ -44,7 +44,7 @@ std::uint64_t namespaces_of_a_run(bool with_time)
     return all;
 }
 
-// Whatever happens to the first process of a run, it never comes back into the launcher's own loop.
+// The first process of a run never comes back into the launcher's own loop, not even when it fails.
 template <class Live>
 [[noreturn]] void live_and_end(Live live)
 {

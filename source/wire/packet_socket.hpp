@@ -11,7 +11,7 @@
 
 namespace cmcp::sandbox {
 
-/// One message of a SOCK_SEQPACKET socket with the descriptors that came with it. No bytes: the peer is gone.
+/// A message of a SOCK_SEQPACKET socket with the descriptors that came with it. No bytes: the peer is gone.
 struct packet {
     std::string bytes;
     std::vector<unique_fd> descriptors;
