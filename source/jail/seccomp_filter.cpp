@@ -103,8 +103,8 @@ sock_filter jump(std::uint16_t test, std::uint32_t value, std::size_t when_true,
 
 sock_filter fail(int error) { return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
 
-// Rules that libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers that
-// nobody knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
+// Rules that libseccomp cannot say: "not one of these values" for ioctl's low 32 bits, and another answer for numbers
+// that nobody knows yet. All jumps are forward and relative, so this can stand before the code that libseccomp made.
 std::vector<sock_filter> prologue()
 {
     constexpr std::size_t low_half = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
