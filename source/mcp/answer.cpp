@@ -4,18 +4,24 @@
 
 namespace cmcp {
 
-awaitable<> send_answer(std::shared_ptr<message_sink> reply, json::value id, outcome done)
+outgoing answer_of(const json::value& id, const rpc_error& error)
 {
     outgoing message;
     message.what = outgoing::kind::response;
-    if (done.error) {
-        message.text = jsonrpc::encode_error(id, *done.error);
-        message.error_code = done.error->code;
-    } else {
-        message.text = jsonrpc::encode_result(id, done.result ? *done.result : json::object());
-    }
-    done = {};
-    co_await reply->send(std::move(message));
+    message.text = jsonrpc::encode_error(id, error);
+    message.error_code = error.code;
+    return message;
+}
+
+outgoing answer_of(const json::value& id, const outcome& done)
+{
+    if (done.error) return answer_of(id, *done.error);
+    outgoing message;
+    message.what = outgoing::kind::response;
+    static const json::object nothing;
+    const auto& result = done.result ? *done.result : nothing;
+    message.text = jsonrpc::encode_result(id, result);
+    return message;
 }
 
 }  // namespace cmcp

@@ -1,14 +1,12 @@
 #pragma once
 
-#include "async/asio.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/running_request.hpp"
 
-#include <memory>
-
 namespace cmcp {
 
-/// Sends the response of a request: its result or its error.
-awaitable<> send_answer(std::shared_ptr<message_sink> reply, json::value id, outcome done);
+/// The response of a request: its result or its error.
+outgoing answer_of(const json::value& id, const outcome& done);
+outgoing answer_of(const json::value& id, const rpc_error& error);
 
 }  // namespace cmcp

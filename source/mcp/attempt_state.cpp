@@ -1,13 +1,34 @@
 #include "mcp/attempt_state.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "mcp/params.hpp"
+#include "text/base64.hpp"
+#include "text/random_id.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <chrono>
+#include <stdexcept>
 
 namespace cmcp {
 
 namespace {
+
+bool same(std::string_view a, std::string_view b)
+{
+    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+[[noreturn]] void refuse_state()
+{
+    throw rpc_error(
+        rpc_code::invalid_params,
+        "Invalid params: `requestState` is not valid: send back exactly what the server gave, or start over "
+        "without it");
+}
 
 constexpr std::int64_t lifetime_seconds = 3600;
 
@@ -17,12 +38,12 @@ std::int64_t now()
     return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-std::string subject_of(const modern_request& incoming)
+std::string subject_of(const stateless_request& incoming)
 {
     const auto* name = incoming.params.if_contains("name");
     if (!name) name = incoming.params.if_contains("uri");
     json::array subject;
-    subject.emplace_back(json::string(incoming.who.principal));
+    subject.emplace_back(json::string(incoming.own.principal));
     subject.emplace_back(json::string(incoming.method));
     subject.push_back(name ? *name : json::value());
     return json::serialize(subject);
@@ -33,7 +54,7 @@ std::string subject_of(const modern_request& incoming)
     throw rpc_error(rpc_code::invalid_params, "Invalid params: " + reason);
 }
 
-void open_state(attempt_state& state, const modern_request& incoming, const request_state& seal)
+void open_state(attempt_state& state, const stateless_request& incoming, const request_state& seal)
 {
     const auto* sealed = incoming.params.if_contains("requestState");
     if (!sealed) return;
@@ -48,7 +69,34 @@ void open_state(attempt_state& state, const modern_request& incoming, const requ
 
 }  // namespace
 
-attempt_state attempt_state::from(const modern_request& incoming, const request_state& seal)
+request_state::request_state() { fill_random(key_); }
+
+std::string request_state::signature(std::string_view text) const
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int length = 0;
+    if (!HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
+              reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &length))
+        throw std::runtime_error("HMAC failed");
+    return base64_encode({reinterpret_cast<const char*>(digest), length});
+}
+
+std::string request_state::seal(const json::object& state) const
+{
+    const auto text = base64_encode(jsonrpc::write_json(state));
+    return text + "." + signature(text);
+}
+
+json::object request_state::open(std::string_view sealed) const
+{
+    const auto dot = sealed.find('.');
+    if (dot == std::string_view::npos) refuse_state();
+    const auto text = sealed.substr(0, dot);
+    if (!same(sealed.substr(dot + 1), signature(text))) refuse_state();
+    return json::parse(base64_decode(text).value()).as_object();
+}
+
+attempt_state attempt_state::from(const stateless_request& incoming, const request_state& seal)
 {
     attempt_state state;
     open_state(state, incoming, seal);
@@ -61,17 +109,17 @@ attempt_state attempt_state::from(const modern_request& incoming, const request_
     return state;
 }
 
-json::object input_required_result(const modern_request& incoming, const input_required& asked,
+json::object input_required_result(const stateless_request& incoming, const input_required& needed,
                                    const json::object& used, const request_state& seal)
 {
     json::object result;
     result["resultType"] = "input_required";
-    if (!asked.input_requests.empty()) result["inputRequests"] = asked.input_requests;
-    if (asked.request_state.empty() && used.empty() && !asked.input_requests.empty()) return result;
+    if (!needed.input_requests.empty()) result["inputRequests"] = needed.input_requests;
+    if (needed.request_state.empty() && used.empty() && !needed.input_requests.empty()) return result;
     json::object state;
     state["subject"] = subject_of(incoming);
     state["until"] = now() + lifetime_seconds;
-    state["state"] = asked.request_state;
+    state["state"] = needed.request_state;
     state["answers"] = used;
     result["requestState"] = seal.seal(state);
     return result;

@@ -14,8 +14,8 @@ constexpr std::size_t longest_handle = 80;  // kind, node and random digits
 
 std::string_view text_fact(const json::object& from, std::string_view name)
 {
-    const auto* found = from.if_contains(name);
-    const auto* text = found ? found->if_string() : nullptr;
+    const auto* member = from.if_contains(name);
+    const auto* text = member ? member->if_string() : nullptr;
     return text ? std::string_view(text->data(), text->size()) : std::string_view();
 }
 
@@ -44,14 +44,14 @@ void call_facts::note_arguments(const json::object& arguments) { sandbox = sandb
 
 void call_facts::note_result(const tool_result& result)
 {
-    const auto& given = result.structured;
+    const auto& structured = result.structured;
     failed = result.is_error;
     for (const char* name : {"sandbox_id", "container_id"})
-        if (const auto id = sandbox_fact(given, name); !id.empty()) sandbox = id;
-    if (const auto id = text_fact(given, "job_id"); log::is_plain_id(id, longest_handle)) job = id;
-    cause = text_fact(given, "cause").substr(0, longest_cause);
-    error_type = text_fact(given, "error_type").substr(0, longest_cause);
-    if (const auto* code = given.if_contains("exit_code"); code && code->is_int64()) exit_code = code->get_int64();
+        if (const auto id = sandbox_fact(structured, name); !id.empty()) sandbox = id;
+    if (const auto id = text_fact(structured, "job_id"); log::is_plain_id(id, longest_handle)) job = id;
+    cause = text_fact(structured, "cause").substr(0, longest_cause);
+    error_type = text_fact(structured, "error_type").substr(0, longest_cause);
+    if (const auto* code = structured.if_contains("exit_code"); code && code->is_int64()) exit_code = code->get_int64();
 }
 
 void call_facts::note_content(const json::object& described)

@@ -11,8 +11,8 @@ namespace cmcp {
 
 struct tool_result;
 
-/// What the log and the spans say of a tool call: read from its arguments and its result, the same way for every tool.
-/// Holds no argument but the sandbox, and no content.
+/// The facts that the log and the spans tell of a tool call: read from its arguments and its result, the same way for
+/// every tool. Holds no argument but the sandbox, and no content.
 struct call_facts {
     std::string sandbox;  ///< id or name, as the call named it or its result does; empty: none
     std::string job;      ///< id of a job that it began or asked about

@@ -7,7 +7,7 @@
 
 namespace cmcp {
 
-/// Who asks. The same for all requests of one session; made anew for each request of the stateless era.
+/// The client that asks. The same for all requests of one session; made anew for each request of the stateless era.
 struct caller {
     revision protocol = revision::v2025_11_25;
     std::string principal;    ///< authenticated name; empty: the default caller (no authentication)

@@ -58,9 +58,9 @@ bool offers_tasks(const catalogue& offered)
                        [](const auto& item) { return item->definition().tasks != task_use::never; });
 }
 
-json::object describe_server(const server_identity& identity, revision protocol)
+json::object describe_server(const server_identity& identity, revision protocol, const json::storage_ptr& memory)
 {
-    json::object described;
+    json::object described(memory);
     described["name"] = identity.name;
     if (protocol >= revision::v2025_06_18 && !identity.title.empty()) described["title"] = identity.title;
     described["version"] = identity.version;

@@ -13,7 +13,7 @@
 
 namespace cmcp {
 
-/// What the server offers.
+/// All that the server offers.
 struct catalogue {
     server_identity identity;
     tool_registry tools;
@@ -34,7 +34,7 @@ json::object capabilities_of(const catalogue& offered, revision protocol);
 bool offers_tasks(const catalogue& offered);
 
 /// The `Implementation` object of a revision.
-json::object describe_server(const server_identity& identity, revision protocol);
+json::object describe_server(const server_identity& identity, revision protocol, const json::storage_ptr& memory = {});
 
 /// Whether the methods of a group ("tools", "prompts", "resources", "completion", "tasks") are served.
 bool offers(const catalogue& offered, std::string_view method);

@@ -43,9 +43,9 @@ outgoing change_hub::notification(const change& what, const json::value& subscri
 {
     json::object params;
     if (what.method == task_changed) {
-        auto found = detail_of_(what.uri);
-        if (!found) return {};
-        params = std::move(*found);
+        auto detail = detail_of_(what.uri);
+        if (!detail) return {};
+        params = std::move(*detail);
     } else if (!what.uri.empty()) {
         params["uri"] = what.uri;
     }
@@ -71,8 +71,8 @@ void change_hub::publish(const change& what)
 void change_hub::resource_changed(const std::weak_ptr<session>& whom, const std::string& uri)
 {
     const auto who = whom.lock();
-    const auto found = who ? watchers_.find(who.get()) : watchers_.end();
-    if (found != watchers_.end()) add(found->second, {resource_updated, uri});
+    const auto watching = who ? watchers_.find(who.get()) : watchers_.end();
+    if (watching != watchers_.end()) add(watching->second, {resource_updated, uri});
 }
 
 void change_hub::add(const std::shared_ptr<watcher>& whom, const change& what)
@@ -117,16 +117,16 @@ std::shared_ptr<change_listener> change_hub::listen(change_filter filter, json::
                                                     const observe_function& observe, std::shared_ptr<message_sink> sink,
                                                     std::function<void()> on_end)
 {
-    auto made = std::make_shared<change_listener>(std::move(filter), std::move(subscription), std::move(sink),
-                                                  std::move(on_end));
-    made->observe_all(observe, [this, weak = std::weak_ptr(made)](const change& what) {
+    auto listener = std::make_shared<change_listener>(std::move(filter), std::move(subscription), std::move(sink),
+                                                      std::move(on_end));
+    listener->observe_all(observe, [this, weak = std::weak_ptr(listener)](const change& what) {
         if (const auto whom = weak.lock()) add(whom, what);
     });
-    for (const auto& id : made->filter.tasks) made->pending.insert({task_changed, id});
-    listeners_.insert(made);
-    made->telling = true;
-    tasks_.spawn("tell a listener what changed", tell(made));
-    return made;
+    for (const auto& id : listener->filter.tasks) listener->pending.insert({task_changed, id});
+    listeners_.insert(listener);
+    listener->telling = true;
+    tasks_.spawn("tell a listener what changed", tell(listener));
+    return listener;
 }
 
 void change_hub::forget(const std::shared_ptr<change_listener>& whom)

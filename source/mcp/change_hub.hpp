@@ -42,6 +42,9 @@ public:
     /// Ends all listeners gracefully; new ones end at once.
     void close();
 
+    /// Waits until nobody is being told anything, at most `limit`; returns true then.
+    awaitable<bool> idle(std::chrono::milliseconds limit) { return tasks_.wait_idle(limit); }
+
 private:
     struct watcher;
 

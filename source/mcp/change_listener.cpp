@@ -4,9 +4,9 @@
 
 namespace cmcp {
 
-change_listener::change_listener(change_filter chosen, json::value id, std::shared_ptr<message_sink> to,
+change_listener::change_listener(change_filter wanted, json::value id, std::shared_ptr<message_sink> to,
                                  std::function<void()> on_end)
-    : filter(std::move(chosen)), subscription(std::move(id)), sink(std::move(to)), on_end_(std::move(on_end))
+    : filter(std::move(wanted)), subscription(std::move(id)), sink(std::move(to)), on_end_(std::move(on_end))
 {
 }
 

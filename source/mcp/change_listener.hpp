@@ -12,7 +12,7 @@
 
 namespace cmcp {
 
-/// One who listens to a change_hub (subscriptions/listen): data, because it waits for hours. The hub tells it.
+/// A listener of a change_hub (subscriptions/listen): data, because it waits for hours. The hub tells it.
 class change_listener : public std::enable_shared_from_this<change_listener> {
 public:
     /// Starts to observe a resource, as catalogue::observe.
@@ -20,7 +20,7 @@ public:
         std::function<std::shared_ptr<void>(const std::string& uri, const std::function<void()>& changed)>;
 
     /// `on_end`: called once, when nothing more will come: the hub was closed, or the client is gone.
-    change_listener(change_filter chosen, json::value id, std::shared_ptr<message_sink> to,
+    change_listener(change_filter wanted, json::value id, std::shared_ptr<message_sink> to,
                     std::function<void()> on_end);
 
     /// Leaves what nobody can observe out of the filter.

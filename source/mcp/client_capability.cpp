@@ -1,5 +1,7 @@
 #include "mcp/client_capability.hpp"
 
+#include "jsonrpc/rpc_error.hpp"
+
 #include <stdexcept>
 #include <string>
 
@@ -34,11 +36,22 @@ json::object capability_needed(std::string_view method, const json::object& para
 bool has_capability(const json::object& declared, const json::object& needed)
 {
     for (const auto& member : needed) {
-        const auto* found = declared.if_contains(member.key());
-        if (!found || !found->is_object()) return false;
-        if (!has_capability(found->get_object(), member.value().get_object())) return false;
+        const auto* declaration = declared.if_contains(member.key());
+        if (!declaration || !declaration->is_object()) return false;
+        if (!has_capability(declaration->get_object(), member.value().get_object())) return false;
     }
     return true;
+}
+
+void require_capability(const caller& who, std::string_view method, const json::object& params)
+{
+    auto needed = capability_needed(method, params);
+    if (has_capability(who.client_capabilities, needed)) return;
+    const std::string sentence =
+        "Missing required client capability " + json::serialize(needed) + ": this request needs " + std::string(method);
+    json::object data;
+    data["requiredCapabilities"] = std::move(needed);
+    throw rpc_error(rpc_code::missing_client_capability, sentence, json::value(std::move(data)));
 }
 
 }  // namespace cmcp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
+#include "mcp/caller.hpp"
 
 #include <string_view>
 
@@ -11,5 +12,8 @@ namespace cmcp {
 json::object capability_needed(std::string_view method, const json::object& params);
 
 bool has_capability(const json::object& declared, const json::object& needed);
+
+/// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
+void require_capability(const caller& who, std::string_view method, const json::object& params);
 
 }  // namespace cmcp

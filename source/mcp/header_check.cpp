@@ -48,14 +48,14 @@ std::optional<std::string_view> string_member(const json::object* object, std::s
 void compare(const header_reader& header, std::string_view name, std::optional<std::string_view> wanted,
              std::string_view member)
 {
-    const auto given = read(header, name);
+    const auto value = read(header, name);
     if (!wanted) {
-        if (given) refuse_header(name, "is set, but the body has no `" + std::string(member) + "`");
+        if (value) refuse_header(name, "is set, but the body has no `" + std::string(member) + "`");
         return;
     }
-    if (!given) refuse_header(name, "is missing");
+    if (!value) refuse_header(name, "is missing");
     std::string store;
-    if (decoded(name, *given, store) != *wanted)
+    if (decoded(name, *value, store) != *wanted)
         refuse_header(name, "does not match `" + std::string(member) + "` of the body");
 }
 
@@ -85,10 +85,10 @@ void check_name(const jsonrpc::request& incoming, const header_reader& header)
 
 bool same_number(const json::value& value, std::string_view text)
 {
-    double given = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), given);
+    double number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     return failure == std::errc() && end == text.data() + text.size() && value.is_number() &&
-           value.to_number<double>() == given;
+           value.to_number<double>() == number;
 }
 
 bool matches(const json::value& value, std::string_view text)
@@ -101,15 +101,15 @@ bool matches(const json::value& value, std::string_view text)
 void check_param(const std::string& name, const std::string& argument, const json::value* value,
                  const header_reader& header)
 {
-    const auto given = read(header, name);
+    const auto text = read(header, name);
     const bool present = value && !value->is_null();
     if (!present) {
-        if (given) refuse_header(name, "is set, but the argument `" + argument + "` is not");
+        if (text) refuse_header(name, "is set, but the argument `" + argument + "` is not");
         return;
     }
-    if (!given) refuse_header(name, "is missing");
+    if (!text) refuse_header(name, "is missing");
     std::string store;
-    if (!matches(*value, decoded(name, *given, store)))
+    if (!matches(*value, decoded(name, *text, store)))
         refuse_header(name, "does not match the argument `" + argument + "`");
 }
 
@@ -125,20 +125,26 @@ void check_params(const tool_registry& tools, const json::object& params, const 
     for (const auto& property : properties->get_object()) {
         const auto suffix = string_member(property.value().if_object(), "x-mcp-header");
         if (!suffix) continue;
-        const auto* given =
+        const auto* argument =
             arguments && arguments->is_object() ? arguments->get_object().if_contains(property.key()) : nullptr;
-        check_param("Mcp-Param-" + std::string(*suffix), std::string(property.key()), given, header);
+        check_param("Mcp-Param-" + std::string(*suffix), std::string(property.key()), argument, header);
     }
 }
 
 }  // namespace
 
-void check_request_headers(const tool_registry& tools, const jsonrpc::request& incoming, const header_reader& header)
+std::optional<rpc_error> header_mismatch(const tool_registry& tools, const jsonrpc::request& incoming,
+                                         const header_reader& header)
 {
-    check_version(incoming, header);
-    compare(header, "Mcp-Method", incoming.method, "method");
-    check_name(incoming, header);
-    if (incoming.method == "tools/call") check_params(tools, incoming.params, header);
+    try {
+        check_version(incoming, header);
+        compare(header, "Mcp-Method", incoming.method, "method");
+        check_name(incoming, header);
+        if (incoming.method == "tools/call") check_params(tools, incoming.params, header);
+    } catch (const rpc_error& mismatch) {
+        return mismatch;
+    }
+    return std::nullopt;
 }
 
 }  // namespace cmcp

@@ -12,7 +12,9 @@ namespace cmcp {
 
 using header_reader = std::function<std::optional<std::string_view>(std::string_view)>;
 
-/// 2026-07-28, "Request headers": each of them repeats a value of the body. Throws rpc_error header_mismatch.
-void check_request_headers(const tool_registry& tools, const jsonrpc::request& incoming, const header_reader& header);
+/// 2026-07-28 over HTTP: MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-* repeat values of the body. `header`
+/// gives a header's value or nothing. Returns the error to send (HTTP 400), or nothing.
+std::optional<rpc_error> header_mismatch(const tool_registry& tools, const jsonrpc::request& incoming,
+                                         const header_reader& header);
 
 }  // namespace cmcp

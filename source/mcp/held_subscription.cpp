@@ -1,50 +1,63 @@
 #include "mcp/held_subscription.hpp"
 
 #include "mcp/answer.hpp"
+#include "mcp/request_record.hpp"
 
 #include <utility>
 
 namespace cmcp {
 
-held_subscription::held_subscription(std::shared_ptr<void> keeps, task_group& answers, change_hub& changes,
-                                     std::unique_ptr<request_register::entry> running,
-                                     std::shared_ptr<message_sink> reply)
-    : keeps_(std::move(keeps)),
-      answers_(answers),
-      changes_(changes),
-      running_(std::move(running)),
-      reply_(std::move(reply))
+held_subscription::held_subscription(const running_request& request, task_group& answers, change_hub& changes)
+    : answers_(answers), changes_(changes)
 {
+    keeps = request.keeps;
+    id = request.id;
+    ids = request.ids;
+    method = request.method;
+    target = request.target;
+    trace = request.trace;
 }
 
-// The canceller keeps this alive: whoever opened the stream cancels when it is over.
-void held_subscription::begin(change_filter filter, const json::value& id, const change_hub::observe_function& observe,
+void held_subscription::begin(change_filter filter, const change_hub::observe_function& observe,
                               std::function<void()> on_end)
 {
-    running_->request()->ends->on_cancel([self = shared_from_this()] { self->cancelled(); });
-    auto made = changes_.listen(std::move(filter), id, observe, reply_, std::move(on_end));
-    if (running_) listens_ = std::move(made);
+    life.on(request_life::input::begin);
+    auto listener = changes_.listen(std::move(filter), id, observe, reply, std::move(on_end));
+    if (life.now() == request_life::state::running) listens_ = std::move(listener);
 }
 
-void held_subscription::finish(const json::value& id, outcome done)
+void held_subscription::finish(outcome done)
 {
-    if (!running_) return;
-    auto reply = let_go(done);
-    answers_.spawn("response", send_answer(std::move(reply), id, std::move(done)));
+    if (life.now() == request_life::state::admitted) life.on(request_life::input::begin);
+    if (life.on(request_life::input::finish) != request_life::action::answer) return;
+    let_go(done);
+    answers_.spawn("response", answer(self(), std::move(done)));
 }
 
-void held_subscription::cancelled()
+void held_subscription::cancel()
 {
-    if (running_) let_go(outcome());
+    const bool listening = life.now() == request_life::state::running;
+    life.on(request_life::input::cancel);
+    if (listening) let_go(outcome());
 }
 
-std::shared_ptr<message_sink> held_subscription::let_go(const outcome& done)
+void held_subscription::let_go(const outcome& done)
 {
-    record_end(*running_->request(), done, began_);
-    running_.reset();
+    record_end(*this, done, began_);
+    place.leave();
     const auto listened = std::exchange(listens_, nullptr);
     if (listened) changes_.forget(listened);
-    return std::exchange(reply_, nullptr);
+}
+
+std::shared_ptr<held_subscription> held_subscription::self()
+{
+    return std::static_pointer_cast<held_subscription>(shared_from_this());
+}
+
+awaitable<> held_subscription::answer(std::shared_ptr<held_subscription> self, outcome done)
+{
+    auto message = answer_of(self->id, done);
+    co_await self->reply->send(std::move(message));
 }
 
 }  // namespace cmcp

@@ -2,35 +2,35 @@
 
 #include "async/task_group.hpp"
 #include "mcp/change_hub.hpp"
-#include "mcp/request_register.hpp"
+#include "mcp/running_request.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 namespace cmcp {
 
-/// A subscriptions/listen request that is served without a coroutine: it waits for hours.
-class held_subscription : public std::enable_shared_from_this<held_subscription> {
+/// A subscriptions/listen request that is served without a coroutine, because it waits for hours. While it listens, the
+/// change_hub holds it.
+class held_subscription final : public running_request {
 public:
-    /// `answers` sends the response; `keeps`: what must live as long as the request.
-    held_subscription(std::shared_ptr<void> keeps, task_group& answers, change_hub& changes,
-                      std::unique_ptr<request_register::entry> running, std::shared_ptr<message_sink> reply);
+    /// Takes the name of the request over, nothing else of it. `answers` sends the response.
+    held_subscription(const running_request& request, task_group& answers, change_hub& changes);
+
+    void cancel() override;
 
     /// Until the request is cancelled, or `on_end` is called and finishes it.
-    void begin(change_filter filter, const json::value& id, const change_hub::observe_function& observe,
-               std::function<void()> on_end);
+    void begin(change_filter filter, const change_hub::observe_function& observe, std::function<void()> on_end);
 
-    void finish(const json::value& id, outcome done);  ///< answers, if it is not over yet
+    void finish(outcome done);  ///< answers, if it is not over yet
 
 private:
-    void cancelled();
-    std::shared_ptr<message_sink> let_go(const outcome& done);
+    void let_go(const outcome& done);
+    static awaitable<> answer(std::shared_ptr<held_subscription> self, outcome done);
+    std::shared_ptr<held_subscription> self();
 
-    std::shared_ptr<void> keeps_;
     task_group& answers_;
     change_hub& changes_;
-    std::unique_ptr<request_register::entry> running_;  // null: it is over
-    std::shared_ptr<message_sink> reply_;
     std::shared_ptr<change_listener> listens_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };

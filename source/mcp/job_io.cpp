@@ -1,5 +1,6 @@
 #include "mcp/job_io.hpp"
 
+#include "mcp/client_capability.hpp"
 #include "mcp/modern_channel.hpp"
 
 #include <cmath>

@@ -27,9 +27,8 @@ rpc_error client_error(const json::object& error)
 /// Registers a question for as long as it is waited for.
 class question {
 public:
-    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting,
-             std::shared_ptr<legacy_channel::question_ids> abandoned)
-        : who_(std::move(who)), waiting_(waiting), abandoned_(std::move(abandoned)), id_(who_->next_question++)
+    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting, legacy_channel::question_ids& abandoned)
+        : who_(std::move(who)), waiting_(waiting), abandoned_(abandoned), id_(who_->next_question++)
     {
         who_->asked[id_] = [waiting](const json::object* result, const json::object* error) {
             waiting->done = true;
@@ -43,7 +42,7 @@ public:
     ~question()
     {
         who_->asked.erase(id_);
-        if (sent_ && !waiting_->done) abandoned_->push_back(id_);
+        if (sent_ && !waiting_->done) abandoned_.push_back(id_);
     }
 
     std::int64_t id() const { return id_; }
@@ -52,7 +51,7 @@ public:
 private:
     std::shared_ptr<session> who_;
     std::shared_ptr<answer> waiting_;
-    std::shared_ptr<legacy_channel::question_ids> abandoned_;
+    legacy_channel::question_ids& abandoned_;
     bool sent_ = false;
     std::int64_t id_;
 };
@@ -60,8 +59,8 @@ private:
 }  // namespace
 
 legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink,
-                               const json::object* meta, std::shared_ptr<question_ids> abandoned)
-    : request_channel(std::move(sink), meta), who_(std::move(who)), abandoned_(std::move(abandoned))
+                               const json::object* meta, question_ids& abandoned)
+    : request_channel(std::move(sink), meta), who_(std::move(who)), abandoned_(abandoned)
 {
 }
 
@@ -72,13 +71,13 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
         throw rpc_error(rpc_code::invalid_params, "the client did not declare the capability " +
                                                       json::serialize(needed) + ", which this request needs");
     auto waiting = std::make_shared<answer>();
-    question asked(who_, waiting, abandoned_);
+    question open_question(who_, waiting, abandoned_);
     outgoing message;
-    message.text = jsonrpc::encode_request(asked.id(), method, params);
+    message.text = jsonrpc::encode_request(open_question.id(), method, params);
     message.what = outgoing::kind::request;
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
-    asked.sent();
+    open_question.sent();
     while (!waiting->done) co_await waiting->arrived.wait();
     if (waiting->failure) throw *waiting->failure;
     co_return std::move(waiting->result);

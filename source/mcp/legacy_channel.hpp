@@ -14,7 +14,7 @@ public:
 
     /// `abandoned` gets the ids of questions that nobody waits for any more although the client has not answered.
     legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink, const json::object* meta,
-                   std::shared_ptr<question_ids> abandoned);
+                   question_ids& abandoned);
 
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
 
@@ -22,7 +22,7 @@ private:
     bool lets_through(log_severity level) const override { return level >= who_->log_threshold; }
 
     std::shared_ptr<session> who_;
-    std::shared_ptr<question_ids> abandoned_;
+    question_ids& abandoned_;
 };
 
 /// Tells the client that it need not answer (notifications/cancelled).

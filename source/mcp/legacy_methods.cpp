@@ -32,10 +32,10 @@ json::object subscribe(const legacy_call& call)
     if (subscribed.size() >= most_subscriptions_of_session)
         throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions_of_session) +
                                                     " subscriptions: unsubscribe from some first");
-    const auto told = [&changes = call.changes, who = std::weak_ptr(call.who), uri] {
+    const auto changed = [&changes = call.changes, who = std::weak_ptr(call.who), uri] {
         changes.resource_changed(who, uri);
     };
-    auto observer = call.offered.observe(call.who->who, uri, told);
+    auto observer = call.offered.observe(call.who->who, uri, changed);
     if (!observer) refuse_resource(uri, call.who->who.protocol);
     subscribed.emplace(std::move(uri), std::move(observer));
     return {};

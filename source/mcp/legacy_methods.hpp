@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// What the methods act on.
+/// The objects that the methods act on.
 struct legacy_call {
     std::shared_ptr<session> who;
     const json::object& params;

@@ -7,7 +7,7 @@
 
 namespace cmcp {
 
-/// One JSON-RPC message on its way to a peer.
+/// A JSON-RPC message on its way to a peer.
 struct outgoing {
     enum class kind { response, notification, request };
 
@@ -28,6 +28,9 @@ public:
     /// For a sink that answers one request: the transport may end the stream and let the client resume it
     /// (SSE polling of revision 2025-11-25). Does nothing elsewhere.
     virtual void close_stream_for_polling() {}
+
+    /// A request that was answered here is over: its response has been sent, or it has none because it was cancelled.
+    virtual void request_ended() {}
 };
 
 }  // namespace cmcp

@@ -33,10 +33,7 @@ method_function find_shared_method(std::string_view name)
     return nullptr;
 }
 
-tool_context context_of(method_call& call)
-{
-    return {call.who, call.io, call.request.ids.own, call.input_responses, call.request_state};
-}
+awaitable<json::object> finished(json::object result) { co_return result; }
 
 void refuse_method(std::string_view name)
 {

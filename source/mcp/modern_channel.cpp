@@ -29,15 +29,4 @@ awaitable<json::object> modern_channel::ask(std::string key, std::string method,
 
 awaitable<std::optional<json::object>> modern_channel::ask_in_place(json::object) { co_return std::nullopt; }
 
-void require_capability(const caller& who, std::string_view method, const json::object& params)
-{
-    auto needed = capability_needed(method, params);
-    if (has_capability(who.client_capabilities, needed)) return;
-    const std::string sentence =
-        "Missing required client capability " + json::serialize(needed) + ": this request needs " + std::string(method);
-    json::object data;
-    data["requiredCapabilities"] = std::move(needed);
-    throw rpc_error(rpc_code::missing_client_capability, sentence, json::value(std::move(data)));
-}
-
 }  // namespace cmcp

@@ -33,7 +33,4 @@ private:
     json::object used_;
 };
 
-/// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
-void require_capability(const caller& who, std::string_view method, const json::object& params);
-
 }  // namespace cmcp

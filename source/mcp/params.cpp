@@ -59,8 +59,8 @@ metrics::trace_parent trace_of(const json::object* meta)
 std::string target_of(const json::object& params)
 {
     for (const char* member : {"name", "uri"}) {
-        const auto* found = params.if_contains(member);
-        if (found && found->is_string()) return std::string(found->get_string());
+        const auto* value = params.if_contains(member);
+        if (value && value->is_string()) return std::string(value->get_string());
     }
     return {};
 }

@@ -21,7 +21,7 @@ const json::object* meta_of(const json::object& params);
 /// `_meta.traceparent` (W3C Trace Context); empty when there is none that is well-formed.
 metrics::trace_parent trace_of(const json::object* meta);
 
-/// What a request names: `name` of a tool or prompt, `uri` of a resource; empty when neither is there.
+/// The target that a request names: `name` of a tool or prompt, `uri` of a resource; empty when neither is there.
 std::string target_of(const json::object& params);
 
 }  // namespace cmcp

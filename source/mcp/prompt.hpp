@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// One MCP prompt.
+/// An MCP prompt.
 class prompt {
 public:
     virtual ~prompt() = default;

@@ -11,7 +11,7 @@ constexpr std::size_t most_completions = 100;
 
 prompt& known_prompt(const catalogue& offered, const std::string& name)
 {
-    if (auto* found = offered.find_prompt(name)) return *found;
+    if (auto* known = offered.find_prompt(name)) return *known;
     throw rpc_error(rpc_code::invalid_params, "Unknown prompt: " + name.substr(0, 200));
 }
 
@@ -21,9 +21,9 @@ bool is_required(const json::object& argument)
     return flag && flag->is_bool() && flag->get_bool();
 }
 
-void check_arguments(const json::object& definition, const json::object& given)
+void check_arguments(const json::object& definition, const json::object& values)
 {
-    for (const auto& member : given)
+    for (const auto& member : values)
         if (!member.value().is_string())
             throw rpc_error(rpc_code::invalid_params,
                             "Invalid params: argument `" + std::string(member.key()) + "` must be a string");
@@ -32,7 +32,7 @@ void check_arguments(const json::object& definition, const json::object& given)
     for (const auto& item : arguments->get_array()) {
         const auto& argument = item.as_object();
         const auto name = std::string(argument.at("name").as_string());
-        if (is_required(argument) && !given.contains(name))
+        if (is_required(argument) && !values.contains(name))
             throw rpc_error(rpc_code::invalid_params, "Invalid params: argument `" + name + "` is missing");
     }
 }
@@ -52,24 +52,23 @@ json::object completion_of(json::array values)
 
 }  // namespace
 
-awaitable<json::object> list_prompts(catalogue& offered, method_call& call)
+awaitable<json::object> list_prompts(catalogue& offered, served_request& call)
 {
     json::array prompts;
-    for (const auto& item : offered.prompts) prompts.push_back(describe_prompt(item->definition(), call.who.protocol));
+    for (const auto& item : offered.prompts) prompts.push_back(describe_prompt(item->definition(), call.who->protocol));
     co_return page_of(std::move(prompts), "prompts", call.params);
 }
 
-awaitable<json::object> get_prompt(catalogue& offered, method_call& call)
+awaitable<json::object> get_prompt(catalogue& offered, served_request& call)
 {
     auto& wanted = known_prompt(offered, required_string(call.params, "name"));
     auto arguments = optional_object(call.params, "arguments");
     check_arguments(wanted.definition(), arguments);
-    auto context = context_of(call);
-    json::object result = co_await wanted.get(context, std::move(arguments));
-    co_return describe_prompt_result(std::move(result), call.who.protocol);
+    json::object result = co_await wanted.get(*call.context, std::move(arguments));
+    co_return describe_prompt_result(std::move(result), call.who->protocol);
 }
 
-awaitable<json::object> complete_argument(catalogue& offered, method_call& call)
+awaitable<json::object> complete_argument(catalogue& offered, served_request& call)
 {
     const auto& reference = required_object(call.params, "ref");
     const auto& argument = required_object(call.params, "argument");

@@ -35,7 +35,7 @@ json::object place_of(const output_text& piece)
     return meta;
 }
 
-// One text a stream, the one that began first in front.
+// A single text for each stream; the text that began first is in front.
 std::vector<output_text> joined_by_stream(std::vector<output_text> texts)
 {
     std::vector<output_text> joined;

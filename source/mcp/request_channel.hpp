@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// What both eras share of request_io: progress, notifications, log messages above a threshold.
+/// The part of request_io that both eras share: progress, notifications, log messages above a threshold.
 class request_channel : public request_io {
 public:
     /// `meta` is the request's `_meta` (may be null): holds the progress token. Throws rpc_error for a bad token.

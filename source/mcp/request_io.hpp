@@ -23,7 +23,8 @@ struct output_text {
     std::string text;          ///< valid UTF-8
 };
 
-/// What a running request may send to its caller before its result, the same for every transport and revision.
+/// The messages that a running request may send to its caller before its result, the same for every transport and
+/// revision.
 class request_io {
 public:
     virtual ~request_io() = default;
@@ -35,8 +36,8 @@ public:
     /// made strictly increasing where `progress` is not. Waits while the caller's stream is full.
     virtual awaitable<> progress(double progress, std::optional<double> total, std::string message) = 0;
 
-    /// What a run has printed, in the order of its arrival, as progress: `message` is the text of one stream, `_meta`
-    /// names the stream and the offset. At most one notification a stream.
+    /// The text that a run has printed, in the order of its arrival, as progress: `message` is the text of one stream,
+    /// `_meta` names the stream and the offset. At most one notification a stream.
     virtual awaitable<> output(double progress, std::vector<output_text> texts) = 0;
 
     /// notifications/message, if the caller's log level lets it through.

@@ -1,13 +1,16 @@
 #pragma once
 
-#include "mcp/running_request.hpp"
 #include "mcp/session.hpp"
 
-#include <cstdint>
+#include <boost/intrusive/list.hpp>
+
+#include <cstddef>
 #include <functional>
-#include <unordered_set>
+#include <memory>
 
 namespace cmcp {
+
+class running_request;
 
 /// Counts and limits the requests that run; knows them so that they can be cancelled.
 class request_register {
@@ -16,43 +19,42 @@ public:
     {
     }
 
-    /// Keeps a request registered, in its session too, as long as it lives.
-    class entry {
+    /// Where a request is registered: here and, by its id, in its session. Part of the request.
+    class place : public boost::intrusive::list_base_hook<> {
     public:
-        entry(request_register& owner, std::shared_ptr<running_request> request, std::shared_ptr<session> who,
-              std::string key);
-        entry(const entry&) = delete;
-        entry& operator=(const entry&) = delete;
-        ~entry();
+        place() = default;
+        place(const place&) = delete;
+        place& operator=(const place&) = delete;
+        ~place() { leave(); }
 
-        const std::shared_ptr<running_request>& request() const { return request_; }
+        void leave();  ///< its id may be used again
 
     private:
-        request_register& owner_;
-        std::shared_ptr<running_request> request_;
-        std::shared_ptr<session> who_;
-        std::string key_;
+        friend class request_register;
+        request_register* in_ = nullptr;  // null: nowhere
+        running_request* request_ = nullptr;
+        std::shared_ptr<session> from_;
     };
 
-    /// `who` null: stateless era; `ends`: as running_request's. Throws rpc_error: stopping, busy, id in use.
-    std::unique_ptr<entry> begin(std::string method, const json::value& id, std::shared_ptr<session> who,
-                                 std::shared_ptr<canceller> ends, jsonrpc::request_ids ids);
+    /// `from` null: no other request can name its id. Throws rpc_error: stopping, busy, id in use.
+    void admit(running_request& request, std::shared_ptr<session> from);
 
     /// While it says true, new requests are refused, pings excepted.
     void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }
 
     void stop() { stopping_ = true; }
-    bool stopping() const { return stopping_; }
-    std::size_t size() const { return running_.size(); }
+    std::size_t size() const { return places_.size(); }
     void cancel_all();
 
 private:
+    void check_limits(const running_request& request, const session* from) const;
+
     std::size_t most_;
     std::size_t most_per_session_;
     bool stopping_ = false;
     std::size_t listening_ = 0;  // subscriptions, which wait for hours and are bounded by the connections
     std::function<bool()> overloaded_;
-    std::unordered_set<std::shared_ptr<running_request>> running_;
+    boost::intrusive::list<place> places_;
 };
 
 }  // namespace cmcp

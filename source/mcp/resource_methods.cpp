@@ -22,34 +22,34 @@ void refuse_resource(const std::string& uri, revision protocol)
     throw rpc_error(code, "Resource not found: " + uri.substr(0, 500), json::value(std::move(data)));
 }
 
-awaitable<json::object> list_resources(catalogue& offered, method_call& call)
+awaitable<json::object> list_resources(catalogue& offered, served_request& call)
 {
     json::array all;
     for (const auto& provider : offered.providers) {
-        json::array some = co_await provider->list(call.who);
+        json::array some = co_await provider->list(*call.who);
         append(all, std::move(some));
     }
-    co_return page_of(describe_resources(std::move(all), call.who.protocol), "resources", call.params);
+    co_return page_of(describe_resources(std::move(all), call.who->protocol), "resources", call.params);
 }
 
-awaitable<json::object> list_resource_templates(catalogue& offered, method_call& call)
+awaitable<json::object> list_resource_templates(catalogue& offered, served_request& call)
 {
     json::array all;
     for (const auto& provider : offered.providers) append(all, provider->templates());
-    co_return page_of(describe_resources(std::move(all), call.who.protocol), "resourceTemplates", call.params);
+    co_return page_of(describe_resources(std::move(all), call.who->protocol), "resourceTemplates", call.params);
 }
 
-awaitable<json::object> read_resource(catalogue& offered, method_call& call)
+awaitable<json::object> read_resource(catalogue& offered, served_request& call)
 {
     const auto uri = required_string(call.params, "uri");
     for (const auto& provider : offered.providers) {
-        std::optional<json::array> contents = co_await provider->read(call.who, uri);
+        std::optional<json::array> contents = co_await provider->read(*call.who, uri);
         if (!contents) continue;
         json::object result;
         result["contents"] = std::move(*contents);
         co_return result;
     }
-    refuse_resource(uri, call.who.protocol);
+    refuse_resource(uri, call.who->protocol);
 }
 
 }  // namespace cmcp

@@ -1,19 +1,45 @@
 #include "mcp/server_core.hpp"
 
+#include "async/task_group.hpp"
+#include "mcp/answer.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
-#include "mcp/header_check.hpp"
-#include "mcp/legacy_dispatcher.hpp"
-#include "mcp/modern_dispatcher.hpp"
+#include "mcp/legacy_channel.hpp"
+#include "mcp/legacy_era.hpp"
 #include "mcp/params.hpp"
+#include "mcp/request_record.hpp"
 #include "mcp/request_register.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/stateless_era.hpp"
+
+#include <algorithm>
 
 namespace cmcp {
 
 namespace {
 
-awaitable<> nothing() { co_return; }
+// Runs an admitted request; one that has its outcome already is only answered.
+awaitable<> serve(era& rules, std::shared_ptr<served_request> request, outcome done)
+{
+    if (request->life.now() != request_life::state::answering) {
+        auto work = rules.result_of(request);
+        done = co_await run_request_to_end(request, std::move(work));
+        if (!request->abandoned.empty()) co_await take_back_questions(request->reply, request->abandoned);
+        if (request->cancelled()) co_return;
+        if (done.result) rules.complete(*request, *done.result);
+    }
+    request->place.leave();
+    auto message = answer_of(request->id, done);
+    done = {};
+    co_await request->reply->send(std::move(message));
+    request->life.on(request_life::input::sent);
+}
+
+bool claims(const json::object& params)
+{
+    const auto* meta = meta_of(params);
+    return meta && meta->contains(reserved_name::protocol_version);
+}
 
 }  // namespace
 
@@ -22,9 +48,40 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         : requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(std::move(jobs), limits.tasks),
-          legacy(offered, requests, changes),
-          modern(executor, offered, requests, changes, tasks, [this] { return shared_from_this(); })
+          legacy(offered, changes),
+          stateless(offered, changes, tasks),
+          running(executor)
     {
+    }
+
+    era& rules_of(const jsonrpc::request& incoming, const peer& from)
+    {
+        const bool modern =
+            from.era == era_of_peer::both && (incoming.method == "server/discover" || claims(incoming.params));
+        if (modern || from.era == era_of_peer::stateless) return stateless;
+        return legacy;
+    }
+
+    std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from)
+    {
+        auto& rules = rules_of(incoming, from);
+        auto request = rules.make(std::move(incoming), from);
+        request->keeps = shared_from_this();
+        request->reply = std::move(from.reply);
+        outcome done;
+        try {
+            rules.check(*request);
+            if (&rules == &stateless && request->method == listen_method)
+                return stateless.listen(*request, requests, running, std::move(from.client));
+            requests.admit(*request, std::move(from.client));
+            done.result = rules.at_once(*request);
+        } catch (const rpc_error& refused) {
+            done.error = std::make_unique<rpc_error>(refused);
+            if (request->who) record_refusal(*request, refused);
+        }
+        if (done.result || done.error) request->life.on(request_life::input::settle);
+        running.spawn("request", serve(rules, request, std::move(done)), request);
+        return request;
     }
 
     std::optional<json::object> detail_of(const std::string& id) const
@@ -38,8 +95,9 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     request_register requests;
     change_hub changes;
     task_view tasks;
-    legacy_dispatcher legacy;
-    modern_dispatcher modern;
+    legacy_era legacy;
+    stateless_era stateless;
+    task_group running;
 };
 
 server_core::server_core(asio::any_io_executor executor, server_identity identity, core_limits limits,
@@ -55,8 +113,12 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.tools.on_change([changes] { changes->publish({"notifications/tools/list_changed", {}}); });
 }
 
-// Calls that went on as tasks keep the implementation alive until they have ended.
-server_core::~server_core() { self_->tasks.jobs().stop(); }
+// Requests and calls that went on as tasks keep the implementation alive until they have ended.
+server_core::~server_core()
+{
+    self_->tasks.jobs().stop();
+    self_->requests.cancel_all();
+}
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
 
@@ -71,54 +133,24 @@ void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prom
 
 void server_core::prompts_changed() { self_->changes.publish({"notifications/prompts/list_changed", {}}); }
 
-awaitable<> server_core::handle(std::shared_ptr<session> who, jsonrpc::message incoming,
-                                std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
+bool claims_stateless(const jsonrpc::message& incoming)
 {
-    who->last_used = std::chrono::steady_clock::now();
-    if (auto* request = std::get_if<jsonrpc::request>(&incoming)) {
-        auto shared = std::make_shared<jsonrpc::request>(std::move(*request));
-        return self_->legacy.request(self_, std::move(who), std::move(shared), std::move(reply), std::move(ends));
-    }
+    const auto* request = std::get_if<jsonrpc::request>(&incoming);
+    const auto* notification = std::get_if<jsonrpc::notification>(&incoming);
+    return (request && claims(request->params)) || (notification && claims(notification->params));
+}
+
+std::weak_ptr<canceller> server_core::start(jsonrpc::message incoming, peer from)
+{
+    if (auto* request = std::get_if<jsonrpc::request>(&incoming))
+        return self_->start(std::move(*request), std::move(from));
+    if (!from.client) return {};
+    from.client->last_used = std::chrono::steady_clock::now();
     if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming))
-        self_->legacy.notification(*who, *notification);
+        take_notification(*from.client, *notification);
     else
-        self_->legacy.response(*who, std::get<jsonrpc::response>(incoming));
-    return nothing();
-}
-
-awaitable<> server_core::handle_modern(std::string principal, jsonrpc::request incoming,
-                                       std::shared_ptr<message_sink> reply)
-{
-    auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
-    return self_->modern.request(self_, std::move(principal), std::move(shared), std::move(reply), nullptr);
-}
-
-void server_core::start_modern(task_group& requests, std::string principal, jsonrpc::request incoming,
-                               std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends)
-{
-    auto shared = std::make_shared<jsonrpc::request>(std::move(incoming));
-    self_->modern.start(requests, self_, std::move(principal), std::move(shared), std::move(reply), std::move(ends));
-}
-
-bool server_core::claims_modern(const jsonrpc::message& incoming)
-{
-    const json::object* params = nullptr;
-    if (const auto* request = std::get_if<jsonrpc::request>(&incoming)) params = &request->params;
-    if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming)) params = &notification->params;
-    const auto* meta = params ? meta_of(*params) : nullptr;
-    return meta && meta->contains(reserved_name::protocol_version);
-}
-
-std::optional<rpc_error> server_core::check_headers(
-    const jsonrpc::request& incoming,
-    const std::function<std::optional<std::string_view>(std::string_view)>& header) const
-{
-    try {
-        check_request_headers(self_->offered.tools, incoming, header);
-    } catch (const rpc_error& mismatch) {
-        return mismatch;
-    }
-    return std::nullopt;
+        take_response(*from.client, std::get<jsonrpc::response>(incoming));
+    return {};
 }
 
 void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
@@ -138,6 +170,24 @@ void server_core::refuse_new_requests()
 std::size_t server_core::requests_in_flight() const { return self_->requests.size(); }
 
 void server_core::cancel_all() { self_->requests.cancel_all(); }
+
+// A subscription is answered when its listener has been told the last change.
+awaitable<bool> server_core::requests_ended(std::chrono::milliseconds limit)
+{
+    const auto kept = self_;
+    const auto until = std::chrono::steady_clock::now() + limit;
+    const auto left = [until] {
+        const auto time =
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        return std::max(time, std::chrono::milliseconds(0));
+    };
+    bool ended = co_await kept->running.wait_idle(limit);
+    if (ended && kept->requests.size() != 0) {
+        co_await kept->changes.idle(left());
+        ended = co_await kept->running.wait_idle(left());
+    }
+    co_return ended && kept->requests.size() == 0;
+}
 
 awaitable<bool> server_core::tasks_ended(std::chrono::milliseconds limit)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "async/task_group.hpp"
+#include "async/canceller.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/prompt.hpp"
@@ -14,12 +14,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cmcp {
 
-/// What the server says of itself.
+/// The names that the server has for itself.
 struct server_identity {
     std::string name = "container-mcp";
     std::string title = "Container-MCP";
@@ -33,7 +32,24 @@ struct core_limits {
     task_limits tasks;
 };
 
-/// The protocol: takes one message with its caller, answers into a sink. Knows no transport.
+enum class era_of_peer {
+    session,    ///< the older revisions
+    stateless,  ///< 2026-07-28
+    both        ///< each message says, as on standard input
+};
+
+/// Where a message comes from, as its transport knows it.
+struct peer {
+    era_of_peer era = era_of_peer::stateless;
+    std::string principal{};                ///< of a stateless request; a session has its own
+    std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
+    std::shared_ptr<message_sink> reply{};  ///< of a request
+};
+
+/// Whether a message claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
+bool claims_stateless(const jsonrpc::message& incoming);
+
+/// The protocol: takes one message with its peer, answers into a sink. Knows no transport.
 class server_core {
 public:
     /// `jobs` keeps the tasks.
@@ -47,32 +63,12 @@ public:
     void add_prompt(std::unique_ptr<prompt> item);
     void prompts_changed();  ///< tells who asked to be told
 
-    /// Revisions up to 2025-11-25. A request runs to its end: its notifications, questions and at last its response go
-    /// into `reply`. A notification or a response is handled at once (`reply` may then be null). Never throws but
-    /// operation_aborted; a cancelled request sends no response, as the specification says. `initialize` fills
-    /// `who->who` and sets `initialized`; before it only initialize and ping are answered.
-    /// The request is registered in `who->in_flight`, so that notifications/cancelled and session::cancel_all end it.
-    /// `ends`, where it is given, is what the awaiting coroutine is bound to: the request needs none of its own then.
-    awaitable<> handle(std::shared_ptr<session> who, jsonrpc::message incoming, std::shared_ptr<message_sink> reply,
-                       std::shared_ptr<canceller> ends = nullptr);
-
-    /// 2026-07-28: `_meta` is read from the params; the same contract. Cancel the coroutine to cancel the request (the
-    /// client closed the stream).
-    awaitable<> handle_modern(std::string principal, jsonrpc::request incoming, std::shared_ptr<message_sink> reply);
-
-    /// The same without waiting: in a coroutine of `requests`, where the request needs one. `reply` is held until its
-    /// end. `ends` is to be cancelled when nobody waits for the answer any more, and at the latest then.
-    void start_modern(task_group& requests, std::string principal, jsonrpc::request incoming,
-                      std::shared_ptr<message_sink> reply, std::shared_ptr<canceller> ends);
-
-    /// Whether the body claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
-    static bool claims_modern(const jsonrpc::message& incoming);
-
-    /// 2026-07-28 over HTTP: MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-* agree with the body. `header`
-    /// gives a header's value or nothing. Returns the error to send (HTTP 400), or nothing.
-    std::optional<rpc_error> check_headers(
-        const jsonrpc::request& incoming,
-        const std::function<std::optional<std::string_view>(std::string_view)>& header) const;
+    /// Takes a message. A request runs by itself from here on: its notifications, its questions and at last its
+    /// response go into `from.reply`, which is told when the request is over. A cancelled request sends no response, as
+    /// the specification says. What is returned cancels the request; it is gone when the request has ended, and at once
+    /// for other messages, which are handled before this returns. `initialize` fills `session->who` and sets
+    /// `initialized`; before it only initialize and ping are answered.
+    std::weak_ptr<canceller> start(jsonrpc::message incoming, peer from);
 
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
@@ -85,6 +81,10 @@ public:
     void refuse_new_requests();
     std::size_t requests_in_flight() const;
     void cancel_all();  ///< every request of both eras
+
+    /// After refuse_new_requests(): waits until every request has been answered, at most `limit`; returns true when
+    /// none is left.
+    awaitable<bool> requests_ended(std::chrono::milliseconds limit);
 
     /// After refuse_new_requests(): waits until no job runs, at most `limit`; returns true when none is left. To be
     /// awaited before what the tools use goes away.

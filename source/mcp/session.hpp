@@ -1,6 +1,5 @@
 #pragma once
 
-#include "async/canceller.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/request_io.hpp"
@@ -12,11 +11,14 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace cmcp {
 
-/// What the server keeps between the requests of one client of the older revisions (up to 2025-11-25): made by the
-/// transport when a client connects or initializes, dropped by it at the end. Not used by 2026-07-28.
+class running_request;
+
+/// The state that the server keeps between the requests of one client of the older revisions (up to 2025-11-25): made
+/// by the transport when a client connects or initializes, dropped by it at the end. Not used by 2026-07-28.
 struct session {
     caller who;
     bool initialized = false;  ///< initialize has been answered
@@ -26,8 +28,7 @@ struct session {
     /// Where messages go that belong to no request: the GET stream, the SSE stream, standard output.
     std::shared_ptr<message_sink> general;
 
-    /// Requests that run, by the serialized id.
-    std::map<std::string, std::shared_ptr<canceller>> in_flight;
+    std::vector<running_request*> in_flight;  ///< requests that run
 
     /// Our questions to the client that wait for their answer, by our id: called once with the whole response.
     std::unordered_map<std::int64_t, std::function<void(const json::object* result, const json::object* error)>> asked;

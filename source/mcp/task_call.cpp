@@ -14,7 +14,7 @@ job& task_call::become(std::string_view message)
 {
     if (!task_) {
         if (work_->facts.sandbox.starts_with("sbx_")) description_.sandbox = work_->facts.sandbox;
-        task_ = tasks_.add(description_, work_->ends);
+        task_ = tasks_.add(description_, work_);
         work_->task = task_->record().id;
         changed_.notify();
     }

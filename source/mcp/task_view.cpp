@@ -63,12 +63,12 @@ void check_response(std::string_view key, const json::value& response)
                     "Invalid params: `inputResponses." + std::string(key.substr(0, 100)) + "` must be an object");
 }
 
-json::object get_task(const task_view& tasks, const modern_request& incoming)
+json::object get_task(const task_view& tasks, const stateless_request& incoming)
 {
     return tasks.detail(tasks.wanted(incoming));
 }
 
-json::object update_task(const task_view& tasks, const modern_request& incoming)
+json::object update_task(const task_view& tasks, const stateless_request& incoming)
 {
     const auto record = tasks.wanted(incoming);
     const auto& responses = required_object(incoming.params, "inputResponses");
@@ -77,7 +77,7 @@ json::object update_task(const task_view& tasks, const modern_request& incoming)
     return {};
 }
 
-json::object cancel_task(const task_view& tasks, const modern_request& incoming)
+json::object cancel_task(const task_view& tasks, const stateless_request& incoming)
 {
     const auto record = tasks.wanted(incoming);
     if (const auto live = tasks.jobs().running(record.id)) live->cancel("killed", "cancelled by the client");
@@ -140,11 +140,11 @@ json::object task_view::detail(const job_record& record) const
     return described;
 }
 
-job_record task_view::wanted(const modern_request& incoming) const
+job_record task_view::wanted(const stateless_request& incoming) const
 {
-    require_tasks_extension(incoming.who);
+    require_tasks_extension(incoming.own);
     auto record = jobs_->find(required_string(incoming.params, "taskId"));
-    if (record && record->owner == incoming.who.principal) return std::move(*record);
+    if (record && record->owner == incoming.own.principal) return std::move(*record);
     throw rpc_error(rpc_code::invalid_params,
                     "Invalid params: `taskId` names no task of yours: it has expired or never was");
 }

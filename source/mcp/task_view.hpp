@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jobs/job_register.hpp"
-#include "mcp/modern_request.hpp"
+#include "mcp/stateless_request.hpp"
 
 #include <chrono>
 #include <memory>
@@ -36,7 +36,7 @@ public:
 
     /// Throws rpc_error: missing_client_capability, invalid_params, the same for a task that is unknown, expired or
     /// somebody else's.
-    job_record wanted(const modern_request& incoming) const;
+    job_record wanted(const stateless_request& incoming) const;
 
 private:
     std::string_view status(const job_record& record) const;
@@ -45,7 +45,7 @@ private:
     task_limits limits_;
 };
 
-using task_function = json::object (*)(const task_view& tasks, const modern_request& incoming);
+using task_function = json::object (*)(const task_view& tasks, const stateless_request& incoming);
 
 /// tasks/get, tasks/update and tasks/cancel; null for others. They throw rpc_error as task_view::wanted() does.
 task_function find_task_method(std::string_view name);

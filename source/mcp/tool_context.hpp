@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// What a tool is given beside its arguments. Lives as long as the call.
+/// The context that a tool or a prompt is called in, beside its arguments. Lives as long as the call.
 struct tool_context {
     const caller& who;
     request_io& io;

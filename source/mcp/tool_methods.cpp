@@ -15,15 +15,15 @@ namespace {
 
 tool& known_tool(const catalogue& offered, const std::string& name)
 {
-    if (auto* found = offered.tools.find(name)) return *found;
+    if (auto* known = offered.tools.find(name)) return *known;
     throw rpc_error(rpc_code::invalid_params, "Unknown tool: " + name.substr(0, 200));
 }
 
 // A caller that takes no task is refused by a tool that cannot do without.
-void check_task_use(const tool_definition& definition, const method_call& call)
+void check_task_use(const tool_definition& definition, served_request& call)
 {
-    if (definition.tasks != task_use::must || call.io.takes_task()) return;
-    if (is_modern(call.who.protocol)) require_tasks_extension(call.who);
+    if (definition.tasks != task_use::must || call.io().takes_task()) return;
+    if (is_modern(call.who->protocol)) require_tasks_extension(*call.who);
     throw rpc_error(rpc_code::method_not_found,
                     "Tool " + definition.name +
                         " runs only as a task: call it with revision 2026-07-28 and the extension " +
@@ -63,17 +63,17 @@ private:
 
 }  // namespace
 
-awaitable<json::object> list_tools(catalogue& offered, method_call& call)
+awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     json::array tools;
     tools.reserve(offered.tools.all().size());
-    for (const auto& item : offered.tools.all()) tools.push_back(describe_tool(item->definition(), call.who.protocol));
+    for (const auto& item : offered.tools.all()) tools.push_back(describe_tool(item->definition(), call.who->protocol));
     co_return page_of(std::move(tools), "tools", call.params);
 }
 
-awaitable<json::object> call_tool(catalogue& offered, method_call& call)
+awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
-    auto& facts = call.request.facts;
+    auto& facts = call.facts;
     const auto name = required_string(call.params, "name");
     auto& wanted = known_tool(offered, name);
     check_task_use(wanted.definition(), call);
@@ -83,17 +83,16 @@ awaitable<json::object> call_tool(catalogue& offered, method_call& call)
     auto misfit = offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is told, so that it can try again.
-        if (call.who.protocol < revision::v2025_11_25)
+        if (call.who->protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
         facts.refused = true;
-        co_return describe_tool_result(tool_failure(std::move(misfit)), call.who.protocol);
+        co_return describe_tool_result(tool_failure(std::move(misfit)), call.who->protocol);
     }
-    auto context = context_of(call);
     tool_figures figures(name);
-    tool_result result = co_await wanted.call(context, std::move(arguments));
+    tool_result result = co_await wanted.call(*call.context, std::move(arguments));
     figures.ended(result);
     facts.note_result(result);
-    auto described = describe_tool_result(std::move(result), call.who.protocol);
+    auto described = describe_tool_result(std::move(result), call.who->protocol);
     facts.note_content(described);
     co_return described;
 }

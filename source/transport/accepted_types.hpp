@@ -5,7 +5,7 @@
 
 namespace cmcp {
 
-/// What a client's Accept header lets it be sent. Without the header, or with */*, both.
+/// The types that a client's Accept header lets it be sent. Without the header, or with */*, both.
 struct accepted_types {
     bool json = true;
     bool events = true;

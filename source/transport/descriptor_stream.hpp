@@ -11,7 +11,7 @@
 
 namespace cmcp {
 
-/// One of the standard streams: a pipe, a socket or a terminal by the reactor; a file or a device, which epoll refuses,
+/// A standard stream: a pipe, a socket or a terminal by the reactor; a file or a device, which epoll refuses,
 /// by a thread. The descriptor stays the caller's: it is neither closed nor left non-blocking.
 class descriptor_stream {
 public:
@@ -21,7 +21,7 @@ public:
     descriptor_stream& operator=(const descriptor_stream&) = delete;
     ~descriptor_stream();
 
-    /// What is there, at least one byte; empty at the end of the stream, on an error and when cancelled.
+    /// The bytes that are there, at least one; empty at the end of the stream, on an error and when cancelled.
     awaitable<std::string> read_some();
 
     /// Writes all; false when the other side is gone or when cancelled.

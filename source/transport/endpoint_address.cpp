@@ -30,19 +30,19 @@ bool is_prefix(std::string_view text)
            std::all_of(text.begin(), text.end(), may_stand_in_path);
 }
 
-bool forwarded(const http_request& asked)
+bool forwarded(const http_request& request)
 {
     constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
                                           "x-forwarded-prefix"};
-    return std::any_of(std::begin(names), std::end(names), [&](auto name) { return asked.count(name) != 0; });
+    return std::any_of(std::begin(names), std::end(names), [&](auto name) { return request.count(name) != 0; });
 }
 
-std::optional<std::string> known_prefix(const http_request& asked, const std::string& public_url)
+std::optional<std::string> known_prefix(const http_request& request, const std::string& public_url)
 {
-    const auto told = asked.header("x-forwarded-prefix");
-    if (told && is_prefix(*told)) return without_last_slash(*told);
+    const auto prefix = request.header("x-forwarded-prefix");
+    if (prefix && is_prefix(*prefix)) return without_last_slash(*prefix);
     if (!public_url.empty()) return path_of(public_url);
-    return forwarded(asked) ? std::nullopt : std::optional(std::string());
+    return forwarded(request) ? std::nullopt : std::optional(std::string());
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ std::string path_of(const std::string& url)
     return parsed ? without_last_slash(std::string_view(parsed->encoded_path())) : std::string();
 }
 
-std::string endpoint_address(const http_request& asked, const std::string& public_url, std::string_view session)
+std::string endpoint_address(const http_request& request, const std::string& public_url, std::string_view session)
 {
-    const auto prefix = known_prefix(asked, public_url);
+    const auto prefix = known_prefix(request, public_url);
     return (prefix ? *prefix + "/" : std::string()) + "messages?sessionId=" + std::string(session);
 }
 

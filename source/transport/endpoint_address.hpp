@@ -7,11 +7,11 @@
 
 namespace cmcp {
 
-/// What the endpoint event of /sse names, so that SDKs, which resolve it against the stream's address, and hand-written
-/// clients, which put it behind the host, both reach POST /messages: an absolute path, behind the path that
-/// X-Forwarded-Prefix or MCP_PUBLIC_URL tells. Where forwarding headers show a proxy of which neither is known, the
-/// path is relative: the proxy may have taken a prefix away.
-std::string endpoint_address(const http_request& asked, const std::string& public_url, std::string_view session);
+/// The address that the endpoint event of /sse names, so that SDKs, which resolve it against the stream's address, and
+/// hand-written clients, which put it behind the host, both reach POST /messages: an absolute path, behind the path
+/// that X-Forwarded-Prefix or MCP_PUBLIC_URL tells. Where forwarding headers show a proxy of which neither is known,
+/// the path is relative: the proxy may have taken a prefix away.
+std::string endpoint_address(const http_request& request, const std::string& public_url, std::string_view session);
 
 /// The path of an address without a slash at its end; empty: it has none, or is no address.
 std::string path_of(const std::string& url);

@@ -6,7 +6,7 @@ namespace cmcp {
 
 namespace {
 
-// What an entry costs beside its text.
+// The cost of an entry beside its text.
 constexpr std::size_t overhead = 128;
 
 }  // namespace
@@ -39,10 +39,10 @@ void event_log::drop_oldest()
 
 std::vector<event_log::event> event_log::after(const event_id& id) const
 {
-    std::vector<event> found;
+    std::vector<event> events;
     for (const auto& each : events_)
-        if (each.what.id.stream == id.stream && each.what.id.sequence > id.sequence) found.push_back(each.what);
-    return found;
+        if (each.what.id.stream == id.stream && each.what.id.sequence > id.sequence) events.push_back(each.what);
+    return events;
 }
 
 void event_log::forget_before(std::chrono::steady_clock::time_point when)

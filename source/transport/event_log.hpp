@@ -12,8 +12,8 @@
 
 namespace cmcp {
 
-/// What was sent to one session, so that a client which lost its connection can have it again: bounded, the oldest
-/// goes first.
+/// The messages that were sent to one session, so that a client which lost its connection can have it again: bounded,
+/// the oldest goes first.
 class event_log {
 public:
     using text = std::shared_ptr<const std::string>;

@@ -4,15 +4,15 @@
 
 namespace cmcp {
 
-event_stream::event_stream(asio::any_io_executor executor, options chosen)
-    : chosen_(std::move(chosen)), wake_(executor, asio::steady_timer::time_point::max())
+event_stream::event_stream(asio::any_io_executor executor, options limits)
+    : options_(std::move(limits)), wake_(executor, asio::steady_timer::time_point::max())
 {
 }
 
 awaitable<bool> event_stream::send(outgoing message)
 {
     while (!ended_ && attached_ && full()) co_await room_.wait();
-    if (ended_ || (!attached_ && !chosen_.log)) co_return false;
+    if (ended_ || (!attached_ && !options_.log)) co_return false;
     put(std::move(message));
     co_return true;
 }
@@ -22,7 +22,7 @@ void event_stream::put(outgoing message)
     bool plain = plain_ && attached_ && sequence_ == 0 && message.what == outgoing::kind::response;
     auto text = std::make_shared<const std::string>(std::move(message.text));
     item next{text, message.what, message.error_code, ++sequence_};
-    if (chosen_.log && !plain) chosen_.log->add(id_of(next), text);
+    if (options_.log && !plain) options_.log->add(id_of(next), text);
     if (!attached_ || poll_) return;
     enqueue(std::move(next));
     wake_.cancel();
@@ -31,26 +31,27 @@ void event_stream::put(outgoing message)
 // When memory is short, one message at a time: it always goes out, and wakes the sender then.
 bool event_stream::full() const
 {
-    return queued_bytes_ >= chosen_.max_queued || (queued_bytes_ != 0 && chosen_.budget && chosen_.budget->exhausted());
+    return queued_bytes_ >= options_.max_queued ||
+           (queued_bytes_ != 0 && options_.budget && options_.budget->exhausted());
 }
 
 void event_stream::enqueue(item next)
 {
     queued_bytes_ += next.text->size();
-    if (chosen_.budget) chosen_.budget->used += next.text->size();
+    if (options_.budget) options_.budget->used += next.text->size();
     queue_.push_back(std::move(next));
 }
 
 void event_stream::unqueue_all()
 {
-    if (chosen_.budget) chosen_.budget->used -= queued_bytes_;
+    if (options_.budget) options_.budget->used -= queued_bytes_;
     queued_bytes_ = 0;
     queue_.clear();
 }
 
 void event_stream::close_stream_for_polling()
 {
-    if (!chosen_.pollable || !attached_ || ended_) return;
+    if (!options_.pollable || !attached_ || ended_) return;
     poll_ = true;
     room_.notify();
     wake_.cancel();
@@ -77,8 +78,8 @@ event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
     poll_ = false;
     ++consumer_;
     wake_.cancel();
-    if (!chosen_.log) return consumer_;
-    for (auto& event : chosen_.log->after(event_id{chosen_.number, sequence}))
+    if (!options_.log) return consumer_;
+    for (auto& event : options_.log->after(event_id{options_.number, sequence}))
         enqueue(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
     room_.notify();
     return consumer_;

@@ -34,7 +34,7 @@ public:
     };
     using consumer = std::uint64_t;
 
-    event_stream(asio::any_io_executor executor, options chosen);
+    event_stream(asio::any_io_executor executor, options limits);
     ~event_stream() override { unqueue_all(); }
 
     // what requests use
@@ -43,7 +43,7 @@ public:
 
     // life of the stream
     void expect_requests(std::size_t count) { running_ += count; }  ///< that many requests answer here
-    void request_ended();                                           ///< after the last one the stream ends
+    void request_ended() override;                                  ///< after the last one the stream ends
     void close();  ///< what is queued still goes out, then the stream ends
 
     // what a connection uses; a new consumer takes the place of the former
@@ -61,12 +61,12 @@ public:
     void wake() { wake_.cancel(); }
 
     bool attached() const { return attached_; }
-    bool has_log() const { return chosen_.log != nullptr; }
-    bool pollable() const { return chosen_.pollable; }
+    bool has_log() const { return options_.log != nullptr; }
+    bool pollable() const { return options_.pollable; }
     bool all_requests_ended() const { return ended_; }
     bool poll_requested() const { return poll_; }
-    event_id taken_id() const { return event_id{chosen_.number, taken_}; }  ///< of the last that was taken
-    event_id id_of(const item& each) const { return event_id{chosen_.number, each.sequence}; }
+    event_id taken_id() const { return event_id{options_.number, taken_}; }  ///< of the last that was taken
+    event_id id_of(const item& each) const { return event_id{options_.number, each.sequence}; }
 
 private:
     void put(outgoing message);
@@ -74,7 +74,7 @@ private:
     void enqueue(item next);
     void unqueue_all();
 
-    options chosen_;
+    options options_;
     asio::steady_timer wake_;  // no event, because a stream that waits is to cost no further frame
     event room_;               // for senders
     std::vector<item> queue_;

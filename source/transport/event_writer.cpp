@@ -27,7 +27,7 @@ milliseconds longest_wait(milliseconds left, bool watching)
 std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream)
 {
     return [weak = std::weak_ptr(stream)] {
-        if (auto found = weak.lock()) found->wake();
+        if (auto waiting = weak.lock()) waiting->wake();
     };
 }
 
@@ -38,13 +38,13 @@ void append_message(std::string& out, const event_stream& from, const event_stre
 }
 
 event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
-                           milliseconds keep_alive, std::shared_ptr<void> keeps)
+                           milliseconds keep_alive, std::optional<canceller_at_end> ends)
     : to_(to),
       from_(std::move(from)),
       who_(who),
       keep_alive_(keep_alive),
       quiet_at_(steady_clock::now() + keep_alive),
-      keeps_(std::move(keeps))
+      ends_(std::move(ends))
 {
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "async/canceller.hpp"
 #include "http/exchange.hpp"
 #include "transport/event_stream.hpp"
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -14,9 +16,9 @@ namespace cmcp {
 /// is silent for long. It holds nothing of the request that opened the stream: most streams wait for hours.
 class event_writer {
 public:
-    /// `keeps`: what ends with the stream.
+    /// `ends`: what ends with the stream.
     event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
-                 std::chrono::milliseconds keep_alive, std::shared_ptr<void> keeps);
+                 std::chrono::milliseconds keep_alive, std::optional<canceller_at_end> ends);
 
     /// Until the stream has ended (true) or the peer is gone.
     static awaitable<bool> run(event_writer self);
@@ -35,7 +37,7 @@ private:
     std::chrono::milliseconds keep_alive_;
     std::chrono::steady_clock::time_point quiet_at_;
     bool watching_ = false;
-    std::shared_ptr<void> keeps_;
+    std::optional<canceller_at_end> ends_;
 };
 
 /// The time from now until just after `at`.

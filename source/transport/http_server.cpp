@@ -40,11 +40,11 @@ void turn_away(asio::ip::tcp::socket socket)
     socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
 }
 
-std::shared_ptr<memory_budget> shared_budget(const settings& chosen)
+std::shared_ptr<memory_budget> shared_budget(const settings& config)
 {
-    auto made = std::make_shared<memory_budget>();
-    made->limit = chosen.memory_limit_bytes;
-    return made;
+    auto budget = std::make_shared<memory_budget>();
+    budget->limit = config.memory_limit_bytes;
+    return budget;
 }
 
 void record_delay(loop_delay::clock::duration waited)
@@ -71,33 +71,32 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
 }  // namespace
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
-    implementation(asio::io_context& io, const settings& given, server_core& served, std::function<json::value()> told,
-                   file_gateway* gateway, readiness_check ready)
-        : chosen(given),
+    implementation(asio::io_context& io, const settings& served_config, server_core& served,
+                   std::function<json::value()> report_layers, file_gateway* gateway, readiness_check ready)
+        : config(served_config),
           core(served),
-          layers(std::move(told)),
-          guard(chosen),
-          listens(io, chosen.host, chosen.port),
-          sessions(io.get_executor(), chosen, shared_budget(chosen)),
+          layers(std::move(report_layers)),
+          guard(config),
+          listens(io, config.host, config.port),
+          sessions(io.get_executor(), config, shared_budget(config)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
-          requests(io.get_executor()),
           connections(io.get_executor()),
-          streamable(core, chosen, sessions, requests),
-          sse(core, chosen, sessions, requests),
-          context(chosen, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
+          streamable(core, config, sessions),
+          sse(core, config, sessions),
+          context(config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
         streamable.add_routes(routes);
         sse.add_routes(routes);
-        add_tool_routes(routes, core, chosen);
+        add_tool_routes(routes, core, config);
         if (gateway != nullptr) add_file_routes(routes, *gateway);
         add_openapi_route(routes);
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
-        add_landing_page(routes, chosen, std::move(ready), [this] { return details(); });
-        if (chosen.metrics) add_metrics_route(routes);
+        add_landing_page(routes, config, std::move(ready), [this] { return details(); });
+        if (config.metrics) add_metrics_route(routes);
         observe();
-        core.refuse_while([seen = delay, most = chosen.shed_delay] { return seen->now() > most; });
+        core.refuse_while([seen = delay, most = config.shed_delay] { return seen->now() > most; });
     }
 
     ~implementation() { metrics::all().remove(this); }
@@ -120,22 +119,22 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     json::object details() const
     {
-        json::object found;
-        if (layers) found["layers"] = layers();
-        found["sessions"] = sessions.size();
-        found["requests_in_flight"] = core.requests_in_flight();
-        found["connections"] = connections.size();
-        return found;
+        json::object figures;
+        if (layers) figures["layers"] = layers();
+        figures["sessions"] = sessions.size();
+        figures["requests_in_flight"] = core.requests_in_flight();
+        figures["connections"] = connections.size();
+        return figures;
     }
 
     void take(asio::ip::tcp::socket socket)
     {
-        if (connections.size() >= chosen.max_connections) return turn_away(std::move(socket));
+        if (connections.size() >= config.max_connections) return turn_away(std::move(socket));
         std::shared_ptr<connection_context> shared(shared_from_this(), &context);
         connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
     }
 
-    const settings& chosen;
+    const settings& config;
     server_core& core;
     std::function<json::value()> layers;
     request_guard guard;
@@ -144,16 +143,15 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     session_store sessions;
     std::shared_ptr<loop_delay> delay;
     task_group housekeeping;
-    task_group requests;
     task_group connections;
     streamable_http streamable;
     http_sse sse;
     connection_context context;
 };
 
-http_server::http_server(asio::io_context& io, const settings& chosen, server_core& core,
+http_server::http_server(asio::io_context& io, const settings& config, server_core& core,
                          std::function<json::value()> layers, file_gateway* files, readiness_check ready)
-    : self_(std::make_shared<implementation>(io, chosen, core, std::move(layers), files, std::move(ready)))
+    : self_(std::make_shared<implementation>(io, config, core, std::move(layers), files, std::move(ready)))
 {
 }
 
@@ -165,7 +163,7 @@ void http_server::start()
 {
     auto* self = self_.get();
     self->listens.start(self->housekeeping, [self](asio::ip::tcp::socket socket) { self->take(std::move(socket)); });
-    auto every = std::clamp(self->chosen.session_timeout / 4, milliseconds(20), milliseconds(30'000));
+    auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());
     self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));
 }
@@ -179,21 +177,21 @@ awaitable<> http_server::stop()
     self.context.refused_logins.settle(log::bounded_log::clock::time_point::max());
     self.context.close_idle();
     self.core.refuse_new_requests();
-    auto until = std::chrono::steady_clock::now() + self.chosen.drain_timeout;
-    auto drained = co_await self.requests.wait_idle(self.chosen.drain_timeout);
-    // What is left of connections now are streams that wait for news, and requests of the stateless revision.
+    auto until = std::chrono::steady_clock::now() + self.config.drain_timeout;
+    auto drained = co_await self.core.requests_ended(self.config.drain_timeout);
+    // The connections that are left hold streams on which no request answers.
     self.sessions.end_streams();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
-    if (!drained || self.requests.size() != 0) {
+    if (!drained || self.core.requests_in_flight() != 0) {
         if (self.core.requests_in_flight() != 0)
             log::warning("drain_timeout", {{"requests_in_flight", self.core.requests_in_flight()}});
         self.core.cancel_all();
         drained = co_await self.connections.wait_idle(ending_limit);
     }
     self.connections.cancel_all();
-    self.requests.cancel_all();
-    drained = co_await self.requests.wait_idle(ending_limit);
+    self.core.cancel_all();
+    drained = co_await self.core.requests_ended(ending_limit);
     drained = co_await self.connections.wait_idle(ending_limit);
     drained = co_await self.housekeeping.wait_idle(ending_limit);
 }

@@ -20,7 +20,7 @@ public:
     /// `layers` fills the verbose part of /healthz.
     /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks. All must outlive the
     /// server.
-    http_server(asio::io_context& io, const settings& chosen, server_core& core, std::function<json::value()> layers,
+    http_server(asio::io_context& io, const settings& config, server_core& core, std::function<json::value()> layers,
                 file_gateway* files = nullptr, readiness_check ready = {});
     ~http_server();
 

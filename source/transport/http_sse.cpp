@@ -9,21 +9,10 @@ namespace cmcp {
 
 namespace {
 
-// The session ends with its stream, however that ends.
-struct session_life {
-    session_life(session_store& store, std::shared_ptr<http_session> made) : sessions(store), held(std::move(made)) {}
-    session_life(const session_life&) = delete;
-    session_life& operator=(const session_life&) = delete;
-    ~session_life() { sessions.drop(held); }
-
-    session_store& sessions;
-    std::shared_ptr<http_session> held;
-};
-
-std::string endpoint_event(const http_request& asked, const std::string& public_url, std::string_view id)
+std::string endpoint_event(const http_request& request, const std::string& public_url, std::string_view id)
 {
     std::string event;
-    append_event(event, "endpoint", endpoint_address(asked, public_url, id), std::nullopt);
+    append_event(event, "endpoint", endpoint_address(request, public_url, id), std::nullopt);
     return event;
 }
 
@@ -42,39 +31,40 @@ void http_sse::add_routes(router& routes)
     };
     add_post("/messages");
     // A client that comes past the proxy gets the same address from the endpoint event.
-    const std::string prefix = path_of(chosen_.public_url);
+    const std::string prefix = path_of(config_.public_url);
     if (!prefix.empty()) add_post(prefix + "/messages");
 }
 
-std::shared_ptr<http_session> http_sse::make_session(const http_request& asked, http_reply& refusal)
+std::shared_ptr<http_session> http_sse::make_session(const http_request& request, http_reply& refusal)
 {
-    if (!parse_accept(asked.header("accept")).events) {
+    if (!parse_accept(request.header("accept")).events) {
         refusal = error_reply(406, "Accept must name text/event-stream.");
         return nullptr;
     }
     session_store::refusal why{};
-    auto made = sessions_.create(asked.principal, asked.address, true, why);
-    if (made)
-        core_.watch(made->state);
+    auto opened = sessions_.create(request.principal, request.address, true, why);
+    if (opened)
+        core_.watch(opened->state);
     else
         refusal = session_refused(why);
-    return made;
+    return opened;
 }
 
 awaitable<> http_sse::open(exchange& x)
 {
     http_reply refusal;
-    auto made = make_session(x.request(), refusal);
-    return made ? hold(x, std::move(made)) : x.reply(std::move(refusal));
+    auto opened = make_session(x.request(), refusal);
+    return opened ? hold(x, std::move(opened)) : x.reply(std::move(refusal));
 }
 
-awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> made)
+awaitable<> http_sse::hold(exchange& x, std::shared_ptr<http_session> opened)
 {
-    auto stream = made->general;
+    auto stream = opened->general;
     auto who = stream->attach();
-    auto options = held_open(chosen_, endpoint_event(x.request(), chosen_.public_url, made->id));
-    options.keeps = std::make_shared<session_life>(sessions_, std::move(made));
-    return stream_writer::run(stream_writer(x, std::move(stream), who, std::move(options)));
+    auto options = held_open(config_, endpoint_event(x.request(), config_.public_url, opened->id));
+    stream_writer writer(x, std::move(stream), who, std::move(options));
+    writer.cancel_at_end(opened);
+    return stream_writer::run(std::move(writer));
 }
 
 awaitable<> http_sse::post(exchange& x)
@@ -88,7 +78,7 @@ awaitable<> http_sse::post(exchange& x)
             error_reply(400, "The query must name the session: use the address that the endpoint event of /sse gave.");
     else if (!to || !to->sse)
         refused = error_reply(404, "There is no such session: open /sse again.");
-    if (!refused) refused = decode_body(x.request(), chosen_, received);
+    if (!refused) refused = decode_body(x.request(), config_, received);
     if (!refused) refused = refuse_batch(received, to->state->who.protocol);
     if (refused) {
         co_await x.reply(std::move(*refused));
@@ -102,12 +92,8 @@ awaitable<> http_sse::post(exchange& x)
     auto stream = to->general;
     to.reset();
     co_await x.reply(std::move(taken));
-    for (auto& each : received.messages) {
-        if (std::holds_alternative<jsonrpc::request>(each))
-            start_request(requests_, core_, state, std::move(each), stream);
-        else
-            co_await core_.handle(state, std::move(each), nullptr);
-    }
+    for (auto& each : received.messages)
+        core_.start(std::move(each), {.era = era_of_peer::session, .client = state, .reply = stream});
 }
 
 }  // namespace cmcp

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/router.hpp"
 #include "mcp/server_core.hpp"
@@ -12,8 +11,8 @@ namespace cmcp {
 /// end, because nobody could be told their results.
 class http_sse {
 public:
-    http_sse(server_core& core, const settings& chosen, session_store& sessions, task_group& requests)
-        : core_(core), chosen_(chosen), sessions_(sessions), requests_(requests)
+    http_sse(server_core& core, const settings& config, session_store& sessions)
+        : core_(core), config_(config), sessions_(sessions)
     {
     }
 
@@ -21,14 +20,13 @@ public:
 
 private:
     awaitable<> open(exchange& x);
-    std::shared_ptr<http_session> make_session(const http_request& asked, http_reply& refusal);
-    awaitable<> hold(exchange& x, std::shared_ptr<http_session> made);
+    std::shared_ptr<http_session> make_session(const http_request& request, http_reply& refusal);
+    awaitable<> hold(exchange& x, std::shared_ptr<http_session> opened);
     awaitable<> post(exchange& x);
 
     server_core& core_;
-    const settings& chosen_;
+    const settings& config_;
     session_store& sessions_;
-    task_group& requests_;
 };
 
 }  // namespace cmcp

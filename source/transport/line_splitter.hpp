@@ -20,7 +20,7 @@ public:
     void append(std::string_view bytes);
     std::optional<line> next();
 
-    /// What stands after the last line's end when the stream is over.
+    /// The text after the last line's end when the stream is over.
     std::optional<line> rest();
 
 private:

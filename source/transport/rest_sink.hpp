@@ -14,6 +14,10 @@ namespace cmcp {
 class rest_sink final : public message_sink {
 public:
     awaitable<bool> send(outgoing message) override;
+    void request_ended() override
+    {
+        if (!ended_) close();
+    }
 
     /// Waits for something new at most until `limit`.
     awaitable<bool> wait(event::clock::time_point limit) { return changed_.wait(limit); }

@@ -1,8 +1,8 @@
-#include "async/task_group.hpp"
+#include "async/canceller.hpp"
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/running_request.hpp"
 #include "mcp/schema_validator.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_routes.hpp"
@@ -19,18 +19,6 @@ namespace {
 constexpr std::string_view prefix = "/mcp/tools/";
 // Most calls end sooner: only longer ones pay for a look at whether the client is still there.
 constexpr std::chrono::milliseconds rest_unwatched(50);
-
-awaitable<> run_tool(server_core& core, std::string principal, jsonrpc::request asked, std::shared_ptr<rest_sink> sink)
-{
-    struct at_end {
-        rest_sink& sink;
-        ~at_end()
-        {
-            if (!sink.ended()) sink.close();
-        }
-    } tells{*sink};
-    co_await core.handle_modern(std::move(principal), std::move(asked), sink);
-}
 
 // A client of REST describes itself by User-Agent alone.
 json::object client_info_of(const http_request& request)
@@ -61,14 +49,15 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
 
 void log_refusal(const http_request& request, const std::string& name)
 {
-    auto who = std::make_shared<caller>();
-    who->principal = request.principal;
-    who->client_info = client_info_of(request);
-    json::object params;
-    params["name"] = name;
-    const jsonrpc::request_ids ids{request.id, request.client_id()};
-    record_refusal(ids, "tools/call", params, std::move(who),
-                   rpc_error(rpc_code::invalid_params, "refused before it ran"));
+    caller who;
+    who.principal = request.principal;
+    who.client_info = client_info_of(request);
+    running_request refused;
+    refused.who = &who;
+    refused.ids = {request.id, request.client_id()};
+    refused.method = "tools/call";
+    refused.target = name;
+    record_refusal(refused, rpc_error(rpc_code::invalid_params, "refused before it ran"));
 }
 
 // A client that takes JSON gets JSON.
@@ -192,10 +181,9 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     }
     auto sink = std::make_shared<rest_sink>();
     const bool events = wants_events(x.request());
-    // Going out of scope, the group cancels the call if it still runs: the client has closed the connection.
-    task_group running(x.executor());
     auto request = request_for(x.request(), name, std::move(arguments), events);
-    running.spawn("rest call", run_tool(core, x.request().principal, std::move(request), sink));
+    // The call ends with the connection.
+    const canceller_at_end running(core.start(std::move(request), {.principal = x.request().principal, .reply = sink}));
     if (events)
         co_await stream(x, sink, config.keep_alive);
     else

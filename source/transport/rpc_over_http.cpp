@@ -14,14 +14,14 @@ http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& e
     return reply;
 }
 
-std::optional<http_reply> decode_body(http_request& asked, const settings& chosen, jsonrpc::payload& into)
+std::optional<http_reply> decode_body(http_request& request, const settings& config, jsonrpc::payload& into)
 {
-    auto body = std::exchange(asked.body, {});
-    jsonrpc::decode_limits limits{.depth = chosen.json_depth, .batch = chosen.json_batch};
+    auto body = std::exchange(request.body, {});
+    jsonrpc::decode_limits limits{.depth = config.json_depth, .batch = config.json_batch};
     try {
         into = jsonrpc::decode(body, limits);
         for (auto& message : into.messages)
-            if (auto* request = std::get_if<jsonrpc::request>(&message)) request->ids = {asked.id, asked.client_id()};
+            if (auto* call = std::get_if<jsonrpc::request>(&message)) call->ids = {request.id, request.client_id()};
     } catch (const jsonrpc::decode_error& e) {
         return rpc_error_reply(400, e.id, e);
     } catch (const rpc_error& e) {
@@ -47,20 +47,6 @@ http_reply session_refused(session_store::refusal why)
     auto reply = rpc_error_reply(all ? 503 : 429, nullptr, error);
     reply.with("Retry-After", "60");
     return reply;
-}
-
-std::shared_ptr<message_sink> sink_of_request(std::shared_ptr<event_stream> stream)
-{
-    auto* sink = stream.get();
-    return {sink, [held = std::move(stream)](message_sink*) { held->request_ended(); }};
-}
-
-void start_request(task_group& requests, server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
-                   const std::shared_ptr<event_stream>& reply)
-{
-    auto ends = std::make_shared<canceller>();
-    auto work = core.handle(std::move(who), std::move(request), sink_of_request(reply), ends);
-    requests.spawn("request", std::move(work), std::move(ends));
 }
 
 }  // namespace cmcp

@@ -1,12 +1,9 @@
 #pragma once
 
-#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "jsonrpc/message.hpp"
-#include "mcp/server_core.hpp"
-#include "transport/event_stream.hpp"
 #include "transport/session_store.hpp"
 
 #include <optional>
@@ -17,19 +14,12 @@ namespace cmcp {
 http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error);
 
 /// Decodes the body and frees it; its requests take the ids of the HTTP request. The answer when it is no JSON-RPC.
-std::optional<http_reply> decode_body(http_request& asked, const settings& chosen, jsonrpc::payload& into);
+std::optional<http_reply> decode_body(http_request& request, const settings& config, jsonrpc::payload& into);
 
 /// JSON-RPC batches came with 2025-03-26 and went with 2025-06-18.
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken);
 
 /// 503 or 429 with Retry-After, for a session that could not be made.
 http_reply session_refused(session_store::refusal why);
-
-/// Starts one request of an older revision, which tells the stream when it has ended.
-void start_request(task_group& requests, server_core& core, std::shared_ptr<session> who, jsonrpc::message request,
-                   const std::shared_ptr<event_stream>& reply);
-
-/// A stream as the sink of one request: when that has ended and lets go of it, the stream is told.
-std::shared_ptr<message_sink> sink_of_request(std::shared_ptr<event_stream> stream);
 
 }  // namespace cmcp

@@ -20,16 +20,18 @@ constexpr int most_looked_at = 64;
 
 }  // namespace
 
+void http_session::cancel() { store.drop(shared_from_this()); }
+
 std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor executor)
 {
     forget_ended_streams();
-    event_stream::options chosen{.number = next_stream++,
-                                 .log = log,
-                                 .budget = budget,
-                                 .pollable = state->who.protocol >= revision::v2025_11_25};
-    auto made = std::make_shared<event_stream>(std::move(executor), std::move(chosen));
-    streams.emplace(next_stream - 1, made);
-    return made;
+    event_stream::options options{.number = next_stream++,
+                                  .log = log,
+                                  .budget = budget,
+                                  .pollable = state->who.protocol >= revision::v2025_11_25};
+    auto stream = std::make_shared<event_stream>(std::move(executor), std::move(options));
+    streams.emplace(next_stream - 1, stream);
+    return stream;
 }
 
 void http_session::forget_ended_streams()
@@ -41,8 +43,8 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
 {
     if (number == 0) return general;
     if (number >= next_stream) return nullptr;
-    auto found = streams.find(number);
-    auto open = found == streams.end() ? nullptr : found->second.lock();
+    auto known = streams.find(number);
+    auto open = known == streams.end() ? nullptr : known->second.lock();
     if (open) return open;
     // Over, but what the log still holds of it can be had.
     auto past =
@@ -51,9 +53,9 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
     return past;
 }
 
-session_store::session_store(asio::any_io_executor executor, const settings& chosen,
+session_store::session_store(asio::any_io_executor executor, const settings& config,
                              std::shared_ptr<memory_budget> budget)
-    : executor_(std::move(executor)), chosen_(chosen), budget_(std::move(budget))
+    : executor_(std::move(executor)), config_(config), budget_(std::move(budget))
 {
 }
 
@@ -64,29 +66,29 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     auto now = clock::now();
     auto from_address = of_address_.find(address);
     why = refusal::too_many_from_address;
-    if (from_address != of_address_.end() && from_address->second >= chosen_.max_sessions_per_address) return nullptr;
+    if (from_address != of_address_.end() && from_address->second >= config_.max_sessions_per_address) return nullptr;
     why = refusal::too_many;
-    if (by_id_.size() >= chosen_.max_sessions && !make_room(now)) return nullptr;
+    if (by_id_.size() >= config_.max_sessions && !make_room(now)) return nullptr;
     why = refusal::none;
 
-    auto made = std::make_shared<http_session>();
-    made->id = random_id();
-    made->address = std::move(address);
-    made->sse = sse;
-    made->budget = budget_;
-    made->state = std::make_shared<session>();
-    made->state->who.principal = std::move(principal);
-    made->state->who.session = made->id;
-    made->state->who.session_tag = log::next_id('s');
-    if (!sse) made->log = std::make_shared<event_log>(chosen_.event_log_bytes, budget_);
-    made->general = std::make_shared<event_stream>(
-        executor_, event_stream::options{.number = 0, .log = made->log, .budget = budget_});
-    made->state->general = made->general;
-    made->last_used = now;
-    made->place = by_use_.insert(by_use_.end(), made.get());
-    ++of_address_[made->address];
-    by_id_.emplace(made->id, made);
-    return made;
+    auto opened = std::make_shared<http_session>(*this);
+    opened->id = random_id();
+    opened->address = std::move(address);
+    opened->sse = sse;
+    opened->budget = budget_;
+    opened->state = std::make_shared<session>();
+    opened->state->who.principal = std::move(principal);
+    opened->state->who.session = opened->id;
+    opened->state->who.session_tag = log::next_id('s');
+    if (!sse) opened->log = std::make_shared<event_log>(config_.event_log_bytes, budget_);
+    opened->general = std::make_shared<event_stream>(
+        executor_, event_stream::options{.number = 0, .log = opened->log, .budget = budget_});
+    opened->state->general = opened->general;
+    opened->last_used = now;
+    opened->place = by_use_.insert(by_use_.end(), opened.get());
+    ++of_address_[opened->address];
+    by_id_.emplace(opened->id, opened);
+    return opened;
 }
 
 bool session_store::make_room(clock::time_point now)
@@ -103,10 +105,10 @@ bool session_store::make_room(clock::time_point now)
 
 std::shared_ptr<http_session> session_store::find(std::string_view id, std::string_view principal)
 {
-    auto found = by_id_.find(id);
-    if (found == by_id_.end() || found->second->state->who.principal != principal) return nullptr;
-    touch(*found->second);
-    return found->second;
+    auto known = by_id_.find(id);
+    if (known == by_id_.end() || known->second->state->who.principal != principal) return nullptr;
+    touch(*known->second);
+    return known->second;
 }
 
 void session_store::touch(http_session& used)
@@ -132,7 +134,7 @@ void session_store::sweep(clock::time_point now)
     std::vector<std::shared_ptr<http_session>> over;
     for (auto* each : by_use_) {
         if (each->log) each->log->forget_before(now - events_kept);
-        if (now - each->last_used < chosen_.session_timeout || each->busy()) continue;
+        if (now - each->last_used < config_.session_timeout || each->busy()) continue;
         over.push_back(by_id_.at(each->id));
     }
     for (const auto& each : over) drop(each);

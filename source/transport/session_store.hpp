@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/canceller.hpp"
 #include "config/settings.hpp"
 #include "mcp/session.hpp"
 #include "transport/event_log.hpp"
@@ -15,8 +16,15 @@
 
 namespace cmcp {
 
+class session_store;
+
 /// A session of the older revisions as the HTTP transports keep it.
-struct http_session {
+struct http_session final : canceller, std::enable_shared_from_this<http_session> {
+    explicit http_session(session_store& kept_in) : store(kept_in) {}
+
+    void cancel() override;  ///< drops it
+
+    session_store& store;
     std::string id;
     std::string address;  ///< that opened it, for the limit of sessions per address
     bool sse = false;     ///< HTTP+SSE (2024-11-05): lives as long as its stream
@@ -45,7 +53,7 @@ class session_store {
 public:
     using clock = std::chrono::steady_clock;
 
-    session_store(asio::any_io_executor executor, const settings& chosen,
+    session_store(asio::any_io_executor executor, const settings& config,
                   std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>());
     ~session_store();
 
@@ -72,7 +80,7 @@ private:
     void touch(http_session& used);
 
     asio::any_io_executor executor_;
-    const settings& chosen_;
+    const settings& config_;
     std::shared_ptr<memory_budget> budget_;
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, std::size_t> of_address_;

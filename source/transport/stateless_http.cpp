@@ -1,5 +1,6 @@
 #include "transport/stateless_http.hpp"
 
+#include "mcp/header_check.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -8,16 +9,16 @@ namespace cmcp {
 namespace {
 
 // Both are required in every request (basic, "_meta").
-bool has_envelope(const jsonrpc::request& asked)
+bool has_envelope(const jsonrpc::request& request)
 {
-    const auto* meta = asked.params.if_contains("_meta");
+    const auto* meta = request.params.if_contains("_meta");
     if (meta == nullptr || !meta->is_object()) return false;
     const auto* version = meta->get_object().if_contains("io.modelcontextprotocol/protocolVersion");
     const auto* capabilities = meta->get_object().if_contains("io.modelcontextprotocol/clientCapabilities");
     return version != nullptr && version->is_string() && capabilities != nullptr && capabilities->is_object();
 }
 
-// What is wrong with the request as such is an HTTP error; how it ended once it ran is not.
+// A request that is wrong as such is an HTTP error; the way in which it ended once it ran is not.
 int status_of(int code, bool envelope)
 {
     switch (code) {
@@ -42,35 +43,32 @@ int status_of(int code, bool envelope)
 
 awaitable<> stateless_http::serve(exchange& x, jsonrpc::message received, accepted_types accepted)
 {
-    auto* asked = std::get_if<jsonrpc::request>(&received);
-    if (asked == nullptr) {
+    auto* call = std::get_if<jsonrpc::request>(&received);
+    if (call == nullptr) {
         // There is nothing that a notification could refer to: closing the stream cancels.
         http_reply taken;
         taken.status = 202;
         return x.reply(std::move(taken));
     }
     auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
-    auto mismatch = core_.check_headers(*asked, header);
-    if (mismatch) return x.reply(rpc_error_reply(400, asked->id, *mismatch));
-    return answer(x, std::move(*asked), accepted);
+    auto mismatch = header_mismatch(core_.tools(), *call, header);
+    if (mismatch) return x.reply(rpc_error_reply(400, call->id, *mismatch));
+    return answer(x, std::move(*call), accepted);
 }
 
-awaitable<> stateless_http::answer(exchange& x, jsonrpc::request asked, accepted_types accepted)
+awaitable<> stateless_http::answer(exchange& x, jsonrpc::request request, accepted_types accepted)
 {
     auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options{.budget = budget_});
     auto who = stream->attach();
     stream->expect_requests(1);
-    stream_options chosen;
-    chosen.json = accepted.json;
-    chosen.sse = accepted.events;
-    chosen.patience = chosen.keep_alive = chosen_.keep_alive;
-    chosen.status_of = [envelope = has_envelope(asked)](int code) { return status_of(code, envelope); };
-    auto ends = std::make_shared<canceller>();
-    chosen.keeps =
-        std::shared_ptr<void>(nullptr, [ends](void*) { ends->cancel(); });  // the client has closed the stream
-    stream_writer writer(x, stream, who, std::move(chosen));
-    auto sink = sink_of_request(std::move(stream));
-    core_.start_modern(requests_, x.request().principal, std::move(asked), std::move(sink), std::move(ends));
+    stream_options options;
+    options.json = accepted.json;
+    options.sse = accepted.events;
+    options.patience = options.keep_alive = config_.keep_alive;
+    options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
+    stream_writer writer(x, stream, who, std::move(options));
+    peer from{.principal = x.request().principal, .reply = std::move(stream)};
+    writer.cancel_at_end(core_.start(std::move(request), std::move(from)));  // the client closes the stream to cancel
     return stream_writer::run(std::move(writer));
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/memory_budget.hpp"
-#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "jsonrpc/message.hpp"
@@ -16,21 +15,18 @@ namespace cmcp {
 /// cancels it by closing the stream.
 class stateless_http {
 public:
-    /// `requests` owns the running requests.
-    stateless_http(server_core& core, const settings& chosen, task_group& requests,
-                   std::shared_ptr<memory_budget> budget)
-        : core_(core), chosen_(chosen), requests_(requests), budget_(std::move(budget))
+    stateless_http(server_core& core, const settings& config, std::shared_ptr<memory_budget> budget)
+        : core_(core), config_(config), budget_(std::move(budget))
     {
     }
 
     awaitable<> serve(exchange& x, jsonrpc::message received, accepted_types accepted);
 
 private:
-    awaitable<> answer(exchange& x, jsonrpc::request asked, accepted_types accepted);
+    awaitable<> answer(exchange& x, jsonrpc::request request, accepted_types accepted);
 
     server_core& core_;
-    const settings& chosen_;
-    task_group& requests_;
+    const settings& config_;
     std::shared_ptr<memory_budget> budget_;
 };
 

@@ -8,6 +8,6 @@ namespace cmcp {
 
 /// Serves both eras over two descriptors, one JSON-RPC message a line. Returns when `input` ends and all requests have
 /// been answered or, after the drain timeout, cancelled. The same for cancellation.
-awaitable<> serve_stdio(server_core& core, const settings& chosen, int input, int output);
+awaitable<> serve_stdio(server_core& core, const settings& config, int input, int output);
 
 }  // namespace cmcp

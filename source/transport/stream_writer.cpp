@@ -24,22 +24,22 @@ std::string json_body(const std::vector<event_stream::item>& items, bool batch)
 
 }  // namespace
 
-stream_options held_open(const settings& chosen, std::string preface)
+stream_options held_open(const settings& config, std::string preface)
 {
-    stream_options made;
-    made.json = false;
-    made.start_now = true;
-    made.preface = std::move(preface);
-    made.keep_alive = chosen.keep_alive;
-    return made;
+    stream_options options;
+    options.json = false;
+    options.start_now = true;
+    options.preface = std::move(preface);
+    options.keep_alive = config.keep_alive;
+    return options;
 }
 
 stream_writer::stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who,
-                             stream_options chosen)
-    : x_(x), from_(std::move(from)), who_(who), chosen_(std::move(chosen))
+                             stream_options options)
+    : x_(x), from_(std::move(from)), who_(who), options_(std::move(options))
 {
-    from_->plain_reply(chosen_.json && !chosen_.start_now);
-    quiet_at_ = steady_clock::now() + chosen_.patience;
+    from_->plain_reply(options_.json && !options_.start_now);
+    quiet_at_ = steady_clock::now() + options_.patience;
 }
 
 awaitable<> stream_writer::run(stream_writer self)
@@ -59,12 +59,12 @@ awaitable<> stream_writer::run(stream_writer self)
 
 stream_writer::decision stream_writer::decide()
 {
-    if (chosen_.start_now) return decision::events;
-    const auto found = decide_by_what_came();
-    if (found != decision::wait) return found;
+    if (options_.start_now) return decision::events;
+    const auto next = decide_by_what_came();
+    if (next != decision::wait) return next;
     if (from_->ended(who_)) return decision::taken_over;
     if (x_.gone()) return decision::gone;
-    return chosen_.sse && steady_clock::now() >= quiet_at_ ? decision::events : decision::wait;
+    return options_.sse && steady_clock::now() >= quiet_at_ ? decision::events : decision::wait;
 }
 
 stream_writer::decision stream_writer::decide_by_what_came()
@@ -74,12 +74,12 @@ stream_writer::decision stream_writer::decide_by_what_came()
         held_ = std::move(arrived);
     else
         std::move(arrived.begin(), arrived.end(), std::back_inserter(held_));
-    if (!chosen_.sse) return decide_without_events();
+    if (!options_.sse) return decide_without_events();
     bool ended = from_->all_requests_ended();
     bool only_responses = std::all_of(held_.begin(), held_.end(), is_response);
     if (!only_responses || from_->poll_requested()) return decision::events;
-    if (!chosen_.json) return held_.empty() && !ended ? decision::wait : decision::events;
-    if (!held_.empty() && (!chosen_.batch || ended)) return decision::json;
+    if (!options_.json) return held_.empty() && !ended ? decision::wait : decision::events;
+    if (!held_.empty() && (!options_.batch || ended)) return decision::json;
     return ended ? decision::nothing : decision::wait;
 }
 
@@ -88,22 +88,22 @@ stream_writer::decision stream_writer::decide_without_events()
 {
     held_.erase(std::remove_if(held_.begin(), held_.end(), std::not_fn(is_response)), held_.end());
     bool ended = from_->all_requests_ended();
-    if (!held_.empty() && (!chosen_.batch || ended)) return decision::json;
+    if (!held_.empty() && (!options_.batch || ended)) return decision::json;
     return ended ? decision::nothing : decision::wait;
 }
 
 // No coroutine: the answer is all that is left to wait for.
-awaitable<> stream_writer::carry_out(decision chosen)
+awaitable<> stream_writer::carry_out(decision next)
 {
-    if (chosen == decision::events) return begin();
+    if (next == decision::events) return begin();
     from_->detach(who_);
-    if (chosen == decision::json) return x_.reply(json_reply());
-    if (chosen == decision::taken_over)
+    if (next == decision::json) return x_.reply(json_reply());
+    if (next == decision::taken_over)
         return x_.reply(error_reply(503, "This stream was taken over by another connection of the same session."));
     // Cancelled requests have no response (cancellation, "Behavior Requirements"), but HTTP needs an answer.
     http_reply nothing;
     nothing.status = 202;
-    nothing.fields = chosen_.fields;
+    nothing.fields = options_.fields;
     return x_.reply(std::move(nothing));
 }
 
@@ -111,14 +111,14 @@ awaitable<> stream_writer::begin()
 {
     from_->plain_reply(false);
     auto first = beginning();
-    auto fields = std::move(chosen_.fields);
-    std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(fields));
+    auto fields = std::move(options_.fields);
+    std::move(options_.fields_if_ok.begin(), options_.fields_if_ok.end(), std::back_inserter(fields));
     fields.emplace_back("Cache-Control", "no-cache, no-transform");
     fields.emplace_back("X-Accel-Buffering", "no");
-    event_writer rest(x_.body(), from_, who_, chosen_.keep_alive, std::move(chosen_.keeps));
+    event_writer rest(x_.body(), from_, who_, options_.keep_alive, std::move(ends_));
     if (watching_)
         rest.is_watched();
-    else if (chosen_.start_now)
+    else if (options_.start_now)
         rest.watch();
     auto delivered = co_await x_.begin_stream("text/event-stream", std::move(fields), std::move(first));
     if (delivered)
@@ -129,8 +129,8 @@ awaitable<> stream_writer::begin()
 
 std::string stream_writer::beginning()
 {
-    std::string first = std::move(chosen_.preface);
-    if (chosen_.prime) {
+    std::string first = std::move(options_.preface);
+    if (options_.prime) {
         auto before =
             held_.empty() ? from_->taken_id() : event_id{from_->taken_id().stream, held_.front().sequence - 1};
         append_priming(first, before, retry_ms);
@@ -142,12 +142,12 @@ std::string stream_writer::beginning()
 http_reply stream_writer::json_reply()
 {
     http_reply answer;
-    answer.body = json_body(held_, chosen_.batch);
-    answer.fields = std::move(chosen_.fields);
-    auto code = chosen_.batch ? 0 : held_.front().error_code;
+    answer.body = json_body(held_, options_.batch);
+    answer.fields = std::move(options_.fields);
+    auto code = options_.batch ? 0 : held_.front().error_code;
     if (code == 0)
-        std::move(chosen_.fields_if_ok.begin(), chosen_.fields_if_ok.end(), std::back_inserter(answer.fields));
-    if (code != 0 && chosen_.status_of) answer.status = chosen_.status_of(code);
+        std::move(options_.fields_if_ok.begin(), options_.fields_if_ok.end(), std::back_inserter(answer.fields));
+    if (code != 0 && options_.status_of) answer.status = options_.status_of(code);
     if (answer.status == 503) answer.with("Retry-After", "1");
     return answer;
 }
@@ -155,7 +155,7 @@ http_reply stream_writer::json_reply()
 milliseconds stream_writer::patience() const
 {
     // A client that takes no events is sent nothing before the response.
-    return longest_wait(chosen_.sse ? time_until(quiet_at_) : chosen_.keep_alive, watching_);
+    return longest_wait(options_.sse ? time_until(quiet_at_) : options_.keep_alive, watching_);
 }
 
 // Most calls end sooner than that: they do not pay for it.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,17 +27,19 @@ struct stream_options {
     std::function<int(int)> status_of;             ///< HTTP status for a JSON-RPC error code; none: 200
     std::chrono::milliseconds patience{15'000};    ///< without a message, then an event stream is begun
     std::chrono::milliseconds keep_alive{15'000};  ///< a comment on a silent stream
-    std::shared_ptr<void> keeps;                   ///< what ends with the answer
 };
 
 /// For a stream that is opened to be held, whatever comes.
-stream_options held_open(const settings& chosen, std::string preface);
+stream_options held_open(const settings& config, std::string preface);
 
 /// Answers one exchange with what comes from an event_stream: with one JSON reply when the first message is the
 /// response, else with server-sent events, which go on when the exchange is over (event_writer).
 class stream_writer {
 public:
-    stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who, stream_options chosen);
+    stream_writer(exchange& x, std::shared_ptr<event_stream> from, event_stream::consumer who, stream_options options);
+
+    /// `target` is cancelled when the answer or its stream is over, or the client is gone.
+    void cancel_at_end(std::weak_ptr<canceller> target) { ends_.emplace(std::move(target)); }
 
     /// Until the answer is out or is a stream.
     static awaitable<> run(stream_writer self);
@@ -46,7 +49,7 @@ private:
     decision decide();
     decision decide_by_what_came();
     decision decide_without_events();
-    awaitable<> carry_out(decision chosen);
+    awaitable<> carry_out(decision next);
     awaitable<> begin();
     std::string beginning();
     http_reply json_reply();
@@ -57,10 +60,11 @@ private:
     exchange& x_;
     std::shared_ptr<event_stream> from_;
     event_stream::consumer who_;
-    stream_options chosen_;
+    stream_options options_;
     std::vector<event_stream::item> held_;
     std::chrono::steady_clock::time_point quiet_at_;
     bool watching_ = false;
+    std::optional<canceller_at_end> ends_;
 };
 
 }  // namespace cmcp

@@ -21,9 +21,9 @@ bool is_initialize(const jsonrpc::payload& received)
     return request != nullptr && request->method == "initialize";
 }
 
-bool names_modern(const http_request& asked)
+bool names_modern(const http_request& request)
 {
-    auto named = parse_revision(asked.header("mcp-protocol-version").value_or(""));
+    auto named = parse_revision(request.header("mcp-protocol-version").value_or(""));
     return named && is_modern(*named);
 }
 
@@ -35,9 +35,9 @@ json::value id_of(const jsonrpc::payload& received)
     return request == nullptr ? json::value(nullptr) : request->id;
 }
 
-std::optional<http_reply> refuse_version(const http_request& asked)
+std::optional<http_reply> refuse_version(const http_request& request)
 {
-    auto named = asked.header("mcp-protocol-version");
+    auto named = request.header("mcp-protocol-version");
     if (!named) return std::nullopt;
     auto known = parse_revision(*named);
     if (known && !is_modern(*known)) return std::nullopt;
@@ -51,13 +51,8 @@ bool can_be_polled(const http_session& from) { return from.state->who.protocol >
 
 }  // namespace
 
-streamable_http::streamable_http(server_core& core, const settings& chosen, session_store& sessions,
-                                 task_group& requests)
-    : core_(core),
-      chosen_(chosen),
-      sessions_(sessions),
-      requests_(requests),
-      stateless_(core, chosen, requests, sessions.budget())
+streamable_http::streamable_http(server_core& core, const settings& config, session_store& sessions)
+    : core_(core), config_(config), sessions_(sessions), stateless_(core, config, sessions.budget())
 {
 }
 
@@ -81,9 +76,9 @@ awaitable<> streamable_http::post(exchange& x)
     if (!accepted.json && !accepted.events)
         return x.reply(error_reply(406, "Accept must name application/json and text/event-stream."));
     jsonrpc::payload received;
-    auto refused = decode_body(x.request(), chosen_, received);
+    auto refused = decode_body(x.request(), config_, received);
     bool single = !refused && !received.batch && received.messages.size() == 1;
-    bool claimed = single && server_core::claims_modern(received.messages.front());
+    bool claimed = single && claims_stateless(received.messages.front());
     if (!refused && !claimed && names_modern(x.request())) {
         rpc_error error(single ? rpc_code::invalid_params : rpc_code::invalid_request,
                         "Revision 2026-07-28 needs a single message whose params._meta holds "
@@ -95,40 +90,40 @@ awaitable<> streamable_http::post(exchange& x)
     return serve_session(x, std::move(received), accepted);
 }
 
-std::shared_ptr<http_session> streamable_http::session_of(const http_request& asked, http_reply& refusal) const
+std::shared_ptr<http_session> streamable_http::session_of(const http_request& request, http_reply& refusal) const
 {
-    auto id = asked.header("mcp-session-id");
+    auto id = request.header("mcp-session-id");
     if (!id) {
         rpc_error error(rpc_code::server_error,
                         "Mcp-Session-Id is missing: send initialize first, then its session id.");
         refusal = rpc_error_reply(400, nullptr, error);
         return nullptr;
     }
-    auto found = sessions_.find(*id, asked.principal);
-    if (found && !found->sse) return found;
+    auto known = sessions_.find(*id, request.principal);
+    if (known && !known->sse) return known;
     rpc_error error(rpc_code::server_error, "There is no such session, or it has expired: send initialize again.");
     refusal = rpc_error_reply(404, nullptr, error);
     return nullptr;
 }
 
 // A session id that comes with initialize is ignored: a client cannot choose one (session fixation).
-std::shared_ptr<http_session> streamable_http::session_for(const http_request& asked, const jsonrpc::payload& received,
-                                                           http_reply& refusal)
+std::shared_ptr<http_session> streamable_http::session_for(const http_request& request,
+                                                           const jsonrpc::payload& received, http_reply& refusal)
 {
     if (!is_initialize(received)) {
-        auto found = session_of(asked, refusal);
-        auto refused = found ? refuse_version(asked) : std::nullopt;
-        if (found && !refused) refused = refuse_batch(received, found->state->who.protocol);
+        auto known = session_of(request, refusal);
+        auto refused = known ? refuse_version(request) : std::nullopt;
+        if (known && !refused) refused = refuse_batch(received, known->state->who.protocol);
         if (refused) refusal = std::move(*refused);
-        return refused ? nullptr : found;
+        return refused ? nullptr : known;
     }
     session_store::refusal why{};
-    auto made = sessions_.create(asked.principal, asked.address, false, why);
-    if (made)
-        core_.watch(made->state);
+    auto opened = sessions_.create(request.principal, request.address, false, why);
+    if (opened)
+        core_.watch(opened->state);
     else
         refusal = session_refused(why);
-    return made;
+    return opened;
 }
 
 awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload received, accepted_types accepted)
@@ -140,19 +135,18 @@ awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload receive
         co_await x.reply(std::move(refusal));
         co_return;
     }
-    std::vector<jsonrpc::message> requests;
-    for (auto& each : received.messages) {
-        if (std::holds_alternative<jsonrpc::request>(each))
-            requests.push_back(std::move(each));
-        else
-            co_await core_.handle(from->state, std::move(each), nullptr);
-    }
-    if (requests.empty()) {
+    const auto other = [](const jsonrpc::message& message) {
+        return !std::holds_alternative<jsonrpc::request>(message);
+    };
+    for (auto& each : received.messages)
+        if (other(each)) core_.start(std::move(each), {.era = era_of_peer::session, .client = from->state});
+    std::erase_if(received.messages, other);
+    if (received.messages.empty()) {
         refusal.status = 202;
         co_await x.reply(std::move(refusal));
         co_return;
     }
-    co_await answer_requests(x, from, std::move(requests), received.batch, accepted);
+    co_await answer_requests(x, from, std::move(received.messages), received.batch, accepted);
     from->forget_ended_streams();
     if (begins && !from->state->initialized) sessions_.drop(from);
 }
@@ -165,17 +159,18 @@ awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_s
     auto stream = from->open_stream(x.executor());
     auto who = stream->attach();
     stream->expect_requests(requests.size());
-    stream_options chosen;
-    chosen.json = accepted.json;
-    chosen.sse = accepted.events;
-    chosen.batch = batch;
-    chosen.status_of = [](int code) { return code == rpc_code::server_busy ? 503 : 200; };
-    chosen.prime = !begins && can_be_polled(*from);
-    chosen.patience = chosen.prime ? std::min(chosen_.keep_alive, resumable_after) : chosen_.keep_alive;
-    chosen.keep_alive = chosen_.keep_alive;
-    if (begins) chosen.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
-    stream_writer writer(x, stream, who, std::move(chosen));
-    for (auto& each : requests) start_request(requests_, core_, from->state, std::move(each), stream);
+    stream_options options;
+    options.json = accepted.json;
+    options.sse = accepted.events;
+    options.batch = batch;
+    options.status_of = [](int code) { return code == rpc_code::server_busy ? 503 : 200; };
+    options.prime = !begins && can_be_polled(*from);
+    options.patience = options.prime ? std::min(config_.keep_alive, resumable_after) : config_.keep_alive;
+    options.keep_alive = config_.keep_alive;
+    if (begins) options.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
+    stream_writer writer(x, stream, who, std::move(options));
+    for (auto& each : requests)
+        core_.start(std::move(each), {.era = era_of_peer::session, .client = from->state, .reply = stream});
     from.reset();
     stream.reset();
     return stream_writer::run(std::move(writer));
@@ -197,7 +192,7 @@ awaitable<> streamable_http::get(exchange& x)
 // The GET stream, or the stream that Last-Event-ID names.
 awaitable<> streamable_http::listen(exchange& x, http_session& from)
 {
-    auto options = held_open(chosen_, {});
+    auto options = held_open(config_, {});
     auto last = parse_event_id(x.request().header("last-event-id").value_or(""));
     auto stream = last ? from.find_stream(x.executor(), last->stream) : nullptr;
     auto known = stream != nullptr;

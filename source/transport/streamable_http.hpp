@@ -1,6 +1,5 @@
 #pragma once
 
-#include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "http/router.hpp"
 #include "mcp/server_core.hpp"
@@ -15,8 +14,7 @@ namespace cmcp {
 /// when the body claims it (basic/transports, "Streamable HTTP").
 class streamable_http {
 public:
-    /// `requests` owns the running requests: they outlive the connections that brought them.
-    streamable_http(server_core& core, const settings& chosen, session_store& sessions, task_group& requests);
+    streamable_http(server_core& core, const settings& config, session_store& sessions);
 
     void add_routes(router& routes);
 
@@ -27,16 +25,15 @@ private:
     awaitable<> remove(exchange& x);
 
     awaitable<> serve_session(exchange& x, jsonrpc::payload received, accepted_types accepted);
-    std::shared_ptr<http_session> session_of(const http_request& asked, http_reply& refusal) const;
-    std::shared_ptr<http_session> session_for(const http_request& asked, const jsonrpc::payload& received,
+    std::shared_ptr<http_session> session_of(const http_request& request, http_reply& refusal) const;
+    std::shared_ptr<http_session> session_for(const http_request& request, const jsonrpc::payload& received,
                                               http_reply& refusal);
     awaitable<> answer_requests(exchange& x, std::shared_ptr<http_session> from, std::vector<jsonrpc::message> requests,
                                 bool batch, accepted_types accepted);
 
     server_core& core_;
-    const settings& chosen_;
+    const settings& config_;
     session_store& sessions_;
-    task_group& requests_;
     stateless_http stateless_;
 };
 

@@ -153,7 +153,7 @@ TEST_CASE("the ids that a transport gives a request are those of its line")
     add(server, "echo", echo);
     server.initialize();
     jsonrpc::request incoming{1, "tools/call", call_params("echo"), {"r-start-7", "theirs"}};
-    run_coroutine(server.io, server.core.handle(server.client, std::move(incoming), server.sink));
+    run_coroutine(server.io, harness::run(server.core, std::move(incoming), server.legacy_peer(server.sink)));
     CHECK(log.only("tool_call").at("request") == "r-start-7");
     CHECK(log.only("tool_call").at("client_request_id") == "theirs");
 }

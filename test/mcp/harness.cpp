@@ -1,8 +1,29 @@
 #include "test/mcp/harness.hpp"
 
+#include "async/event.hpp"
 #include "mcp/reserved_names.hpp"
 
 namespace cmcp::test {
+
+namespace {
+
+// Passes messages on, and lets a test wait for the end of the request.
+struct watched_sink final : message_sink {
+    explicit watched_sink(std::shared_ptr<message_sink> to) : sink(std::move(to)) {}
+
+    awaitable<bool> send(outgoing message) override { return sink->send(std::move(message)); }
+    void request_ended() override
+    {
+        ended = true;
+        over.notify();
+    }
+
+    event over;
+    std::shared_ptr<message_sink> sink;
+    bool ended = false;
+};
+
+}  // namespace
 
 memory_sink::memory_sink(asio::any_io_executor executor) : arrived_(executor, asio::steady_timer::time_point::max()) {}
 
@@ -37,11 +58,25 @@ harness::harness(core_limits limits)
 {
 }
 
+// Until the request is over; its cancellation is passed on.
+awaitable<> harness::run(server_core& core, jsonrpc::message incoming, peer from)
+{
+    const auto reply = std::make_shared<watched_sink>(std::move(from.reply));
+    from.reply = reply;
+    const canceller_at_end ends(core.start(std::move(incoming), std::move(from)));
+    while (!reply->ended) co_await reply->over.wait();
+}
+
+peer harness::legacy_peer(std::shared_ptr<message_sink> reply) const
+{
+    return {.era = era_of_peer::session, .client = client, .reply = std::move(reply)};
+}
+
 json::object harness::request(std::string method, json::object params, json::value id)
 {
     const auto own = std::make_shared<memory_sink>(io.get_executor());
     jsonrpc::request incoming{std::move(id), std::move(method), std::move(params)};
-    run_coroutine(io, core.handle(client, std::move(incoming), own));
+    run_coroutine(io, run(core, std::move(incoming), legacy_peer(own)));
     auto response = own->messages.empty() ? json::object() : own->messages.back();
     return response;
 }
@@ -50,7 +85,7 @@ json::object harness::modern(std::string method, json::object params, json::obje
 {
     const auto own = std::make_shared<memory_sink>(io.get_executor());
     jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), std::move(capabilities))};
-    run_coroutine(io, core.handle_modern({}, std::move(incoming), own));
+    run_coroutine(io, run(core, std::move(incoming), {.reply = own}));
     return own->messages.empty() ? json::object() : own->messages.back();
 }
 
@@ -67,25 +102,25 @@ void harness::initialize(std::string_view revision, json::object capabilities)
 void harness::start(std::string method, json::object params, json::value id)
 {
     jsonrpc::request incoming{std::move(id), std::move(method), std::move(params)};
-    tasks.spawn("request", core.handle(client, std::move(incoming), sink));
+    tasks.spawn("request", run(core, std::move(incoming), legacy_peer(sink)));
 }
 
 void harness::start_modern(std::string method, json::object params, json::object capabilities)
 {
     jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), std::move(capabilities))};
-    tasks.spawn("request", core.handle_modern({}, std::move(incoming), sink));
+    tasks.spawn("request", run(core, std::move(incoming), {.reply = sink}));
 }
 
 void harness::notify(std::string method, json::object params)
 {
     jsonrpc::notification incoming{std::move(method), std::move(params)};
-    run_coroutine(io, core.handle(client, std::move(incoming), nullptr));
+    core.start(std::move(incoming), legacy_peer(nullptr));
 }
 
 void harness::respond(json::value id, json::object result)
 {
     jsonrpc::response incoming{std::move(id), std::move(result), {}};
-    run_coroutine(io, core.handle(client, std::move(incoming), nullptr));
+    core.start(std::move(incoming), legacy_peer(nullptr));
 }
 
 json::object harness::next() { return run_coroutine(io, sink->next()); }

@@ -60,6 +60,11 @@ public:
     void start_modern(std::string method, json::object params, json::object capabilities = {});
     void notify(std::string method, json::object params = {});
     void respond(json::value id, json::object result);
+
+    /// Starts a message and waits until its request is over.
+    static awaitable<> run(server_core& core, jsonrpc::message incoming, peer from);
+    peer legacy_peer(std::shared_ptr<message_sink> reply) const;
+
     json::object next();  ///< the next message of `sink`
     bool idle();          ///< waits for the started requests
 

@@ -1,3 +1,4 @@
+#include "mcp/header_check.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
 
@@ -11,14 +12,14 @@ using headers = std::map<std::string, std::string, std::less<>>;
 constexpr auto schema = R"({"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},
     "count":{"type":"integer","x-mcp-header":"Count"}}})";
 
-bool accepted(const harness& server, std::string method, json::object params, const headers& given)
+bool accepted(harness& server, std::string method, json::object params, const headers& given)
 {
     const jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), {})};
     auto read = [&given](std::string_view name) -> std::optional<std::string_view> {
         const auto found = given.find(name);
         return found == given.end() ? std::nullopt : std::optional<std::string_view>(found->second);
     };
-    const auto refused = server.core.check_headers(incoming, read);
+    const auto refused = header_mismatch(server.core.tools(), incoming, read);
     if (refused) CHECK(refused->code == rpc_code::header_mismatch);
     return !refused;
 }

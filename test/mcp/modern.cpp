@@ -18,7 +18,7 @@ public:
 json::object raw(harness& server, json::object params, std::string method = "server/discover")
 {
     jsonrpc::request incoming{1, std::move(method), std::move(params)};
-    run_coroutine(server.io, server.core.handle_modern({}, std::move(incoming), server.sink));
+    run_coroutine(server.io, harness::run(server.core, std::move(incoming), {.reply = server.sink}));
     return server.next();
 }
 

@@ -1,3 +1,4 @@
+#include "mcp/header_check.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
 
@@ -479,7 +480,8 @@ TEST_CASE("a task belongs to the caller that began it")
     const auto own = std::make_shared<memory_sink>(server.io.get_executor());
     for (const char* method : {"tasks/get", "tasks/cancel"}) {
         jsonrpc::request foreign{1, method, modern_params(task_id(id), capable)};
-        run_coroutine(server.io, server.core.handle_modern("somebody else", std::move(foreign), own));
+        run_coroutine(server.io,
+                      harness::run(server.core, std::move(foreign), {.principal = "somebody else", .reply = own}));
         const auto unknown = server.modern(method, task_id("unknown"), capable);
         CHECK(error_code(own->messages.back()) == rpc_code::invalid_params);
         CHECK(error_text(own->messages.back()) == error_text(unknown));
@@ -622,7 +624,7 @@ TEST_CASE("the id of a task is repeated in a header")
                 if (wanted == "Mcp-Name" && *name) return name;
                 return std::nullopt;
             };
-            const auto mismatch = server.core.check_headers(incoming, header);
+            const auto mismatch = header_mismatch(server.core.tools(), incoming, header);
             CHECK(mismatch.has_value() == (name != std::string("abc")));
             if (mismatch) CHECK(mismatch->code == rpc_code::header_mismatch);
         }

@@ -1,0 +1,130 @@
+#include "mcp/legacy_era.hpp"
+
+#include "jsonrpc/write_json.hpp"
+#include "mcp/legacy_channel.hpp"
+#include "mcp/legacy_methods.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/params.hpp"
+#include "mcp/server_core.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+constexpr int most_rounds = 16;
+
+class legacy_request final : public served_request {
+public:
+    legacy_request(jsonrpc::request incoming, std::shared_ptr<session> of)
+        : served_request(std::move(incoming), &of->who), from(std::move(of))
+    {
+    }
+    ~legacy_request() override { from->last_used = std::chrono::steady_clock::now(); }
+
+    std::shared_ptr<session> from;
+    std::optional<legacy_channel> channel;
+    int rounds = 0;
+};
+
+legacy_request& as_legacy(served_request& request) { return static_cast<legacy_request&>(request); }
+
+}  // namespace
+
+std::shared_ptr<served_request> legacy_era::make(jsonrpc::request incoming, const peer& from) const
+{
+    from.client->last_used = std::chrono::steady_clock::now();
+    return std::make_shared<legacy_request>(std::move(incoming), from.client);
+}
+
+void legacy_era::check(served_request& request) const
+{
+    const auto& method = request.method;
+    const bool known = method == "initialize" || find_legacy_method(method) || find_shared_method(method);
+    if (!known || !offers(offered_, method)) refuse_method(method);
+    if (!as_legacy(request).from->initialized && method != "initialize" && method != "ping")
+        throw rpc_error(rpc_code::invalid_request,
+                        "Invalid request: the session is not initialized: send `initialize` before " + method);
+}
+
+// Not cancellable (2025-11-25, "Cancellation"), and what a client sends right behind it finds the session initialized.
+std::optional<json::object> legacy_era::at_once(served_request& request)
+{
+    if (request.method != "initialize") return std::nullopt;
+    return initialize(*as_legacy(request).from, request.params);
+}
+
+awaitable<json::object> legacy_era::attempt(served_request& request)
+{
+    auto& legacy = as_legacy(request);
+    if (const auto function = find_legacy_method(request.method))
+        return finished(function({legacy.from, request.params, offered_, changes_}));
+    if (!legacy.context) {
+        legacy.channel.emplace(legacy.from, legacy.reply, meta_of(legacy.params), legacy.abandoned);
+        legacy.context.emplace(tool_context{*legacy.who, *legacy.channel, legacy.ids.own, {}, {}});
+    }
+    return find_shared_method(request.method)(offered_, request);
+}
+
+// A tool written for the stateless era asks by throwing; here its questions are put to the client one by one and the
+// tool is called again with the answers.
+awaitable<std::optional<json::object>> legacy_era::ask(served_request& request, input_required needed)
+{
+    for (const auto& member : needed.input_requests) {
+        const auto& question = member.value().as_object();
+        std::string key(member.key());
+        std::string method(question.at("method").as_string());
+        auto params = optional_object(question, "params");
+        json::object answer = co_await request.io().ask(key, std::move(method), std::move(params));
+        request.context->input_responses[key] = std::move(answer);
+    }
+    request.context->request_state = needed.request_state;
+    if (++as_legacy(request).rounds == most_rounds)
+        throw rpc_error(rpc_code::internal_error, "the request asked the client too many times");
+    co_return std::nullopt;
+}
+
+json::object legacy_era::initialize(session& from, const json::object& params) const
+{
+    if (from.initialized)
+        throw rpc_error(rpc_code::invalid_request, "Invalid request: the session is initialized already");
+    const auto requested = parse_revision(required_string(params, "protocolVersion"));
+    from.who.client_capabilities = optional_object(params, "capabilities");
+    from.who.client_info = optional_object(params, "clientInfo");
+    from.who.protocol = requested && !is_modern(*requested) ? *requested : revision::v2025_11_25;
+    from.initialized = true;
+    json::object result;
+    result["protocolVersion"] = to_string(from.who.protocol);
+    result["capabilities"] = capabilities_of(offered_, from.who.protocol);
+    result["serverInfo"] = describe_server(offered_.identity, from.who.protocol);
+    if (!offered_.identity.instructions.empty()) result["instructions"] = offered_.identity.instructions;
+    return result;
+}
+
+void take_notification(session& from, const jsonrpc::notification& incoming)
+{
+    if (incoming.method != "notifications/cancelled") return;
+    const auto* id = incoming.params.if_contains("requestId");
+    if (!id) return;
+    const auto running = std::find_if(from.in_flight.begin(), from.in_flight.end(),
+                                      [name = jsonrpc::write_json(*id)](const running_request* request) {
+                                          return jsonrpc::write_json(request->id) == name;
+                                      });
+    if (running == from.in_flight.end()) return;
+    const auto request = (*running)->shared_from_this();
+    request->cancel();
+}
+
+void take_response(session& from, const jsonrpc::response& incoming)
+{
+    const auto* id = incoming.id.if_int64();
+    const auto waiting = id ? from.asked.find(*id) : from.asked.end();
+    if (waiting == from.asked.end()) return;
+    const auto callback = waiting->second;
+    static const json::object no_members;
+    const auto* result = incoming.result.if_object();
+    callback(incoming.error ? nullptr : result ? result : &no_members, incoming.error ? &*incoming.error : nullptr);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "jsonrpc/message.hpp"
+#include "mcp/catalogue.hpp"
+#include "mcp/change_hub.hpp"
+#include "mcp/era.hpp"
+#include "mcp/session.hpp"
+
+namespace cmcp {
+
+/// The older revisions: initialize, then requests within a session, in which questions to the client are requests.
+class legacy_era final : public era {
+public:
+    legacy_era(catalogue& offered, change_hub& changes) : offered_(offered), changes_(changes) {}
+
+    std::shared_ptr<served_request> make(jsonrpc::request incoming, const peer& from) const override;
+    void check(served_request& request) const override;
+    std::optional<json::object> at_once(served_request& request) override;
+    awaitable<json::object> attempt(served_request& request) override;
+    awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
+
+private:
+    json::object initialize(session& from, const json::object& params) const;
+
+    catalogue& offered_;
+    change_hub& changes_;
+};
+
+/// Messages of the client that are no requests.
+void take_notification(session& from, const jsonrpc::notification& incoming);
+void take_response(session& from, const jsonrpc::response& incoming);
+
+}  // namespace cmcp

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "mcp/running_request.hpp"
+#include "mcp/tool_context.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace cmcp {
+
+/// A request whose method runs; methods of either era are given it.
+class served_request : public running_request {
+public:
+    served_request(jsonrpc::request incoming, const caller* asks);
+
+    request_io& io() { return context->io; }
+
+    json::object params;                  ///< in the memory of the message
+    std::optional<tool_context> context;  ///< for tools and prompts; empty before the method runs
+    std::vector<std::int64_t> abandoned;  ///< ids of questions to the client that it need not answer any more
+};
+
+}  // namespace cmcp

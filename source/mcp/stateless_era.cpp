@@ -1,0 +1,274 @@
+#include "mcp/stateless_era.hpp"
+
+#include "jsonrpc/write_json.hpp"
+#include "mcp/attempt_state.hpp"
+#include "mcp/client_capability.hpp"
+#include "mcp/held_subscription.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
+#include "mcp/server_core.hpp"
+#include "mcp/task_channel.hpp"
+#include "mcp/task_view.hpp"
+#include "mcp/tasks_extension.hpp"
+
+#include <boost/system/system_error.hpp>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_subscriptions = 1000;
+constexpr std::int64_t list_lifetime_ms = 60'000;
+
+// SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run.
+void add_cache_hints(json::object& result, std::string_view method)
+{
+    const bool of_caller = method == "resources/list" || method == "resources/read";
+    const bool same_for_all = method == "server/discover" || method == "tools/list" || method == "prompts/list" ||
+                              method == "resources/templates/list";
+    if (!of_caller && !same_for_all) return;
+    result["ttlMs"] = same_for_all ? list_lifetime_ms : 0;
+    result["cacheScope"] = same_for_all ? "public" : "private";
+}
+
+void add_server_info(json::object& result, const server_identity& identity)
+{
+    auto& meta = result["_meta"];
+    if (!meta.is_object()) meta.emplace_object();
+    auto described = describe_server(identity, revision::v2026_07_28, result.storage());
+    meta.get_object()[reserved_name::server_info] = std::move(described);
+}
+
+bool flag(const json::object& filter, std::string_view name)
+{
+    const auto* value = filter.if_contains(name);
+    return value && value->is_bool() && value->get_bool();
+}
+
+// The strings of one list of a SubscriptionFilter.
+std::set<std::string, std::less<>> names_in(const json::object& filter, std::string_view member)
+{
+    std::set<std::string, std::less<>> names;
+    const auto* list = filter.if_contains(member);
+    if (!list) return names;
+    const std::string sentence = "Invalid params: `notifications." + std::string(member) +
+                                 "` must be an array of at most " + std::to_string(most_subscriptions) + " strings";
+    if (!list->is_array() || list->get_array().size() > most_subscriptions)
+        throw rpc_error(rpc_code::invalid_params, sentence);
+    for (const auto& name : list->get_array()) {
+        if (!name.is_string()) throw rpc_error(rpc_code::invalid_params, sentence);
+        names.emplace(name.get_string());
+    }
+    return names;
+}
+
+bool may_ask(std::string_view method)
+{
+    return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
+void check_questions(const caller& who, const json::object& questions)
+{
+    for (const auto& member : questions) {
+        const auto& question = member.value().as_object();
+        require_capability(who, question.at("method").as_string(), optional_object(question, "params"));
+    }
+}
+
+void add_answers(json::object& known, const json::object& answers)
+{
+    for (const auto& member : answers) known[member.key()] = member.value();
+}
+
+// The arguments are the owner's own: they tell its tasks apart.
+job_record description_of(const stateless_request& request)
+{
+    job_record description;
+    description.owner = request.own.principal;
+    description.tool = std::string(request.params.at("name").as_string());
+    description.label = job_label(jsonrpc::write_json(optional_object(request.params, "arguments")));
+    return description;
+}
+
+// A caller that asked for progress watches its stream, which a task would end.
+std::chrono::milliseconds patience(const stateless_request& request, const task_limits& limits)
+{
+    return request.meta().contains("progressToken") ? std::chrono::milliseconds(0) : limits.after;
+}
+
+json::object result_of_work(outcome ending)
+{
+    if (ending.error) throw *ending.error;
+    if (!ending.result) throw boost::system::system_error(asio::error::operation_aborted);
+    return std::move(*ending.result);
+}
+
+stateless_request& as_stateless(served_request& request) { return static_cast<stateless_request&>(request); }
+
+// Work that may become a task refers to itself by its channel, and by the server and its job.
+awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless_request> work,
+                      awaitable<json::object> result)
+{
+    struct end_of_work {
+        stateless_request& of;
+        ~end_of_work()
+        {
+            of.channel.reset();
+            of.keeps.reset();
+        }
+    } at_end{*work};
+    co_await task_call::carry_out(std::move(call), std::move(result));
+}
+
+}  // namespace
+
+std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
+{
+    return std::make_shared<stateless_request>(std::move(incoming), from.principal);
+}
+
+void stateless_era::check(served_request& request) const
+{
+    as_stateless(request).read_meta();
+    const auto& method = request.method;
+    const bool known = method == "server/discover" || method == listen_method || find_shared_method(method) ||
+                       find_task_method(method);
+    if (!known || !offers(offered_, method)) refuse_method(method);
+}
+
+bool stateless_era::may_become_task(const stateless_request& request) const
+{
+    if (request.method != "tools/call") return false;
+    const auto* name = request.params.if_contains("name");
+    if (!name || !name->is_string()) return false;
+    const auto* called = offered_.tools.find(std::string_view(name->get_string()));
+    return called && called->definition().tasks != task_use::never && declares_tasks(request.own);
+}
+
+// `reply` is where the call's notifications go; `becoming` null: it cannot become a task.
+void stateless_era::prepare(stateless_request& request, std::shared_ptr<message_sink> reply,
+                            std::shared_ptr<task_call> becoming) const
+{
+    attempt_state state;
+    if (may_ask(request.method)) state = attempt_state::from(request, states_);
+    modern_channel ordinary(request.own, std::move(reply), &request.meta(), request.log_level, state.answers);
+    if (becoming)
+        request.channel = std::make_unique<task_channel>(std::move(ordinary), std::move(becoming));
+    else
+        request.channel = std::make_unique<modern_channel>(std::move(ordinary));
+    request.context.emplace(tool_context{request.own, *request.channel, request.ids.own, std::move(state.answers),
+                                         std::move(state.tool_state)});
+}
+
+awaitable<json::object> stateless_era::attempt(served_request& served)
+{
+    auto& request = as_stateless(served);
+    if (!request.context) {
+        if (request.method == "server/discover") return finished(discover());
+        if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
+        if (may_become_task(request)) return attempt_detachable(request);
+        prepare(request, request.reply, nullptr);
+    }
+    return find_shared_method(request.method)(offered_, request);
+}
+
+awaitable<json::object> stateless_era::attempt_detachable(stateless_request& request)
+{
+    const auto limit = patience(request, tasks_.limits());
+    auto description = description_of(request);
+    auto work = std::make_shared<stateless_request>(request);
+    auto call = std::make_shared<task_call>(tasks_, std::move(description), work);
+    prepare(*work, request.reply, call);
+    tasks_.jobs().run(request.method, carry_out(call, work, result_of(work)), work);
+    co_await call->wait(limit);
+    if (call->became()) {
+        const auto record = call->became()->record();
+        request.task = record.id;
+        auto result = tasks_.describe(record);
+        result["resultType"] = "task";
+        co_return result;
+    }
+    request.facts = std::move(work->facts);
+    co_return result_of_work(call->take_ending());
+}
+
+awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)
+{
+    auto& request = as_stateless(served);
+    check_questions(request.own, needed.input_requests);
+    auto answers = co_await request.channel->ask_in_place(needed.input_requests);
+    if (!answers) co_return input_required_result(request, needed, request.channel->used(), states_);
+    add_answers(request.context->input_responses, *answers);
+    request.context->request_state = needed.request_state;
+    co_return std::nullopt;
+}
+
+void stateless_era::complete(const served_request& request, json::object& result) const
+{
+    if (!result.contains("resultType")) {
+        result["resultType"] = "complete";
+        add_cache_hints(result, request.method);
+    }
+    add_server_info(result, offered_.identity);
+}
+
+std::shared_ptr<canceller> stateless_era::listen(served_request& served, request_register& requests,
+                                                 task_group& answers, std::shared_ptr<session> from)
+{
+    auto& request = as_stateless(served);
+    auto held = std::make_shared<held_subscription>(request, answers, changes_);
+    requests.admit(*held, std::move(from));
+    held->reply = std::move(request.reply);
+    try {
+        const auto observe = [this, &request](const std::string& uri, const std::function<void()>& changed) {
+            return offered_.observe(request.own, uri, changed);
+        };
+        held->begin(filter_of(request), observe, [this, held] { held->finish(end_of_subscription(held->id)); });
+    } catch (const rpc_error& refused) {
+        outcome done;
+        done.error = std::make_unique<rpc_error>(refused);
+        held->finish(std::move(done));
+    }
+    return held;
+}
+
+outcome stateless_era::end_of_subscription(const json::value& id) const
+{
+    json::object meta;
+    meta[reserved_name::subscription_id] = id;
+    outcome done;
+    auto& result = done.result.emplace();
+    result["_meta"] = std::move(meta);
+    result["resultType"] = "complete";
+    add_server_info(result, offered_.identity);
+    return done;
+}
+
+change_filter stateless_era::filter_of(const stateless_request& request) const
+{
+    const auto& wanted = required_object(request.params, "notifications");
+    change_filter filter;
+    filter.tools = flag(wanted, "toolsListChanged");
+    filter.prompts = flag(wanted, "promptsListChanged") && !offered_.prompts.empty();
+    if (!offered_.providers.empty()) filter.resources = names_in(wanted, "resourceSubscriptions");
+    for (const auto& id : names_in(wanted, "taskIds")) {
+        require_tasks_extension(request.own);
+        const auto task = tasks_.jobs().find(id);
+        if (task && task->owner == request.own.principal) filter.tasks.insert(id);
+    }
+    return filter;
+}
+
+json::object stateless_era::discover() const
+{
+    json::array versions;
+    versions.emplace_back(to_string(revision::v2026_07_28));
+    json::object result;
+    result["supportedVersions"] = std::move(versions);
+    result["capabilities"] = capabilities_of(offered_, revision::v2026_07_28);
+    if (!offered_.identity.instructions.empty()) result["instructions"] = offered_.identity.instructions;
+    return result;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,47 @@
+#include "mcp/stateless_request.hpp"
+
+#include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
+#include "mcp/severity.hpp"
+
+namespace cmcp {
+
+namespace {
+
+revision supported_revision(const std::string& requested)
+{
+    const auto known = parse_revision(requested);
+    if (known && is_modern(*known)) return *known;
+    json::array supported;
+    supported.emplace_back(to_string(revision::v2026_07_28));
+    json::object data;
+    data["supported"] = std::move(supported);
+    data["requested"] = requested;
+    throw rpc_error(rpc_code::unsupported_protocol_version, "Unsupported protocol version: " + requested.substr(0, 100),
+                    json::value(std::move(data)));
+}
+
+}  // namespace
+
+stateless_request::stateless_request(stateless_request& call)
+    : served_request({call.id, call.method, std::move(call.params), call.ids}, &own),
+      own(call.own),
+      log_level(call.log_level)
+{
+    keeps = call.keeps;
+    may_become_task = true;
+    life.on(request_life::input::admit);
+}
+
+void stateless_request::read_meta()
+{
+    const auto& meta = required_object(params, "_meta");
+    own.protocol = supported_revision(required_string(meta, reserved_name::protocol_version));
+    own.client_capabilities = required_object(meta, reserved_name::client_capabilities);
+    own.client_info = optional_object(meta, reserved_name::client_info);
+    if (const auto* level = meta.if_contains(reserved_name::log_level))
+        log_level = severity_from(*level, reserved_name::log_level);
+    who = &own;
+}
+
+}  // namespace cmcp

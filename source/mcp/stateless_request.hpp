@@ -1,0 +1,33 @@
+#pragma once
+
+#include "mcp/modern_channel.hpp"
+#include "mcp/served_request.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// A request of 2026-07-28 with what its `_meta` says.
+class stateless_request final : public served_request {
+public:
+    stateless_request(jsonrpc::request incoming, std::string principal) : served_request(std::move(incoming), nullptr)
+    {
+        own.principal = std::move(principal);
+    }
+
+    /// The part of a call that goes on when the call becomes a task: takes its params.
+    explicit stateless_request(stateless_request& call);
+
+    /// From then on `who` is set. Throws rpc_error: invalid_params (`_meta` incomplete), unsupported_protocol_version.
+    void read_meta();
+
+    const json::object& meta() const { return params.at("_meta").as_object(); }
+
+    caller own;
+    std::optional<log_severity> log_level;
+    std::unique_ptr<modern_channel> channel;  ///< what `context` refers to
+};
+
+}  // namespace cmcp
