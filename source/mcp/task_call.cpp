@@ -27,7 +27,7 @@ void task_call::become_if_room()
     try {
         become("still running");
     } catch (const rpc_error&) {
-        // It stays an ordinary call, as it is for a caller that takes no tasks.
+        // The call stays an ordinary one, as for a caller that takes no tasks.
     }
 }
 

@@ -121,7 +121,9 @@ json::object task_view::describe(const job_record& record) const
     described["status"] = status(record);
     if (!record.message.empty()) described["statusMessage"] = record.message;
     described["createdAt"] = time_text_of(record.created);
-    described["lastUpdatedAt"] = live ? timestamp(live->updated()) : time_text_of(record.ended);
+    // Another process of the server may run the job.
+    const double at_rest = record.ended != 0 ? record.ended : record.created;
+    described["lastUpdatedAt"] = live ? timestamp(live->updated()) : time_text_of(at_rest);
     described["ttlMs"] = ttl_ms(record);
     described["pollIntervalMs"] = poll_interval_ms;
     return described;

@@ -7,7 +7,7 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// What was dropped before the tail may have ended within a character.
+// The bytes dropped before the tail may have ended within a character.
 std::string_view without_cut_beginning(std::string_view text)
 {
     while (!text.empty() && is_continuation(text.front())) text.remove_prefix(1);

@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// What one stream of a run printed, as text: all of it up to `most` bytes, of more only the head and the tail.
+/// The text of one stream of a run: all of it up to `most` bytes, of a longer text the head and the tail.
 /// Holds at most about 1.5 × `most` bytes.
 class captured_stream {
 public:

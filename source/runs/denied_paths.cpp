@@ -33,15 +33,15 @@ std::size_t end_of_path(std::string_view line, std::size_t at)
 // The last path that begins where a word or a quotation does: the programs' own names come first.
 std::string_view path_in(std::string_view line)
 {
-    std::string_view found;
+    std::string_view name;
     for (std::size_t at = line.find('/'); at != std::string_view::npos; at = line.find('/', at)) {
         const std::string_view before = line.substr(0, at);
         const bool quoted = before.ends_with('\'') || before.ends_with("\xe2\x80\x98");
         const std::size_t end = end_of_path(line, at);
-        if (before.empty() || before.ends_with(' ') || quoted) found = line.substr(at, end - at);
+        if (before.empty() || before.ends_with(' ') || quoted) name = line.substr(at, end - at);
         at = end;
     }
-    return found;
+    return name;
 }
 
 std::string sentence(std::string_view line, std::string_view workspace)
@@ -60,15 +60,15 @@ std::string sentence(std::string_view line, std::string_view workspace)
 
 std::vector<std::string> denied_paths(std::string_view error_output, std::string_view workspace)
 {
-    std::vector<std::string> found;
-    while (!error_output.empty() && found.size() < most_paths) {
+    std::vector<std::string> paths;
+    while (!error_output.empty() && paths.size() < most_paths) {
         const std::size_t end = std::min(error_output.find('\n'), error_output.size());
         std::string said = sentence(error_output.substr(0, end), workspace);
-        if (!said.empty() && std::find(found.begin(), found.end(), said) == found.end())
-            found.push_back(std::move(said));
+        if (!said.empty() && std::find(paths.begin(), paths.end(), said) == paths.end())
+            paths.push_back(std::move(said));
         error_output.remove_prefix(std::min(end + 1, error_output.size()));
     }
-    return found;
+    return paths;
 }
 
 }  // namespace cmcp

@@ -11,8 +11,8 @@ enum class module_source {
     sandbox             ///< install_packages_in_sandbox, since the run was in a sandbox
 };
 
-/// What brings the module that a Python run did not find, a sentence, read from the last line of what it printed as
-/// errors; empty: no module was missing.
+/// A sentence that says how to get the module that a Python run did not find, read from the last line of what it
+/// printed as errors; empty: no module was missing.
 std::string missing_module_hint(const std::string& errors, module_source from);
 
 }  // namespace cmcp

@@ -11,8 +11,8 @@
 
 namespace cmcp {
 
-/// Takes what one run prints: keeps head and tail of each stream, writes everything, in the order of its arrival, to a
-/// file of the workspace as soon as one stream is longer than is kept, and hands the text to the caller's progress.
+/// Takes the output of one run: keeps head and tail of each stream, writes everything, in the order of its arrival, to
+/// a file of the workspace as soon as one stream is longer than is kept, and hands the text to the caller's progress.
 /// Memory is bounded by a small multiple of `max_output`.
 class output_collector final : public sandbox::output_receiver {
 public:

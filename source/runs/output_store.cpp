@@ -1,16 +1,19 @@
 #include "runs/output_store.hpp"
 
-#include "runs/old_outputs.hpp"
 #include "text/random_id.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace cmcp {
 namespace {
@@ -35,6 +38,50 @@ unique_fd open_outputs(const std::filesystem::path& workspace)
     return open_beneath(root.get(), folder_name, O_RDONLY | O_DIRECTORY, 0);
 }
 
+// A caller may fill the folder with files of its own: the rest is left to a later run.
+constexpr std::size_t entries_looked_at = 4096;
+
+struct kept {
+    std::string name;
+    std::uint64_t size;
+    timespec modified;
+};
+
+struct close_dir {
+    void operator()(DIR* open) const { ::closedir(open); }
+};
+
+bool is_output_name(std::string_view name)
+{
+    return name.size() == 36 && name.substr(32) == ".txt" &&
+           name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<kept> find_outputs(int folder)
+{
+    std::vector<kept> outputs;
+    unique_fd own(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, close_dir> listing(own ? ::fdopendir(own.get()) : nullptr);
+    if (!listing) return outputs;
+    own.release();
+    for (std::size_t i = 0; i < entries_looked_at; ++i) {
+        const dirent* entry = ::readdir(listing.get());
+        if (entry == nullptr) break;
+        struct stat about {};
+        if (!is_output_name(entry->d_name) || ::fstatat(folder, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (S_ISREG(about.st_mode))
+            outputs.push_back({entry->d_name, static_cast<std::uint64_t>(about.st_size), about.st_mtim});
+    }
+    return outputs;
+}
+
+bool newer(const kept& a, const kept& b)
+{
+    if (a.modified.tv_sec != b.modified.tv_sec) return a.modified.tv_sec > b.modified.tv_sec;
+    return a.modified.tv_nsec > b.modified.tv_nsec;
+}
+
 std::shared_ptr<output_file> create_in(const std::filesystem::path& workspace, const output_store::limits& keep)
 {
     const unique_fd folder = open_outputs(workspace);
@@ -47,6 +94,17 @@ std::shared_ptr<output_file> create_in(const std::filesystem::path& workspace, c
 }
 
 }  // namespace
+
+void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes)
+{
+    std::vector<kept> outputs = find_outputs(descriptor);
+    std::sort(outputs.begin(), outputs.end(), newer);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        total += outputs[i].size;
+        if (i >= files || total > bytes) ::unlinkat(descriptor, outputs[i].name.c_str(), 0);
+    }
+}
 
 bool output_file::append(std::string_view bytes)
 {

@@ -28,6 +28,10 @@ private:
     bool failed_ = false;
 };
 
+/// Removes the oldest kept outputs (regular files named as output_store names them) from the folder `descriptor` until
+/// at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
+void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
+
 /// Keeps long outputs as `.outputs/<128 random bits>.txt` in the workspace of the caller they belong to, so that the
 /// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed.
 class output_store {

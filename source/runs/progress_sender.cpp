@@ -59,7 +59,7 @@ void progress_sender::finish()
 
 progress_sender::clock::time_point progress_sender::next_time() const
 {
-    // The answer must not wait for the interval: what is left goes at once, as what comes first does.
+    // The rest goes at once, because the answer must not wait for the interval.
     if (finished_ || (!sent_any_ && anything_unsent())) return clock::time_point::min();
     const auto alive = last_progress_ + pace_.heartbeat;
     return anything_unsent() ? std::min(last_sent_ + pace_.interval, alive) : alive;

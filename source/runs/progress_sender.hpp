@@ -15,7 +15,7 @@
 
 namespace cmcp {
 
-/// Tells a caller what its call does: output as progress, steps as log messages. What comes first goes at once, the
+/// Tells a caller how its call goes on: output as progress, steps as log messages. The first piece goes at once, the
 /// rest together at most every `interval`. A progress without message goes out when there was none for `heartbeat`.
 class progress_sender {
 public:
@@ -72,7 +72,7 @@ awaitable<T> finish_after(awaitable<T> work, progress_sender& progress)
     co_return value;
 }
 
-/// Runs `work` and the sender beside it. Whichever fails ends the other, and both have ended when this returns.
+/// Runs `work` and the sender beside it. A failure of either ends the other; both have ended when this returns.
 template <class T>
 awaitable<T> with_progress(progress_sender& progress, awaitable<T> work)
 {

@@ -17,7 +17,7 @@ public:
 
     const std::string& interpreter() const { return interpreter_; }
 
-    /// What a zygote at `path` must be like to stand in for the runs of these settings.
+    /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
     static sandbox::zygote_options zygote(const settings& config, std::string path);
 
 private:

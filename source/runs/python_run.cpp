@@ -1,7 +1,5 @@
 #include "runs/python_run.hpp"
 
-#include "runs/python_bootstrap.hpp"
-#include "runs/python_figures.hpp"
 #include "wire/python_start.hpp"
 
 #include <algorithm>
@@ -9,16 +7,22 @@
 #include <string_view>
 
 namespace cmcp {
+
+// The Python program (for `python3 -c`) that runs a caller's code as a script would be run. It reads the code from
+// descriptor 3 and writes the JSON form of the variable `_`, when there is one, to descriptor 4.
+// Its first argument is the workspace's path inside, which is made importable, after the standard library. With
+// "figures" as the second, open figures become files: python_figures stands before it then.
+extern const std::string_view python_bootstrap;
 namespace {
 
-// One text for all runs, so that one loaded interpreter serves them all.
+// All runs have the same text, so that one loaded interpreter serves them all.
 const std::string& python_program()
 {
     static const std::string text = std::string(python_figures) + std::string(python_bootstrap);
     return text;
 }
 
-// A guess that costs nothing when it is wrong but the time of an import.
+// A wrong guess costs the time of an import.
 bool names_data_libraries(const std::string& code)
 {
     constexpr std::array<std::string_view, 6> libraries{"numpy", "pandas", "matplotlib", "scipy", "sklearn", "seaborn"};
@@ -30,7 +34,7 @@ bool names_data_libraries(const std::string& code)
 
 run_variables python_variables(python_home home)
 {
-    // One thread for numerical libraries: each of their threads would count against the limits of the run.
+    // Numerical libraries get one thread, because each thread counts against the limits of the run.
     run_variables all{{"MPLBACKEND", "Agg"},
                       {"MPLCONFIGDIR", "/tmp/matplotlib"},
                       {"OPENBLAS_NUM_THREADS", "1"},

@@ -3,12 +3,18 @@
 #include "wire/run_request.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cmcp {
 
-/// What the code of a Python run has around it.
+/// Python text to stand before a program. Defines _install_figures(), which makes matplotlib's show() save the open
+/// figures that were not saved yet as plot-1.png, plot-2.png, … in the working folder. Costs nothing until matplotlib
+/// is imported.
+extern const std::string_view python_figures;
+
+/// The surroundings of a Python run.
 enum class python_home {
     none,     ///< the machine's packages alone
     sandbox,  ///< also the packages installed in the sandbox; figures that are shown become files
@@ -16,7 +22,7 @@ enum class python_home {
 
 using run_variables = std::vector<std::pair<std::string, std::string>>;
 
-/// What Python finds in its environment beside what every run finds.
+/// Environment variables of Python runs, beside those of every run.
 run_variables python_variables(python_home home);
 
 /// The arguments that start `interpreter` with a program of ours, given by -c.

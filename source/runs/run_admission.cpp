@@ -85,8 +85,8 @@ struct run_admission::state {
 
     void drop_if_idle(const std::string& caller)
     {
-        const auto found = callers.find(caller);
-        if (found->second.running == 0 && found->second.waiting.empty()) callers.erase(found);
+        const auto own_line = callers.find(caller);
+        if (own_line->second.running == 0 && own_line->second.waiting.empty()) callers.erase(own_line);
     }
 
     bool grant_one()

@@ -11,7 +11,7 @@
 
 namespace cmcp {
 
-/// Whose turn a run takes: its principal's; without one, its session's.
+/// The name under which a run waits: its principal, or the session of the default caller.
 std::string admission_key(const caller& who);
 
 inline constexpr const char* busy_sentence =
@@ -21,7 +21,7 @@ struct admission_limits {
     std::size_t at_once = 8;     ///< runs of all callers together
     std::size_t per_caller = 7;  ///< fewer than at_once, so that no caller can take every place
     std::size_t waiting = 256;   ///< of all callers together; one caller may fill half
-    std::string what = "run";    ///< of what there are so many, in a word
+    std::string what = "run";    ///< the word for a thing that is admitted
 };
 
 /// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.

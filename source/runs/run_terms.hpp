@@ -8,7 +8,7 @@ namespace cmcp {
 /// The limits that commands and Python runs share.
 sandbox::run_limits common_limits(const settings& config);
 
-/// What a kind of runs may use, and for how long.
+/// The programs, limits and times of a kind of runs.
 struct run_terms {
     static run_terms of_commands(const settings& config);
     static run_terms of_python(const settings& config);
@@ -17,7 +17,7 @@ struct run_terms {
     void apply(sandbox::run_request& request, const run_options& options) const;
     std::chrono::milliseconds time(const run_options& options) const;
 
-    sandbox::program_view programs;  ///< what BASH_ALLOWED_COMMANDS stands for
+    sandbox::program_view programs;  ///< those of BASH_ALLOWED_COMMANDS
     sandbox::run_limits limits;
     std::chrono::milliseconds time_otherwise;
     std::chrono::milliseconds longest_time;

@@ -142,11 +142,11 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     co_return outcome;
 }
 
-std::chrono::milliseconds chosen_timeout(std::optional<double> asked, std::chrono::milliseconds otherwise,
+std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chrono::milliseconds otherwise,
                                          std::chrono::milliseconds most)
 {
-    if (!asked) return std::min(otherwise, most);
-    const double milliseconds = std::ceil(*asked * 1000);
+    if (!seconds) return std::min(otherwise, most);
+    const double milliseconds = std::ceil(*seconds * 1000);
     if (!(milliseconds < static_cast<double>(most.count()))) return most;
     return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(milliseconds)));
 }

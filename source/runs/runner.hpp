@@ -8,7 +8,6 @@
 #include "runs/output_collector.hpp"
 #include "runs/output_store.hpp"
 #include "runs/run_admission.hpp"
-#include "runs/run_outcome.hpp"
 #include "sandbox/backend.hpp"
 
 #include <chrono>
@@ -18,13 +17,26 @@
 
 namespace cmcp {
 
-/// What a caller asks of a run beside its code.
+/// The wishes of a caller for a run, beside its code.
 struct run_options {
     std::string working_dir;                ///< inside: relative to the workspace, or absolute; empty: the workspace
     std::optional<double> timeout;          ///< seconds
     std::optional<std::size_t> max_output;  ///< bytes of each stream
     std::string label;                      ///< for the log
     bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
+};
+
+/// The end of a run and its output (valid UTF-8, head and tail where it was long).
+struct run_outcome {
+    sandbox::run_result end;
+    sandbox::run_limits limits;  ///< under which it ran
+    std::string out;
+    std::string err;
+    bool out_truncated = false;
+    bool err_truncated = false;
+    std::string output_path;  ///< of the file with all output, relative to the workspace; empty: none
+    std::string output_uri;   ///< the same for resources/read
+    std::string refused;      ///< why the run did not begin, with advice; empty: it began
 };
 
 inline constexpr std::size_t default_max_output = 64 * 1024;
@@ -48,7 +60,7 @@ public:
     /// Waits for a place among the runs; nothing when too many wait already (busy_sentence).
     awaitable<std::optional<run_admission::place>> admit(caller who, request_io& io) const;
 
-    /// Runs `work`; keeps what it prints, at most `options.max_output` bytes of each stream in memory, the rest in a
+    /// Runs `work`; keeps its output, at most `options.max_output` bytes of each stream in memory, the rest in a
     /// file of the workspace, and hands it to the caller's progress. All must outlive the call.
     awaitable<run_outcome> collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
                                    collected_work work) const;
@@ -65,7 +77,7 @@ private:
 };
 
 /// The wall time of a run: `asked` seconds or `otherwise`, at most `most`, at least a millisecond.
-std::chrono::milliseconds chosen_timeout(std::optional<double> asked, std::chrono::milliseconds otherwise,
+std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chrono::milliseconds otherwise,
                                          std::chrono::milliseconds most);
 
 }  // namespace cmcp

@@ -12,8 +12,8 @@
 namespace cmcp {
 namespace {
 
-// 0, or why the folder cannot be opened. What leads out of the workspace (EXDEV) is for the sandbox to resolve: there
-// an absolute link means another place than here.
+// 0, or why the folder cannot be opened. A path that leads out of the workspace (EXDEV) is resolved in the sandbox:
+// there an absolute link means another place than here.
 int try_folder(const std::filesystem::path& workspace, const std::string& relative)
 {
     const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -25,9 +25,9 @@ int try_folder(const std::filesystem::path& workspace, const std::string& relati
     return folder ? 0 : errno;
 }
 
-std::string folder_sentence(int error, std::string_view asked)
+std::string folder_sentence(int error, std::string_view wanted)
 {
-    const std::string named = "working_dir: \"" + std::string(asked) + "\"";
+    const std::string named = "working_dir: \"" + std::string(wanted) + "\"";
     if (error == ENOENT) return named + " does not exist; make it first (mkdir -p, or file_write a file into it)";
     if (error == ENOTDIR) return named + " is not a folder; name the folder that it is in";
     if (error == ENAMETOOLONG) return "working_dir: the path is too long";
@@ -45,16 +45,16 @@ std::string folder_below(const std::string& path, std::string_view workspace_ins
 
 }  // namespace
 
-working_folder find_working_folder(std::string_view asked, const std::filesystem::path& workspace,
+working_folder find_working_folder(std::string_view wanted, const std::filesystem::path& workspace,
                                    std::string_view workspace_inside)
 {
-    if (asked.find('\0') != std::string_view::npos) return {"", "working_dir: must not contain a NUL character"};
-    if (asked.empty()) return {std::string(workspace_inside), ""};
-    std::string path(asked);
+    if (wanted.find('\0') != std::string_view::npos) return {"", "working_dir: must not contain a NUL character"};
+    if (wanted.empty()) return {std::string(workspace_inside), ""};
+    std::string path(wanted);
     if (path.front() != '/') path = std::string(workspace_inside) + "/" + path;
     const std::string relative = folder_below(path, workspace_inside);
     if (relative.empty()) return {path, ""};
-    return {path, folder_sentence(try_folder(workspace, relative), asked)};
+    return {path, folder_sentence(try_folder(workspace, relative), wanted)};
 }
 
 }  // namespace cmcp

@@ -13,7 +13,7 @@ struct working_folder {
 
 /// Where a run begins: `asked` is relative to the workspace or absolute inside. A folder of the workspace that is not
 /// there is a problem; of other places inside only the sandbox knows. Blocks.
-working_folder find_working_folder(std::string_view asked, const std::filesystem::path& workspace,
+working_folder find_working_folder(std::string_view wanted, const std::filesystem::path& workspace,
                                    std::string_view workspace_inside);
 
 }  // namespace cmcp

@@ -41,12 +41,12 @@ std::vector<std::string> names(int root, const std::string& folder)
 
 bool is_file(int root, const std::string& path)
 {
-    const unique_fd found = file_root::open_beneath(root, path, O_PATH | O_NOFOLLOW);
+    const unique_fd opened = file_root::open_beneath(root, path, O_PATH | O_NOFOLLOW);
     struct stat status {};
-    return found && ::fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode);
+    return opened && ::fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Its beginning, where it is long.
+// A long file is read up to its limit.
 std::string read_file(int root, const std::string& path)
 {
     std::string text;
@@ -95,36 +95,36 @@ void each_distribution(int root, const see_distribution& see)
     }
 }
 
-void add_node_package(int root, const std::string& name, std::map<std::string, std::string>& found)
+void add_node_package(int root, const std::string& name, std::map<std::string, std::string>& versions)
 {
     json::error_code failure;
     const auto described = json::parse(read_file(root, "node_modules/" + name + "/package.json"), failure);
     if (failure || !described.is_object()) return;
     const auto* version = described.get_object().if_contains("version");
-    if (version != nullptr && version->is_string()) found["npm:" + name] = std::string(version->get_string());
+    if (version != nullptr && version->is_string()) versions["npm:" + name] = std::string(version->get_string());
 }
 
 }  // namespace
 
 std::map<std::string, std::string> installed_packages(const std::filesystem::path& workspace)
 {
-    std::map<std::string, std::string> found;
+    std::map<std::string, std::string> versions;
     const unique_fd root = open_folder(workspace);
-    if (!root) return found;
+    if (!root) return versions;
     each_distribution(root.get(), [&](const std::string& site, const std::string& name) {
         if (!is_file(root.get(), site + "/" + name + "/RECORD")) return;
         const std::string metadata = read_file(root.get(), site + "/" + name + "/METADATA");
         if (const auto called = field(metadata, "Name"); !called.empty())
-            found[as_listed(called)] = field(metadata, "Version");
+            versions[as_listed(called)] = field(metadata, "Version");
     });
     for (const auto& name : names(root.get(), "node_modules")) {
         if (!name.starts_with('@'))
-            add_node_package(root.get(), name, found);
+            add_node_package(root.get(), name, versions);
         else
             for (const auto& inner : names(root.get(), "node_modules/" + name))
-                add_node_package(root.get(), name + "/" + inner, found);
+                add_node_package(root.get(), name + "/" + inner, versions);
     }
-    return found;
+    return versions;
 }
 
 void remove_half_installed(const std::filesystem::path& workspace, const std::filesystem::path& trash)

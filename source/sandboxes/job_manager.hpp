@@ -13,11 +13,11 @@
 
 namespace cmcp {
 
-/// What a job is, for its record.
+/// The description of a job, for its record.
 struct new_job {
     std::string sandbox{};  ///< id; empty: the caller's workspace
     std::string tool;
-    std::string label;      ///< what runs; its beginning is kept
+    std::string label;      ///< the code or command; its beginning is kept
     std::string request{};  ///< the id of the request that begins it, for the log
 };
 
@@ -25,7 +25,7 @@ struct new_job {
 /// sandbox_error; a foreign job and one that never was are the same NotFound. Io thread only.
 class job_manager {
 public:
-    /// What a job does; given where its progress goes, returns what the tool would have answered.
+    /// The work of a job: reports its progress to `io`, returns the result of the tool.
     using work = std::function<awaitable<tool_result>(request_io& io)>;
 
     /// All must outlive this.
@@ -37,7 +37,7 @@ public:
     awaitable<job_view> poll(caller who, std::string id, std::uint64_t cursor, std::chrono::milliseconds patience);
     std::vector<job_record> list(const caller& who) { return jobs_.list(who.principal); }
 
-    /// Ends it and waits until it has ended; one that had ended stays as it is.
+    /// Ends the job and waits for the end. A job that had ended stays as it is.
     awaitable<job_record> kill(caller who, std::string id);
 
 private:

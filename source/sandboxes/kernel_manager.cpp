@@ -2,14 +2,22 @@
 
 #include "log/log.hpp"
 #include "runs/output_collector.hpp"
-#include "runs/python_figures.hpp"
 #include "runs/python_run.hpp"
-#include "sandboxes/kernel_driver.hpp"
 
 #include <deque>
 #include <limits>
 
 namespace cmcp {
+
+// The Python program of a kernel: takes code over the socket that is its descriptor 3 and runs it in one namespace
+// that stays. Messages are a length of four bytes, big end first, and JSON:
+//   {"op": "run", "id", "code", "mark"} → {"id", "ok", "exit", "result"?}, after `mark` was printed on both streams
+//   {"op": "give" or "take", "id", "program", "mark", …} → {"id", "ok", "exit", "state" or "reason"}: see
+//   kernel_process_state.cpp. State goes as pieces: a length whose highest bit is set, then so many bytes; a piece of
+//   none is the end.
+//   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
+// Ends when the socket is closed. Its one argument is the workspace's path inside, which is made importable.
+extern const std::string_view kernel_driver;
 
 using clock = event::clock;
 
@@ -29,7 +37,7 @@ std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
            std::to_string(end.exit_code) + ")." + again;
 }
 
-// What ended it, as a run of its own would say it.
+// The cause as a run outside of a kernel would name it.
 sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
 {
     if (answer.timed_out) return sandbox::cause::timeout;
@@ -60,12 +68,12 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 
 struct kernel_manager::kernel {
     std::shared_ptr<kernel_process> process;
-    std::deque<int> line;  // tickets of those who wait or run; the first runs
+    std::deque<int> line;  // tickets of calls that wait or run; the first runs
     int next_ticket = 0;
     event changed;
 };
 
-/// A place in the line of those who use a kernel.
+/// A place in the line of calls that use a kernel.
 struct kernel_manager::turn {
     explicit turn(std::shared_ptr<kernel> wanted) : of(std::move(wanted)), ticket(of->next_ticket++)
     {
@@ -84,9 +92,9 @@ struct kernel_manager::turn {
     int ticket;
 };
 
-kernel_manager::kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+kernel_manager::kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                                sandbox_runner& runs)
-    : chosen_(chosen), executor_(executor), backend_(backend), runs_(runs)
+    : config_(config), executor_(executor), backend_(backend), runs_(runs)
 {
 }
 
@@ -94,16 +102,16 @@ kernel_manager::~kernel_manager() = default;
 
 std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where)
 {
-    auto& found = kernels_[where.id];
-    if (!found) found = std::make_shared<kernel>();
-    return found;
+    auto& slot = kernels_[where.id];
+    if (!slot) slot = std::make_shared<kernel>();
+    return slot;
 }
 
 std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
 {
-    const auto found = kernels_.find(id);
-    if (found == kernels_.end() || !found->second->process || !found->second->process->alive()) return nullptr;
-    return found->second;
+    const auto entry = kernels_.find(id);
+    if (entry == kernels_.end() || !entry->second->process || !entry->second->process->alive()) return nullptr;
+    return entry->second;
 }
 
 awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
@@ -118,9 +126,9 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     std::string program =
         std::string(python_figures) + "_install_figures()\ndel _install_figures\n" + std::string(kernel_driver);
     request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
-                                    {chosen_.sandbox_work_dir});
+                                    {config_.sandbox_work_dir});
     for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
-    request.limits.memory = chosen_.kernel_memory_limit;
+    request.limits.memory = config_.kernel_memory_limit;
     request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
     request.limits.cpu = std::chrono::duration_cast<std::chrono::seconds>(forever);
     request.limits.output = std::numeric_limits<std::uint64_t>::max();
@@ -129,7 +137,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.process->start(std::move(request));
 }
 
-// The first start is no news; the end of a kernel that was there is, because it took the variables with it.
+// The caller is told only of a restart, because that lost the variables.
 awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
 {
     const bool anew = one->process != nullptr;
@@ -157,8 +165,8 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     auto entering = runs_.admit(std::move(who), io);
     const auto place = co_await std::move(entering);
     if (!one->process || !one->process->alive()) co_await revive(one, io, where);
-    auto made = co_await run(one, io, std::move(where), std::move(code), std::move(options));
-    co_return made;
+    auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
+    co_return outcome;
 }
 
 awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where,
@@ -171,7 +179,7 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     auto work = runs_.scanned(std::move(where), std::move(running));
     outcome.done = co_await std::move(work);
     outcome.result = std::move(answer.result);
-    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), chosen_.kernel_memory_limit);
+    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_.kernel_memory_limit);
     co_return outcome;
 }
 
@@ -189,7 +197,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     auto outcome = co_await std::move(collecting);
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
-    outcome.limits.memory = chosen_.kernel_memory_limit;
+    outcome.limits.memory = config_.kernel_memory_limit;
     outcome.limits.wall = limit;
     co_return outcome;
 }
@@ -197,15 +205,15 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
 awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
 {
     auto work = copy(std::move(who), io, from, std::move(name), living(from.id));
-    auto made = co_await runs_.guarded(std::move(from), std::move(work));
-    co_return made;
+    auto copied = co_await runs_.guarded(std::move(from), std::move(work));
+    co_return copied;
 }
 
-// The kernel's turn first: files and variables are of one moment.
+// Files are copied within the kernel's turn, so that files and variables are of one moment.
 awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_record from, std::string name,
                                             std::shared_ptr<kernel> one)
 {
-    kernel_fork made;
+    kernel_fork copied;
     std::shared_ptr<turn> mine;
     std::optional<run_admission::place> place;
     if (one) {
@@ -217,11 +225,11 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
         place.emplace(std::move(entered));
     }
     auto copying = runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
-    made.where = co_await std::move(copying);
-    if (!one || !one->process->alive()) co_return made;
-    auto carrying = carry(one, made.where);
-    made.state = co_await runs_.guarded(made.where, std::move(carrying));
-    co_return made;
+    copied.where = co_await std::move(copying);
+    if (!one || !one->process->alive()) co_return copied;
+    auto carrying = carry(one, copied.where);
+    copied.state = co_await runs_.guarded(copied.where, std::move(carrying));
+    co_return copied;
 }
 
 awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, sandbox_record to)
@@ -235,27 +243,28 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, s
         co_return nothing;
     }
     start(*fresh, to);
-    auto moving = transfer_state(from->process, fresh->process, chosen_.python_timeout_max);
-    auto made = co_await std::move(moving);
+    auto moving = transfer_state(from->process, fresh->process, config_.python_timeout_max);
+    auto transfer = co_await std::move(moving);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
-    log::info("kernel_copied", {{"sandbox", to.id}, {"done", made.done}, {"bytes", made.bytes}, {"ms", took.count()}});
-    co_return made;
+    log::info("kernel_copied",
+              {{"sandbox", to.id}, {"done", transfer.done}, {"bytes", transfer.bytes}, {"ms", took.count()}});
+    co_return transfer;
 }
 
 bool kernel_manager::interrupt(const std::string& id)
 {
-    const auto found = kernels_.find(id);
-    if (found == kernels_.end() || found->second->line.empty() || !found->second->process) return false;
-    found->second->process->interrupt();
+    const auto entry = kernels_.find(id);
+    if (entry == kernels_.end() || entry->second->line.empty() || !entry->second->process) return false;
+    entry->second->process->interrupt();
     return true;
 }
 
 awaitable<bool> kernel_manager::end(std::string id)
 {
-    const auto found = kernels_.find(id);
-    if (found == kernels_.end()) co_return false;
-    const auto one = found->second;
-    if (one->line.empty()) kernels_.erase(found);
+    const auto entry = kernels_.find(id);
+    if (entry == kernels_.end()) co_return false;
+    const auto one = entry->second;
+    if (one->line.empty()) kernels_.erase(entry);
     if (!one->process || !one->process->alive()) co_return false;
     co_await one->process->finish();
     co_return true;

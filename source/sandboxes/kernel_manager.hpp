@@ -11,24 +11,24 @@
 
 namespace cmcp {
 
-/// How a piece of code ended in a kernel.
+/// The end of a piece of code in a kernel.
 struct kernel_outcome {
     sandbox_outcome done;
     std::optional<json::value> result;  ///< value of the last expression
-    std::string note;                   ///< what became of the kernel, when something did
+    std::string note;                   ///< the end of the kernel, when it has ended
 };
 
-/// A new sandbox and what its kernel took over; nothing where the old one had no living kernel.
+/// A new sandbox and the state that its kernel took over; no state where the old sandbox had no living kernel.
 struct kernel_fork {
     sandbox_record where;
     std::optional<kernel_transfer> state;
 };
 
-/// A Python kernel for each sandbox that asks for one: it keeps variables, imports and open figures from call to call,
+/// Python kernels, at most one for a sandbox. A kernel keeps variables, imports and open figures from call to call,
 /// and ends with the sandbox, when that is stopped, or by its limits. Throws sandbox_error. Io thread only.
 class kernel_manager {
 public:
-    kernel_manager(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+    kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                    sandbox_runner& runs);
     ~kernel_manager();
 
@@ -63,7 +63,7 @@ private:
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, request_io& io, sandbox_record where,
                                     std::string code, run_options options, kernel_answer& answer);
 
-    const settings& chosen_;
+    const settings& config_;
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;

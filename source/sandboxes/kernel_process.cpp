@@ -4,7 +4,6 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandboxes/marked_stream.hpp"
 #include "text/random_id.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -13,6 +12,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -23,22 +23,59 @@ using clock = event::clock;
 
 namespace {
 
-constexpr std::size_t longest_message = 8 << 20;  // what the code in the kernel can make the server hold
+constexpr std::size_t longest_message = 8 << 20;  // the code in the kernel can make the server hold so much
 constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
-constexpr unsigned char piece_of_state = 0x80;  // in a length: what follows is no message
+constexpr unsigned char piece_of_state = 0x80;  // in a length: a piece of state follows, no message
 
-void read_answer(const json::object& message, kernel_answer& made)
+void read_answer(const json::object& message, kernel_answer& answer)
 {
-    if (const auto* ok = message.if_contains("ok"); ok != nullptr && ok->is_bool()) made.ok = ok->get_bool();
+    if (const auto* ok = message.if_contains("ok"); ok != nullptr && ok->is_bool()) answer.ok = ok->get_bool();
     if (const auto* exit = message.if_contains("exit"); exit != nullptr && exit->is_int64())
-        made.exit = static_cast<int>(exit->get_int64());
-    if (const auto* value = message.if_contains("result")) made.result = *value;
+        answer.exit = static_cast<int>(exit->get_int64());
+    if (const auto* value = message.if_contains("result")) answer.result = *value;
     if (const auto* state = message.if_contains("state"); state != nullptr && state->is_object())
-        made.state = state->get_object();
+        answer.state = state->get_object();
     if (const auto* reason = message.if_contains("reason"); reason != nullptr && reason->is_string())
-        made.reason = reason->get_string();
+        answer.reason = reason->get_string();
+}
+
+// A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped.
+class marked_stream {
+public:
+    void expect(std::string mark) { mark_ = std::move(mark); }
+
+    // The bytes that are sure to stand before the mark.
+    std::string put(std::string_view bytes);
+
+    // The bytes that put() returned have been passed on.
+    void delivered() { ended_ = found_; }
+    bool ended() const { return ended_; }
+
+private:
+    std::string mark_;
+    std::string held_;
+    bool found_ = false;
+    bool ended_ = false;
+};
+
+std::string marked_stream::put(std::string_view bytes)
+{
+    if (found_) return {};
+    held_.append(bytes);
+    if (const auto at = held_.find(mark_); at != std::string::npos) {
+        found_ = true;
+        held_.resize(at);
+        return std::move(held_);
+    }
+    // Only the longest end that a mark may begin with is kept back.
+    std::size_t keep = std::min(held_.size(), mark_.size() - 1);
+    while (keep != 0 && !std::string_view(mark_).starts_with(std::string_view(held_).substr(held_.size() - keep)))
+        --keep;
+    std::string sure = held_.substr(0, held_.size() - keep);
+    held_.erase(0, sure.size());
+    return sure;
 }
 
 }  // namespace
@@ -50,7 +87,7 @@ struct kernel_process::execution {
     std::optional<json::object> answer;
 };
 
-/// Gives what the process prints to the code that runs; what nobody runs for is dropped.
+/// Gives the output of the process to the call whose code runs; other output is dropped.
 class kernel_process::receiver final : public sandbox::output_receiver {
 public:
     explicit receiver(kernel_process& of) : of_(of) {}
@@ -94,7 +131,7 @@ void kernel_process::start(sandbox::run_request request)
     tasks_.spawn("kernel answers", listen());
 }
 
-// Keeps itself alive: whoever lets go of a kernel ends it by finish().
+// The coroutine keeps the kernel alive, so an owner that drops a kernel calls finish() first.
 awaitable<> kernel_process::run(sandbox::run_request request)
 {
     const auto self = shared_from_this();
@@ -135,7 +172,7 @@ awaitable<> kernel_process::listen()
 {
     const auto self = shared_from_this();
     for (bool open = true; open;) open = co_await read_message();
-    // Without its socket it can do nothing more; closing ours ends it.
+    // The program has closed its end; closing ours ends it.
     boost::system::error_code ignored;
     link_.close(ignored);
 }
@@ -194,7 +231,7 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::outp
 
 awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit)
 {
-    kernel_answer made;
+    kernel_answer answer;
     bool cancelled = false;
     const auto until = clock::now() + limit;
     try {
@@ -202,16 +239,16 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
     } catch (const system_error&) {
         cancelled = true;
     }
-    made.timed_out = !cancelled && !over(*one);
+    answer.timed_out = !cancelled && !over(*one);
     if (!over(*one)) {
         auto settling = settle(one);
         co_await uncancelled(std::move(settling));
     }
     current_.reset();
     if (cancelled) throw system_error(asio::error::operation_aborted);
-    made.lost = end_.has_value();
-    if (one->answer) read_answer(*one->answer, made);
-    co_return made;
+    answer.lost = end_.has_value();
+    if (one->answer) read_answer(*one->answer, answer);
+    co_return answer;
 }
 
 awaitable<> kernel_process::settle(std::shared_ptr<execution> one)

@@ -15,18 +15,18 @@
 
 namespace cmcp {
 
-/// What a kernel says of a piece of code that has ended.
+/// The answer of a kernel when a piece of code has ended.
 struct kernel_answer {
-    bool ok = false;    ///< it did what it was told, without an error
+    bool ok = false;    ///< the code ended without an error
     bool lost = false;  ///< the kernel ended with it
     bool timed_out = false;
     int exit = 0;
     std::optional<json::value> result;  ///< value of the last expression
-    json::object state;                 ///< what give() and take() tell (kernel_state.hpp)
+    json::object state;                 ///< the answer of give() and take() (kernel_process_state.cpp)
     std::string reason;                 ///< why they failed
 };
 
-/// One Python interpreter in a sandbox that runs one piece of code after the other. Io thread only.
+/// A Python interpreter in a sandbox that runs one piece of code after the other. Io thread only.
 class kernel_process : public std::enable_shared_from_this<kernel_process> {
 public:
     /// `request` is complete but for its channel. Throws std::system_error.
@@ -39,7 +39,7 @@ public:
     /// How the process ended; nothing while it lives.
     const std::optional<sandbox::run_result>& end() const { return end_; }
 
-    /// Runs code; what it prints goes to `output`. At `limit` the code is interrupted; a kernel that does not react is
+    /// Runs code; its output goes to `output`. At `limit` the code is interrupted; a kernel that does not react is
     /// ended. Cancellation does the same. Only one call at a time.
     awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit);
@@ -49,10 +49,10 @@ public:
     awaitable<kernel_answer> give(std::shared_ptr<kernel_process> to, json::array left_out,
                                   std::chrono::milliseconds limit);
 
-    /// Takes the state that another one gives. At the limit and when cancelled this kernel is ended.
+    /// Takes the state that another kernel gives. At the limit and when cancelled this kernel is ended.
     awaitable<kernel_answer> take(std::chrono::milliseconds limit);
 
-    std::uint64_t given() const { return given_; }  ///< bytes that the last give() sent
+    std::uint64_t bytes_sent() const { return bytes_sent_; }  ///< by the last give()
 
     void interrupt();      ///< the code that runs, if any; variables stay
     awaitable<> finish();  ///< ends the process
@@ -83,8 +83,8 @@ private:
     std::uint64_t next_id_ = 1;
     bool started_ = false;
     std::shared_ptr<kernel_process> receiver_;  // of the state, while it is given
-    std::uint64_t given_ = 0;
-    bool taking_ = false;  // what comes over the link is state, no messages
+    std::uint64_t bytes_sent_ = 0;
+    bool taking_ = false;  // the link carries state, no messages
     task_group tasks_;
 };
 

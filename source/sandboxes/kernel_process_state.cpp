@@ -1,7 +1,6 @@
 #include "sandboxes/kernel_process.hpp"
 
 #include "async/uncancelled.hpp"
-#include "sandboxes/kernel_state.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
@@ -9,6 +8,17 @@
 #include <algorithm>
 
 namespace cmcp {
+
+// Python programs for a kernel (kernel_driver) that give the state of one interpreter to another of the same version,
+// as pickles that go through the server. Each is `kernel_state_common` and what follows it; they define a function
+// that takes the message and gives what the answer's `state` is:
+//   give {"left_out": [name]} → {"variables", "figures", "problems": [{"name", "reason"}]}, the state before it
+//   take {} → {} or {"problem": {"name", "reason"}}: nothing was taken, as that variable could not be made again
+// Beyond what pickle does by itself, functions and classes that were defined in the kernel go as they are; names stay
+// shared where variables share an object, but for arrays that are views of one memory.
+extern const std::string_view kernel_state_common;
+extern const std::string_view kernel_state_give;
+extern const std::string_view kernel_state_take;
 
 // The part of kernel_process that moves an interpreter's state to another one. The bytes go through the server, so that
 // two sandboxes never share a descriptor, and the same way serves containers.
@@ -27,7 +37,7 @@ std::string state_program(std::string_view part) { return std::string(kernel_sta
 awaitable<bool> kernel_process::pass_on(std::string head, std::size_t size)
 {
     auto to = receiver_;
-    given_ += size;
+    bytes_sent_ += size;
     if (to) {
         const bool went = co_await to->put_piece(head);
         if (!went) to.reset();
@@ -64,7 +74,7 @@ awaitable<kernel_answer> kernel_process::give(std::shared_ptr<kernel_process> to
         ~forget() { of.receiver_.reset(); }
     } at_end{*this};
     receiver_ = std::move(to);
-    given_ = 0;
+    bytes_sent_ = 0;
     json::object message{{"op", "give"}, {"program", state_program(kernel_state_give)}, {"left_out", left_out}};
     const auto one = begin(nullptr, message);
     auto sending = send(std::move(message));

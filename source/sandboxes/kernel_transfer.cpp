@@ -11,10 +11,10 @@ namespace cmcp {
 
 namespace {
 
-// One more is left out each time that something could not be made again.
+// Each attempt leaves out one more variable that could not be made again.
 constexpr int most_attempts = 10;
 
-// Whoever fails ends the receiver: the other side would wait for it.
+// A side that fails ends the receiver, because the other side would wait for it.
 awaitable<kernel_answer> give(std::shared_ptr<kernel_process> from, std::shared_ptr<kernel_process> to,
                               json::array left_out, std::chrono::milliseconds limit)
 {
@@ -44,42 +44,42 @@ std::uint64_t count_of(const json::object& from, std::string_view name)
                : 0;
 }
 
-void add_problems(const json::object& given, kernel_transfer& made)
+void add_problems(const json::object& state, kernel_transfer& transfer)
 {
-    const auto* all = given.if_contains("problems");
+    const auto* all = state.if_contains("problems");
     if (all == nullptr || !all->is_array()) return;
     for (const auto& one : all->get_array())
         if (one.is_object())
-            made.left_out.push_back({text_of(one.get_object(), "name"), text_of(one.get_object(), "reason")});
+            transfer.left_out.push_back({text_of(one.get_object(), "name"), text_of(one.get_object(), "reason")});
 }
 
-json::array transfer_names(const kernel_transfer& made)
+json::array transfer_names(const kernel_transfer& transfer)
 {
     json::array all;
-    for (const auto& one : made.left_out) all.emplace_back(one.name);
+    for (const auto& one : transfer.left_out) all.emplace_back(one.name);
     return all;
 }
 
-std::string why_not(const kernel_answer& given, const kernel_answer& taken, const kernel_process& to)
+std::string why_not(const kernel_answer& giving, const kernel_answer& taking, const kernel_process& to)
 {
-    if (given.lost) return "The kernel ended while its state was read.";
-    if (given.timed_out) return "Reading the kernel's state took too long.";
-    if (!given.ok && !given.reason.empty()) return "The kernel's state could not be read: " + given.reason;
-    if (taken.timed_out) return "Making the state again took too long.";
+    if (giving.lost) return "The kernel ended while its state was read.";
+    if (giving.timed_out) return "Reading the kernel's state took too long.";
+    if (!giving.ok && !giving.reason.empty()) return "The kernel's state could not be read: " + giving.reason;
+    if (taking.timed_out) return "Making the state again took too long.";
     if (to.end() && to.end()->why == sandbox::cause::memory_limit)
         return "The new kernel needed more memory than SANDBOX_KERNEL_MEMORY allows.";
     if (to.end() && to.end()->why == sandbox::cause::setup_failed)
         return "The new kernel could not be started: " + to.end()->error;
-    if (!taken.reason.empty()) return "The state could not be made again: " + taken.reason;
+    if (!taking.reason.empty()) return "The state could not be made again: " + taking.reason;
     return "The new kernel ended while it took the state.";
 }
 
 struct both_answers {
-    kernel_answer given;
-    kernel_answer taken;
+    kernel_answer giving;
+    kernel_answer taking;
 };
 
-// The receiver first: it must be listening when the first byte comes.
+// The receiver starts first, because it must be listening when the first byte comes.
 awaitable<both_answers> attempt(std::shared_ptr<kernel_process> from, std::shared_ptr<kernel_process> to,
                                 json::array left_out, std::chrono::milliseconds limit)
 {
@@ -87,14 +87,14 @@ awaitable<both_answers> attempt(std::shared_ptr<kernel_process> from, std::share
     auto group = asio::experimental::make_parallel_group(
         asio::co_spawn(executor, take(to, limit), asio::deferred),
         asio::co_spawn(executor, give(from, to, std::move(left_out), limit), asio::deferred));
-    auto [order, take_failure, taken, give_failure, given] =
+    auto [order, take_failure, taking, give_failure, giving] =
         co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     if (give_failure) std::rethrow_exception(give_failure);
     if (take_failure) std::rethrow_exception(take_failure);
-    both_answers made;
-    made.given = std::move(given);
-    made.taken = std::move(taken);
-    co_return made;
+    both_answers answers;
+    answers.giving = std::move(giving);
+    answers.taking = std::move(taking);
+    co_return answers;
 }
 
 }  // namespace
@@ -102,33 +102,33 @@ awaitable<both_answers> attempt(std::shared_ptr<kernel_process> from, std::share
 awaitable<kernel_transfer> transfer_state(std::shared_ptr<kernel_process> from, std::shared_ptr<kernel_process> to,
                                           std::chrono::milliseconds limit)
 {
-    kernel_transfer made;
+    kernel_transfer transfer;
     for (int i = 0; i < most_attempts; ++i) {
-        auto trying = attempt(from, to, transfer_names(made), limit);
+        auto trying = attempt(from, to, transfer_names(transfer), limit);
         auto both = co_await std::move(trying);
-        add_problems(both.given.state, made);
-        if (!both.given.ok || !both.taken.ok) {
-            made.problem = why_not(both.given, both.taken, *to);
-            co_return made;
+        add_problems(both.giving.state, transfer);
+        if (!both.giving.ok || !both.taking.ok) {
+            transfer.problem = why_not(both.giving, both.taking, *to);
+            co_return transfer;
         }
-        const auto* failed = both.taken.state.if_contains("problem");
+        const auto* failed = both.taking.state.if_contains("problem");
         if (failed == nullptr) {
-            made.done = true;
-            made.variables = count_of(both.given.state, "variables");
-            made.figures = count_of(both.given.state, "figures");
-            made.bytes = from->given();
-            co_return made;
+            transfer.done = true;
+            transfer.variables = count_of(both.giving.state, "variables");
+            transfer.figures = count_of(both.giving.state, "figures");
+            transfer.bytes = from->bytes_sent();
+            co_return transfer;
         }
         if (!failed->is_object() || text_of(failed->get_object(), "name").empty()) {
-            made.problem = "The state could not be made again: " +
-                           (failed->is_object() ? text_of(failed->get_object(), "reason") : std::string());
+            transfer.problem = "The state could not be made again: " +
+                               (failed->is_object() ? text_of(failed->get_object(), "reason") : std::string());
             break;
         }
-        made.left_out.push_back({text_of(failed->get_object(), "name"), text_of(failed->get_object(), "reason")});
-        made.problem = "Too many variables could not be made again.";
+        transfer.left_out.push_back({text_of(failed->get_object(), "name"), text_of(failed->get_object(), "reason")});
+        transfer.problem = "Too many variables could not be made again.";
     }
     co_await to->finish();
-    co_return made;
+    co_return transfer;
 }
 
 }  // namespace cmcp

@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// What of an interpreter's state went to another one.
+/// The part of an interpreter's state that went to another one.
 struct kernel_transfer {
     struct left_behind {
         std::string name;  ///< of a variable, or "figure 1"
@@ -26,8 +26,8 @@ struct kernel_transfer {
 };
 
 /// Copies the variables, imports and open figures of a kernel that runs nothing to a fresh one of the same interpreter.
-/// What cannot be written or made again is left out and named; the giver stays as it was. Where nothing went, the
-/// receiver has been ended.
+/// A variable that cannot be written or made again is left out and named; the giver stays as it was. Where nothing
+/// went, the receiver has been ended.
 awaitable<kernel_transfer> transfer_state(std::shared_ptr<kernel_process> from, std::shared_ptr<kernel_process> to,
                                           std::chrono::milliseconds limit);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_trial_output = 4096;
 
-/// What a trial prints.
+/// The output of a trial.
 class trial_output final : public sandbox::output_receiver {
 public:
     awaitable<> receive(sandbox::stream, std::string_view bytes) override
@@ -139,8 +139,8 @@ awaitable<bool> language_trials::runs(const language& of, std::string program, b
 awaitable<> language_trials::read_file()
 {
     auto work = [path = used_.file] { return read_trials(path); };
-    const auto found = co_await used_.pool.run(std::move(work));
-    for (const auto& [name, value] : found)
+    const auto trials = co_await used_.pool.run(std::move(work));
+    for (const auto& [name, value] : trials)
         kept_[std::string(name)] = {trial_member(value, "mark"), trial_member(value, "program")};
 }
 

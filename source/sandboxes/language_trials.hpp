@@ -35,7 +35,7 @@ public:
     /// `table` must outlive this.
     explicit language_trials(parts used, const std::vector<language>& table = all_languages());
 
-    void start();       ///< tries what is not known, one program after the other, in the background
+    void start();       ///< tries unknown programs, one after the other, in the background
     awaitable<> run();  ///< the same, until all is known
     awaitable<> stop();
 

@@ -134,8 +134,8 @@ std::string search(const language& of)
 std::string language_script(const language& of, const std::string& program)
 {
     // The folder is under /tmp: the code is nothing that the workspace keeps.
-    const std::string chosen = program.empty() ? search(of) : "P=" + program + " && ";
-    return chosen + "D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) +
+    const std::string select = program.empty() ? search(of) : "P=" + program + " && ";
+    return select + "D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) +
            " && cat <&3 > $F && exec 3<&- && { " + std::string(of.command) + "; }";
 }
 

@@ -10,8 +10,8 @@ namespace cmcp {
 struct language {
     std::string_view name;      ///< "c++"
     std::string_view aliases;   ///< further names, separated by spaces
-    std::string_view programs;  ///< what may run it, the preferred first, separated by spaces
-    std::string_view file;      ///< what the code is saved as, in a folder of its own
+    std::string_view programs;  ///< programs that may run it, the preferred first, separated by spaces
+    std::string_view file;      ///< the name of the code's file, in a folder of its own
     /// Shell text; $P is the program, $F the file; the working folder is the sandbox's. Python runs another way: empty.
     std::string_view command;
     std::string_view sample;  ///< a program that prints "ok"

@@ -56,27 +56,28 @@ bool keep_name(const std::filesystem::path& file, const std::string& name)
 {
     const auto draft = file.string() + "." + random_id().substr(0, 8);
     const auto line = name + "\n";
-    unique_fd made(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    const bool written = made && ::write(made.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    unique_fd draft_file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const bool written =
+        draft_file && ::write(draft_file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
     const bool kept = written && ::link(draft.c_str(), file.c_str()) == 0;
     const int problem = errno;
-    if (made) ::unlink(draft.c_str());
+    if (draft_file) ::unlink(draft.c_str());
     errno = problem;
     return kept;
 }
 
 }  // namespace
 
-std::string node_name(const settings& chosen)
+std::string node_name(const settings& config)
 {
-    if (!chosen.sandbox_node.empty()) return chosen.sandbox_node;
-    const auto file = std::filesystem::absolute(chosen.sandbox_root).lexically_normal() / "node";
+    if (!config.sandbox_node.empty()) return config.sandbox_node;
+    const auto file = std::filesystem::absolute(config.sandbox_root).lexically_normal() / "node";
     if (auto kept = read_name(file); !kept.empty()) return kept;
     auto name = new_name();
     if (keep_name(file, name)) return name;
     if (errno == EEXIST) {
         if (auto kept = read_name(file); !kept.empty()) return kept;
-        ::unlink(file.c_str());  // it holds no name
+        ::unlink(file.c_str());  // the file holds no name
         if (keep_name(file, name)) return name;
     }
     log::warning("node_name_not_kept",

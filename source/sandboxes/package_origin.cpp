@@ -33,15 +33,15 @@ public:
 
 package_origin read_origin(const std::string& text)
 {
-    package_origin made;
+    package_origin origin;
     try {
         const json::value parsed = json::parse(text);
-        for (const auto& host : parsed.at("hosts").as_array()) made.hosts.emplace_back(host.as_string());
-        made.index = std::string(parsed.at("index").as_string());
+        for (const auto& host : parsed.at("hosts").as_array()) origin.hosts.emplace_back(host.as_string());
+        origin.index = std::string(parsed.at("index").as_string());
     } catch (const std::exception&) {  // Boost.JSON throws other types in other releases
         return {};
     }
-    return made;
+    return origin;
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ awaitable<package_origin> default_package_origin(sandbox::backend& backend, sand
                      {"-I", "-c", std::string(kind == package_kind::pip ? pip_question : npm_question)});
     answer said;
     const auto end = co_await backend.run(std::move(base), said);
-    package_origin made;
-    if (end.why == sandbox::cause::exited && end.exit_code == 0) made = read_origin(said.text);
-    co_return made;
+    package_origin origin;
+    if (end.why == sandbox::cause::exited && end.exit_code == 0) origin = read_origin(said.text);
+    co_return origin;
 }
 
 }  // namespace cmcp

@@ -16,8 +16,8 @@ struct package_origin {
     std::vector<std::string> hosts;  ///< further hosts that the index sends to
 };
 
-/// What pip or npm themselves use where no setting says otherwise. They are asked in the sandbox that `base` describes,
-/// which needs no network. Unknown where the program is not installed.
+/// The index that pip or npm themselves use where no setting names another. They are asked in the sandbox that `base`
+/// describes, which needs no network. Unknown where the program is not installed.
 awaitable<package_origin> default_package_origin(sandbox::backend& backend, sandbox::run_request base,
                                                  package_kind kind);
 

@@ -10,8 +10,8 @@ namespace {
 
 std::string first_match(const std::string& text, const std::regex& pattern)
 {
-    std::smatch found;
-    return std::regex_search(text, found, pattern) ? found[1].str() : std::string();
+    std::smatch match;
+    return std::regex_search(text, match, pattern) ? match[1].str() : std::string();
 }
 
 std::string unknown_package(const std::string& text, const std::string& index)

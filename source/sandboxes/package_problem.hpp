@@ -1,7 +1,7 @@
 #pragma once
 
 #include "egress/egress_ticket.hpp"
-#include "runs/run_outcome.hpp"
+#include "runs/runner.hpp"
 #include "sandboxes/package_origin.hpp"
 
 #include <deque>

@@ -38,8 +38,8 @@ sandbox_activities::sandbox_activities() : state_(std::make_shared<state>()) {}
 
 std::shared_ptr<sandbox_activities::entry> sandbox_activities::begin(const std::string& id)
 {
-    const auto found = state_->sandboxes.find(id);
-    if (found != state_->sandboxes.end() && found->second.closing) throw ended_with_sandbox();
+    const auto activity = state_->sandboxes.find(id);
+    if (activity != state_->sandboxes.end() && activity->second.closing) throw ended_with_sandbox();
     return std::make_shared<entry>(state_, id);
 }
 
@@ -47,25 +47,25 @@ awaitable<> sandbox_activities::end_all(std::string id)
 {
     const auto shared = state_;
     shared->sandboxes[id].closing = true;
-    // A copy: an entry that ends while it is being told removes itself.
-    const std::vector<entry*> told(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
-    for (auto* each : told)
+    // The entries are copied, because an entry that ends meanwhile removes itself.
+    const std::vector<entry*> entries(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
+    for (auto* each : entries)
         if (shared->sandboxes[id].entries.contains(each)) each->cancel(ended_with_sandbox());
     while (!shared->sandboxes[id].entries.empty()) co_await shared->ended.wait();
 }
 
 void sandbox_activities::forget(const std::string& id)
 {
-    const auto found = state_->sandboxes.find(id);
-    if (found == state_->sandboxes.end()) return;
-    found->second.closing = false;
-    if (found->second.entries.empty()) state_->sandboxes.erase(found);
+    const auto activity = state_->sandboxes.find(id);
+    if (activity == state_->sandboxes.end()) return;
+    activity->second.closing = false;
+    if (activity->second.entries.empty()) state_->sandboxes.erase(activity);
 }
 
 bool sandbox_activities::busy(const std::string& id) const
 {
-    const auto found = state_->sandboxes.find(id);
-    return found != state_->sandboxes.end() && (found->second.closing || !found->second.entries.empty());
+    const auto activity = state_->sandboxes.find(id);
+    return activity != state_->sandboxes.end() && (activity->second.closing || !activity->second.entries.empty());
 }
 
 std::vector<std::string> sandbox_activities::busy_ids() const

@@ -19,13 +19,13 @@
 
 namespace cmcp {
 
-/// What goes on in sandboxes at this moment, in this process: a sandbox that is deleted ends all of it first, one in
-/// which something goes on is not idle. Io thread only.
+/// The activities in the sandboxes of this process. A sandbox that is deleted ends its activities first; a sandbox with
+/// activities is not idle. Io thread only.
 class sandbox_activities {
     struct state;
 
 public:
-    /// One thing that goes on, from begin() to its destruction.
+    /// An activity, from begin() to its destruction.
     class entry {
     public:
         entry(std::shared_ptr<state> of, std::string id);
@@ -33,7 +33,7 @@ public:
         entry& operator=(const entry&) = delete;
         ~entry();
 
-        /// `why` is what the one who waits for the work is told; nothing: its own wish.
+        /// `why` is thrown to the caller that waits for the work; nothing: the caller cancelled it.
         void cancel(std::optional<sandbox_error> why);
         const std::optional<sandbox_error>& why() const { return why_; }
         asio::cancellation_slot slot() { return signal_.slot(); }
@@ -50,7 +50,7 @@ public:
     /// Throws sandbox_error (NotFound) when the sandbox is being deleted.
     std::shared_ptr<entry> begin(const std::string& id);
 
-    /// Lets nothing new begin, cancels what goes on, waits until it has ended. Then forget() or reopen() must follow.
+    /// Refuses new activities, cancels the others and waits for their end. forget() must follow.
     awaitable<> end_all(std::string id);
     void forget(const std::string& id);  ///< the sandbox is gone (or may be used again)
 
@@ -77,13 +77,8 @@ awaitable<T> sandbox_activities::run(std::shared_ptr<entry> as, awaitable<T> wor
     if (own.slot().is_connected()) own.slot().assign([as](asio::cancellation_type) { as->cancel(std::nullopt); });
     auto token = asio::bind_cancellation_slot(as->slot(), asio::use_awaitable);
     try {
-        if constexpr (std::is_void_v<T>) {
-            co_await asio::co_spawn(executor, std::move(work), token);
-            co_return;
-        } else {
-            T value = co_await asio::co_spawn(executor, std::move(work), token);
-            co_return value;
-        }
+        T value = co_await asio::co_spawn(executor, std::move(work), token);
+        co_return value;
     } catch (const boost::system::system_error& failure) {
         if (failure.code() != asio::error::operation_aborted || !as->why()) throw;
     }

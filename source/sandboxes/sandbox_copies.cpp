@@ -41,7 +41,7 @@ std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from,
     }
 }
 
-// In one step: a crash leaves the old workspace or the new one.
+// The exchange is one step, so a crash leaves the old workspace or the new one.
 void exchange(const fs::path& one, const fs::path& other)
 {
     if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0)
@@ -49,24 +49,24 @@ void exchange(const fs::path& one, const fs::path& other)
                             std::string("The workspace could not be replaced: ") + std::strerror(errno) + ".");
 }
 
-[[noreturn]] void no_snapshot(const std::string& asked)
+[[noreturn]] void no_snapshot(const std::string& name)
 {
     throw sandbox_error("NotFound",
-                        "The sandbox has no snapshot \"" + asked.substr(0, 100) + "\"; list_snapshots shows them.");
+                        "The sandbox has no snapshot \"" + name.substr(0, 100) + "\"; list_snapshots shows them.");
 }
 
 }  // namespace
 
-awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record made, std::string from)
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from)
 {
-    auto work = [places = places_, from, to = made.id] {
+    auto work = [places = places_, from, to = record.id] {
         places.make(to);
         return copy_or_remove(places, places.workspace(from), places.workspace(to));
     };
-    made.disk = co_await pool_.run(std::move(work));
-    made = co_await make(std::move(made));
-    store_.set_packages(made.id, store_.packages(from));
-    co_return made;
+    record.disk = co_await pool_.run(std::move(work));
+    record = co_await make(std::move(record));
+    store_.set_packages(record.id, store_.packages(from));
+    co_return record;
 }
 
 awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_name, std::string name)
@@ -74,52 +74,43 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto from = owned(who, id_or_name);
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
-    auto made = describe(who, wanted);
-    check_disk(made.owner, from.disk);
-    auto work = copy_into(std::move(made), from.id);
-    made = co_await uncancelled(std::move(work));
+    auto record = describe(who, wanted);
+    check_disk(record.owner, from.disk);
+    auto work = copy_into(std::move(record), from.id);
+    record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
-              {{"principal", log::unless_empty(made.owner)}, {"sandbox", made.id}, {"from", from.id}});
-    co_return made;
+              {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
+    co_return record;
 }
 
-awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record made)
+awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
 {
-    auto work = [places = places_, made] {
-        make_folder(places.folder(made.sandbox) / "snapshots");
-        return copy_or_remove(places, places.workspace(made.sandbox), places.snapshot(made.sandbox, made.id));
+    auto work = [places = places_, record] {
+        make_folder(places.folder(record.sandbox) / "snapshots");
+        return copy_or_remove(places, places.workspace(record.sandbox), places.snapshot(record.sandbox, record.id));
     };
-    made.disk = co_await pool_.run(std::move(work));
-    bool taken = false;
-    try {
-        store_.insert(made);
-    } catch (const database_conflict&) {
-        taken = true;
-    }
-    if (!taken) co_return made;
-    auto undo = [places = places_, place = places_.snapshot(made.sandbox, made.id)] {
-        places.remove(place);
-        return true;
-    };
-    co_await pool_.run(std::move(undo));
-    throw sandbox_error("NameTaken",
-                        "The sandbox has a snapshot named \"" + made.name + "\" already; choose another name.");
+    record.disk = co_await pool_.run(std::move(work));
+    auto insert = [this, &record] { store_.insert(record); };
+    auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
+    auto inserting = insert_or_remove(std::move(insert), places_.snapshot(record.sandbox, record.id), std::move(taken));
+    co_await std::move(inserting);
+    co_return record;
 }
 
 awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_or_name, std::string name)
 {
     const auto from = owned(who, id_or_name);
     const auto busy = enter(from);
-    snapshot_record made{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
-    if (made.name.empty()) made.name = "snapshot-" + made.id.substr(made.id.size() - 8);
-    check_name("name", made.name);
-    check_disk(made.owner, from.disk);
-    auto work = keep_copy(std::move(made));
+    snapshot_record record{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
+    if (record.name.empty()) record.name = "snapshot-" + record.id.substr(record.id.size() - 8);
+    check_name("name", record.name);
+    check_disk(record.owner, from.disk);
+    auto work = keep_copy(std::move(record));
     auto kept = co_await uncancelled(std::move(work));
     co_return kept;
 }
 
-// What runs in the sandbox ends first: it would go on in the folder that is removed.
+// Runs in the sandbox end first, because they would go on in the folder that is removed.
 awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
 {
     struct reopen {
@@ -145,12 +136,12 @@ awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
 awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_or_name, std::string snapshot)
 {
     const auto into = owned(who, id_or_name);
-    const auto found = store_.find_snapshot(into.id, snapshot);
-    if (!found) no_snapshot(snapshot);
-    check_disk(into.owner, found->disk);
-    auto work = put_back(into.id, found->id);
+    const auto kept = store_.find_snapshot(into.id, snapshot);
+    if (!kept) no_snapshot(snapshot);
+    check_disk(into.owner, kept->disk);
+    auto work = put_back(into.id, kept->id);
     co_await uncancelled(std::move(work));
-    co_return *found;
+    co_return *kept;
 }
 
 std::vector<snapshot_record> sandbox_manager::snapshots(const caller& who, const std::string& id_or_name)
@@ -161,10 +152,10 @@ std::vector<snapshot_record> sandbox_manager::snapshots(const caller& who, const
 awaitable<> sandbox_manager::remove_snapshot(caller who, std::string id_or_name, std::string snapshot)
 {
     const auto of = owned(who, id_or_name);
-    const auto found = store_.find_snapshot(of.id, snapshot);
-    if (!found) no_snapshot(snapshot);
-    store_.remove_snapshot(found->id);
-    auto work = [places = places_, place = places_.snapshot(of.id, found->id)] {
+    const auto kept = store_.find_snapshot(of.id, snapshot);
+    if (!kept) no_snapshot(snapshot);
+    store_.remove_snapshot(kept->id);
+    auto work = [places = places_, place = places_.snapshot(of.id, kept->id)] {
         places.remove(place);
         return true;
     };

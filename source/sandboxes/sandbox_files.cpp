@@ -42,10 +42,10 @@ struct opened_file {
 opened_file open_in(const std::filesystem::path& workspace, const std::string& relative)
 {
     const file_path path("file_path", relative);
-    opened_file made;
-    made.fd = std::make_shared<unique_fd>(file_root(workspace).open_regular(path));
-    if (::fstat(made.fd->get(), &made.status) != 0) path.fail(errno);
-    return made;
+    opened_file file;
+    file.fd = std::make_shared<unique_fd>(file_root(workspace).open_regular(path));
+    if (::fstat(file.fd->get(), &file.status) != 0) path.fail(errno);
+    return file;
 }
 
 class download_of_sandbox final : public file_download {
@@ -153,11 +153,11 @@ public:
             throw gateway_error(400, refused.what());
         }
         sandboxes_.measure_soon(where_.id);
-        json::object made;
-        made["success"] = true;
-        made["path"] = path_;
-        made["size"] = file_->size();
-        co_return made;
+        json::object reply;
+        reply["success"] = true;
+        reply["path"] = path_;
+        reply["size"] = file_->size();
+        co_return reply;
     }
 
 private:
@@ -172,27 +172,27 @@ private:
 
 }  // namespace
 
-sandbox_files::sandbox_files(const settings& chosen, sandbox_manager& sandboxes, blocking_pool& pool)
-    : chosen_(chosen), sandboxes_(sandboxes), pool_(pool)
+sandbox_files::sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool)
+    : config_(config), sandboxes_(sandboxes), pool_(pool)
 {
 }
 
 std::string sandbox_files::relative(std::string_view field, const std::string& path) const
 {
-    const std::string& home = chosen_.sandbox_work_dir;
-    std::string made = path;
+    const std::string& home = config_.sandbox_work_dir;
+    std::string inside = path;
     if (path == home || path.starts_with(home + "/"))
-        made = path.substr(home.size());
+        inside = path.substr(home.size());
     else if (path.starts_with('/'))
         throw sandbox_error("InvalidArgument",
                             std::string(field) + " must be relative to " + home + " or begin with it.");
-    while (made.starts_with('/')) made.erase(0, 1);
-    return made.empty() ? "." : made;
+    while (inside.starts_with('/')) inside.erase(0, 1);
+    return inside.empty() ? "." : inside;
 }
 
-std::string sandbox_files::local_path(const std::string& given) const
+std::string sandbox_files::local_path(const std::string& named) const
 {
-    const auto& folder = chosen_.sandbox_upload_folder;
+    const auto& folder = config_.sandbox_upload_folder;
     if (folder.empty())
         throw sandbox_error(
             "InvalidArgument",
@@ -200,8 +200,8 @@ std::string sandbox_files::local_path(const std::string& given) const
             "bytes as base64 in content, or POST them to /sandbox/file.");
     const std::string root = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string prefix = root.ends_with('/') ? root : root + "/";
-    if (given.starts_with(prefix)) return given.substr(prefix.size());
-    if (!given.starts_with('/')) return given;
+    if (named.starts_with(prefix)) return named.substr(prefix.size());
+    if (!named.starts_with('/')) return named;
     throw sandbox_error("InvalidArgument",
                         "local_file_path must be a file in the folder that SANDBOX_UPLOAD_FOLDER names.");
 }
@@ -215,10 +215,10 @@ awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path
         const file_root workspace(folder);
         const file_path to("dest_path", inside);
         if (names_folder(workspace, inside)) to.refuse("is a folder; add the name of the file that content becomes");
-        incoming_file made(workspace, to);
-        made.append(bytes);
-        made.publish();
-        return stored_file{to.display(), made.size()};
+        incoming_file file(workspace, to);
+        file.append(bytes);
+        file.publish();
+        return stored_file{to.display(), file.size()};
     };
     auto stored = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
@@ -230,7 +230,7 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     const auto use = sandboxes_.enter(where);
     const std::string source = local_path(local);
     const std::string inside = relative("dest_path", path);
-    auto look = [folder = chosen_.sandbox_upload_folder, source] {
+    auto look = [folder = config_.sandbox_upload_folder, source] {
         const file_path from("local_file_path", source);
         return std::make_shared<unique_fd>(file_root(folder).open_regular(from));
     };
@@ -241,12 +241,12 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     auto work = [from, folder = sandboxes_.places().workspace(where.id), inside, source] {
         const file_root workspace(folder);
         const file_path to = destination(workspace, inside, source);
-        incoming_file made(workspace, to);
+        incoming_file file(workspace, to);
         for (std::string piece = read_at(from->get(), 0, copied_at_once); !piece.empty();
-             piece = read_at(from->get(), made.size(), copied_at_once))
-            made.append(piece);
-        made.publish();
-        return stored_file{to.display(), made.size()};
+             piece = read_at(from->get(), file.size(), copied_at_once))
+            file.append(piece);
+        file.publish();
+        return stored_file{to.display(), file.size()};
     };
     auto stored = co_await pool_.run(std::move(work));
     sandboxes_.measure_soon(where.id);
@@ -294,8 +294,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string princi
     who.principal = std::move(principal);
     try {
         auto where = sandboxes_.find(who, sandbox);
-        auto made = co_await download(std::move(where), std::move(path));
-        co_return made;
+        auto file = co_await download(std::move(where), std::move(path));
+        co_return file;
     } catch (const sandbox_error& refused) {
         throw gateway_error(status_of(refused), refused.what(), refused.type);
     } catch (const file_missing& refused) {
@@ -312,8 +312,8 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     who.principal = std::move(principal);
     try {
         auto where = sandboxes_.find(who, sandbox);
-        auto made = co_await upload(std::move(where), std::move(path), announced);
-        co_return made;
+        auto file = co_await upload(std::move(where), std::move(path), announced);
+        co_return file;
     } catch (const sandbox_error& refused) {
         throw gateway_error(status_of(refused), refused.what(), refused.type);
     } catch (const file_error& refused) {

@@ -22,7 +22,7 @@ struct stored_file {
 /// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
 class sandbox_files final : public file_gateway {
 public:
-    sandbox_files(const settings& chosen, sandbox_manager& sandboxes, blocking_pool& pool);
+    sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool);
 
     /// Path as sandbox tools take it, made relative to the workspace. Throws sandbox_error (InvalidArgument).
     std::string relative(std::string_view field, const std::string& path) const;
@@ -45,9 +45,9 @@ public:
                                                   std::optional<std::uint64_t> announced) override;
 
 private:
-    std::string local_path(const std::string& given) const;
+    std::string local_path(const std::string& named) const;
 
-    const settings& chosen_;
+    const settings& config_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
 };

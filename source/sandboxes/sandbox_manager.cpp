@@ -24,23 +24,23 @@ std::string session_digest(const caller& who)
     return who.session.empty() ? std::string() : sha256_hex(who.session).substr(0, 40);
 }
 
-[[noreturn]] void not_found(const std::string& asked)
+[[noreturn]] void not_found(const std::string& id_or_name)
 {
-    throw sandbox_error("NotFound", "There is no sandbox \"" + asked.substr(0, 100) +
+    throw sandbox_error("NotFound", "There is no sandbox \"" + id_or_name.substr(0, 100) +
                                         "\"; list_sandboxes shows yours, create_sandbox makes one.");
 }
 
 }  // namespace
 
-sandbox_manager::sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool,
+sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor executor, blocking_pool& pool,
                                  const record_folder& folder, handle_maker handles)
-    : chosen_(chosen),
+    : config_(config),
       executor_(executor),
       pool_(pool),
       handles_(std::move(handles)),
       places_(folder.path()),
       store_(folder.database()),
-      public_url_(chosen.public_url),
+      public_url_(config.public_url),
       alone_at_start_(folder.alone()),
       tasks_(executor)
 {
@@ -54,7 +54,7 @@ double sandbox_manager::now()
 
 void sandbox_manager::set_public_url(std::string url)
 {
-    if (chosen_.public_url.empty()) public_url_ = std::move(url);
+    if (config_.public_url.empty()) public_url_ = std::move(url);
 }
 
 std::string sandbox_manager::uri_of(const sandbox_record& where, const std::string& path)
@@ -65,16 +65,16 @@ std::string sandbox_manager::uri_of(const sandbox_record& where, const std::stri
 std::string sandbox_manager::link_to(const sandbox_record& where, const std::string& path) const
 {
     if (public_url_.empty()) return uri_of(where, path);
-    const std::string inside = chosen_.sandbox_work_dir + "/" + path;
+    const std::string inside = config_.sandbox_work_dir + "/" + path;
     return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + percent_encoded(inside);
 }
 
 std::string sandbox_manager::check_image(const std::string& image) const
 {
-    const std::string wanted = !image.empty() ? image : chosen_.sandbox_default_image;
-    if (wanted.empty() || wanted == native_image || wanted == chosen_.sandbox_default_image)
+    const std::string wanted = !image.empty() ? image : config_.sandbox_default_image;
+    if (wanted.empty() || wanted == native_image || wanted == config_.sandbox_default_image)
         return wanted.empty() ? native_image : wanted;
-    const auto& allowed = chosen_.sandbox_images;
+    const auto& allowed = config_.sandbox_images;
     const auto any =
         std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
     if (any != allowed.end() && wanted.size() <= 200) return wanted;
@@ -105,67 +105,74 @@ awaitable<> sandbox_manager::check_engine(std::string image)
 
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
 {
-    sandbox_record made;
-    made.image = check_image(wanted.image);
-    made.id = handles_.make("sbx");
-    made.owner = who.principal;
-    made.session = session_digest(who);
-    made.name = !wanted.name.empty() ? wanted.name : "sandbox-" + made.id.substr(made.id.size() - 8);
-    check_name("name", made.name);
-    made.created = made.last_used = now();
-    if (store_.count(made.owner) >= chosen_.sandbox_max_per_caller)
+    sandbox_record record;
+    record.image = check_image(wanted.image);
+    record.id = handles_.make("sbx");
+    record.owner = who.principal;
+    record.session = session_digest(who);
+    record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
+    check_name("name", record.name);
+    record.created = record.last_used = now();
+    if (store_.count(record.owner) >= config_.sandbox_max_per_caller)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as SANDBOX_MAX_PER_CALLER allows (" +
-                                                 std::to_string(chosen_.sandbox_max_per_caller) +
+                                                 std::to_string(config_.sandbox_max_per_caller) +
                                                  "); delete one with delete_sandbox first.");
-    check_disk(made.owner, 0);
-    return made;
+    check_disk(record.owner, 0);
+    return record;
 }
 
-// The folder first: one without a record is a leftover that the next start removes; a record is always whole.
-awaitable<sandbox_record> sandbox_manager::make(sandbox_record made)
+// The folder is made first. The next start removes a folder without a record, so a record is always whole.
+awaitable<sandbox_record> sandbox_manager::make(sandbox_record record)
 {
-    auto work = [places = places_, id = made.id] {
+    auto work = [places = places_, id = record.id] {
         places.make(id);
         return true;
     };
     co_await pool_.run(std::move(work));
-    bool taken = false;
+    auto insert = [this, &record] { store_.insert(record); };
+    auto taken = "There is a sandbox named \"" + record.name + "\" already; choose another name, or use that one.";
+    auto inserting = insert_or_remove(std::move(insert), places_.folder(record.id), std::move(taken));
+    co_await std::move(inserting);
+    co_return record;
+}
+
+// `folder` belongs to the record that `insert` writes.
+awaitable<> sandbox_manager::insert_or_remove(std::function<void()> insert, std::filesystem::path folder,
+                                              std::string taken)
+{
     try {
-        store_.insert(made);
+        insert();
+        co_return;
     } catch (const database_conflict&) {
-        taken = true;
+        // Another record has the name; nothing may be awaited here.
     }
-    if (taken) {
-        auto undo = [places = places_, id = made.id] {
-            places.remove(places.folder(id));
-            return true;
-        };
-        co_await pool_.run(std::move(undo));
-        throw sandbox_error("NameTaken", "There is a sandbox named \"" + made.name +
-                                             "\" already; choose another name, or use that one.");
-    }
-    co_return made;
+    auto undo = [places = places_, folder] {
+        places.remove(folder);
+        return true;
+    };
+    co_await pool_.run(std::move(undo));
+    throw sandbox_error("NameTaken", taken);
 }
 
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
 {
-    auto made = describe(who, wanted);
-    if (in_image(made.image)) co_await check_engine(made.image);
-    auto work = make(std::move(made));
-    made = co_await uncancelled(std::move(work));
+    auto record = describe(who, wanted);
+    if (in_image(record.image)) co_await check_engine(record.image);
+    auto work = make(std::move(record));
+    record = co_await uncancelled(std::move(work));
     log::info("sandbox_created",
-              {{"principal", log::unless_empty(made.owner)}, {"sandbox", made.id}, {"image", made.image}});
-    co_return made;
+              {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"image", record.image}});
+    co_return record;
 }
 
 std::vector<sandbox_record> sandbox_manager::list(const caller& who) { return store_.list(who.principal); }
 
 sandbox_record sandbox_manager::owned(const caller& who, const std::string& id_or_name)
 {
-    auto found = store_.find(who.principal, id_or_name);
-    if (!found) found = store_.find_by_name(who.principal, id_or_name);
-    if (!found) not_found(id_or_name);
-    return *found;
+    auto record = store_.find(who.principal, id_or_name);
+    if (!record) record = store_.find_by_name(who.principal, id_or_name);
+    if (!record) not_found(id_or_name);
+    return *record;
 }
 
 sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
@@ -175,10 +182,10 @@ sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or
 
 sandbox_record sandbox_manager::latest(const caller& who)
 {
-    // Without authentication all clients are one owner: then only what the same session made is its own.
-    auto found = store_.latest(who.principal, session_digest(who), !who.principal.empty());
-    if (!found) throw sandbox_error("StateError", "Sandbox not initialized. Call 'initialize_sandbox' first.");
-    return *found;
+    // Without authentication all clients are one owner, so only the sandboxes of the same session are its own.
+    auto record = store_.latest(who.principal, session_digest(who), !who.principal.empty());
+    if (!record) throw sandbox_error("StateError", "Sandbox not initialized. Call 'initialize_sandbox' first.");
+    return *record;
 }
 
 std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_record& where)
@@ -195,13 +202,13 @@ awaitable<> sandbox_manager::stop_all(std::string id)
 
 awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
 {
-    const auto found = owned(who, id_or_name);
-    if (!store_.begin_delete(found.id)) not_found(id_or_name);
-    auto work = destroy(found.id);
+    const auto record = owned(who, id_or_name);
+    if (!store_.begin_delete(record.id)) not_found(id_or_name);
+    auto work = destroy(record.id);
     co_await uncancelled(std::move(work));
 }
 
-// Nothing of it runs any more when the record goes.
+// The runs of the sandbox have ended when the record goes.
 awaitable<> sandbox_manager::destroy(std::string id)
 {
     co_await activities_.end_all(id);
@@ -219,7 +226,7 @@ awaitable<> sandbox_manager::destroy(std::string id)
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
     const std::uint64_t used = store_.disk(owner);
-    if (used + more <= chosen_.sandbox_disk_quota) return;
+    if (used + more <= config_.sandbox_disk_quota) return;
     auto all = store_.list(owner);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
     std::string largest;
@@ -227,7 +234,7 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
         largest += (largest.empty() ? "" : ", ") + all[i].name + " " + std::to_string(all[i].disk >> 20) + " MiB";
     throw sandbox_error("QuotaExceeded",
                         "Your sandboxes would take " + std::to_string((used + more) >> 20) +
-                            " MiB of disk, more than the " + std::to_string(chosen_.sandbox_disk_quota >> 20) +
+                            " MiB of disk, more than the " + std::to_string(config_.sandbox_disk_quota >> 20) +
                             " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
 }
 

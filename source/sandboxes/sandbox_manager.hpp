@@ -33,7 +33,7 @@ struct new_sandbox {
 class sandbox_manager {
 public:
     /// Throws database_error, std::system_error. All but `folder` must outlive this. `handles` makes the ids.
-    sandbox_manager(const settings& chosen, asio::any_io_executor executor, blocking_pool& pool,
+    sandbox_manager(const settings& config, asio::any_io_executor executor, blocking_pool& pool,
                     const record_folder& folder, handle_maker handles);
     sandbox_manager(const sandbox_manager&) = delete;
     sandbox_manager& operator=(const sandbox_manager&) = delete;
@@ -45,7 +45,7 @@ public:
     awaitable<sandbox_record> create(caller who, new_sandbox wanted);
     std::vector<sandbox_record> list(const caller& who);
     sandbox_record find(const caller& who, const std::string& id_or_name);
-    sandbox_record latest(const caller& who);  ///< the caller's own one for B's tools; StateError when there is none
+    sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
 
     /// A new sandbox with a copy of another's workspace and packages.
@@ -55,19 +55,19 @@ public:
     std::vector<snapshot_record> snapshots(const caller& who, const std::string& id_or_name);
     awaitable<> remove_snapshot(caller who, std::string id_or_name, std::string snapshot);
 
-    /// Something begins in the sandbox: it counts as used from now on until the entry goes.
+    /// Begins an activity: the sandbox counts as used until the entry goes.
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
-    /// Measures what the sandbox takes, in the background; for after something wrote into it.
+    /// Measures the disk of the sandbox in the background, after a write.
     void measure_soon(std::string id);
 
-    /// Looks in the background which packages the sandbox has; for after an installation that did not tell.
+    /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
 
     /// Throws QuotaExceeded when the owner's sandboxes with `more` bytes would take more than SANDBOX_DISK_QUOTA.
     void check_disk(const std::string& owner, std::uint64_t more);
 
-    /// One round of looking after: `now` in seconds since 1970.
+    /// A round of looking after sandboxes: `now` in seconds since 1970.
     awaitable<> sweep(double now);
 
     /// Called when a sandbox stops being used or is deleted: kernels end with it.
@@ -83,7 +83,7 @@ public:
                         const std::string& path) const;  ///< path relative to the workspace
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
 
-    /// Sandboxes with an image run there from now on; it must outlive this. Before start().
+    /// Sandboxes with an image run in `engine` from now on; the engine must outlive this. Before start().
     void use_engine(engine::engine_backend& engine) { engine_ = &engine; }
     bool in_image(const std::string& image) const;  ///< a container of the engine, not this machine's programs
 
@@ -94,10 +94,11 @@ private:
     std::string check_image(const std::string& image) const;
     awaitable<> check_engine(std::string image);
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
-    awaitable<sandbox_record> make(sandbox_record made);
-    awaitable<sandbox_record> copy_into(sandbox_record made, std::string from);
-    awaitable<snapshot_record> keep_copy(snapshot_record made);
+    awaitable<sandbox_record> make(sandbox_record record);
+    awaitable<sandbox_record> copy_into(sandbox_record record, std::string from);
+    awaitable<snapshot_record> keep_copy(snapshot_record record);
     awaitable<> put_back(std::string id, std::string snapshot);
+    awaitable<> insert_or_remove(std::function<void()> insert, std::filesystem::path folder, std::string taken);
     awaitable<> destroy(std::string id);
     awaitable<> stop_all(std::string id);
     awaitable<> measure(std::string id);
@@ -106,7 +107,7 @@ private:
     void reconcile();
     void remove_stray_snapshots();
 
-    const settings& chosen_;
+    const settings& config_;
     asio::any_io_executor executor_;
     blocking_pool& pool_;
     handle_maker handles_;

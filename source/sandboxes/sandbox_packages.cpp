@@ -3,7 +3,6 @@
 #include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "runs/python_run.hpp"
-#include "sandboxes/package_driver.hpp"
 #include "sandboxes/package_problem.hpp"
 #include "text/words.hpp"
 #include "web/channel_relay.hpp"
@@ -20,13 +19,19 @@
 
 namespace cmcp {
 
+// The Python program that installs packages in a sandbox: it lets connections to a port of the run's own loopback
+// through its descriptor 3 (web/channel_relay.hpp), starts the command of its arguments with that port as its
+// proxy, and writes
+// {"before": {name: version}, "after": {…}} to descriptor 4. PROXY_LOGIN is "user:password" of the proxy.
+extern const std::string_view package_driver;
+
 namespace {
 
 constexpr std::size_t most_names = 100;
 constexpr auto time_of_question = std::chrono::seconds(20);
 constexpr const char* npm_program = "/usr/bin/npm";
 
-// Names, extras and versions alone: no options, files or addresses, which would bring in code from elsewhere.
+// Options, files and addresses are refused, because they would bring in code from elsewhere.
 bool fits(package_kind kind, const std::string& name)
 {
     static const std::regex pip(
@@ -56,14 +61,43 @@ struct place_of_index {
 
 place_of_index place_of(const std::string& url)
 {
-    place_of_index made;
+    place_of_index place;
     const auto parsed = boost::urls::parse_uri(url);
-    if (!parsed) return made;
-    made.encrypted = parsed->scheme() == "https";
-    made.host = std::string(parsed->encoded_host());
+    if (!parsed) return place;
+    place.encrypted = parsed->scheme() == "https";
+    place.host = std::string(parsed->encoded_host());
     const std::string port(parsed->port());
-    made.entry = made.host + ":" + (!port.empty() ? port : made.encrypted ? "443" : "80");
-    return made;
+    place.entry = place.host + ":" + (!port.empty() ? port : place.encrypted ? "443" : "80");
+    return place;
+}
+
+void add_words(std::vector<std::string>& command, std::string_view words)
+{
+    for (std::size_t at = 0; at < words.size();) {
+        const auto end = std::min(words.find(' ', at), words.size());
+        command.emplace_back(words.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+void add_pip(std::vector<std::string>& command, const std::string& python, const package_origin& origin, bool source)
+{
+    const auto place = place_of(origin.index);
+    command.push_back(python);
+    add_words(command,
+              "-m pip install --user --no-input --disable-pip-version-check --no-cache-dir --no-warn-script-location "
+              "--progress-bar off --retries 1 --timeout 20");
+    if (!source) add_words(command, "--only-binary :all:");
+    if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
+    command.insert(command.end(), {"--index-url", origin.index});
+}
+
+void add_npm(std::vector<std::string>& command, const char* npm, const package_origin& origin, bool source)
+{
+    command.emplace_back(npm);
+    add_words(command, "install --no-audit --no-fund --no-update-notifier");
+    if (!source) add_words(command, "--ignore-scripts");
+    command.insert(command.end(), {"--registry", origin.index});
 }
 
 std::string fetching(const std::vector<std::string>& names, const std::string& host)
@@ -73,15 +107,15 @@ std::string fetching(const std::vector<std::string>& names, const std::string& h
 
 std::map<std::string, std::string> versions(const json::object& from, std::string_view name)
 {
-    std::map<std::string, std::string> found;
+    std::map<std::string, std::string> versions_by_name;
     const auto* all = from.if_contains(name);
-    if (all == nullptr || !all->is_object()) return found;
+    if (all == nullptr || !all->is_object()) return versions_by_name;
     for (const auto& each : all->get_object())
-        if (each.value().is_string()) found.emplace(each.key(), std::string(each.value().get_string()));
-    return found;
+        if (each.value().is_string()) versions_by_name.emplace(each.key(), std::string(each.value().get_string()));
+    return versions_by_name;
 }
 
-/// Marks an installation as under way; what ends without having told its packages is looked after.
+/// Marks an installation as under way. After one that ends without a report, the packages are looked for.
 class marked_install {
 public:
     marked_install(sandbox_manager& sandboxes, std::string id)
@@ -93,15 +127,15 @@ public:
     ~marked_install()
     {
         sandboxes_.places().unmark_install(id_, mark_);
-        if (!told_) sandboxes_.look_for_packages_soon(id_);
+        if (!reported_) sandboxes_.look_for_packages_soon(id_);
     }
-    void told() { told_ = true; }
+    void reported() { reported_ = true; }
 
 private:
     sandbox_manager& sandboxes_;
     std::string id_;
     std::string mark_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request,
@@ -116,9 +150,9 @@ awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox
 
 }  // namespace
 
-sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+sandbox_packages::sandbox_packages(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                                    sandbox_runner& runs)
-    : chosen_(chosen),
+    : config_(config),
       executor_(executor),
       backend_(backend),
       runs_(runs),
@@ -126,25 +160,25 @@ sandbox_packages::sandbox_packages(const settings& chosen, asio::any_io_executor
 {
 }
 
-// Asked in a place of its own: what a caller put into a sandbox must not say where the server lets it reach.
+// The question is asked outside of the sandbox, because a caller's files must not decide what the server lets it reach.
 awaitable<package_origin> sandbox_packages::origin(package_kind kind)
 {
-    package_origin made;
-    made.index = chosen_index(kind);
-    if (!made.index.empty()) {
-        if (kind == package_kind::pip) made.hosts = chosen_.pypi_hosts;
-        co_return made;
+    package_origin answer;
+    answer.index = chosen_index(kind);
+    if (!answer.index.empty()) {
+        if (kind == package_kind::pip) answer.hosts = config_.pypi_hosts;
+        co_return answer;
     }
     if (const auto known = defaults_.find(kind); known != defaults_.end()) co_return known->second;
     sandbox::run_request question;
-    question.argv = {chosen_.python_interpreter};
+    question.argv = {config_.python_interpreter};
     question.programs.all = true;
-    question.limits = common_limits(chosen_);
+    question.limits = common_limits(config_);
     question.limits.wall = time_of_question;
     question.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
     question.label = "package index";
-    made = co_await default_package_origin(backend_, std::move(question), kind);
-    if (made.index.empty())
+    answer = co_await default_package_origin(backend_, std::move(question), kind);
+    if (answer.index.empty())
         throw sandbox_error("NotAvailable", kind == package_kind::pip
                                                 ? "No package index is known: pip is not installed on the server. "
                                                   "Install its package python3-pip there (apt-get install "
@@ -152,8 +186,8 @@ awaitable<package_origin> sandbox_packages::origin(package_kind kind)
                                                 : "No package registry is known: npm is not installed on the server. "
                                                   "Install its package npm there (apt-get install npm); "
                                                   "NPM_REGISTRY_URL may then name another registry.");
-    defaults_[kind] = made;
-    co_return made;
+    defaults_[kind] = answer;
+    co_return answer;
 }
 
 // A chosen index is where its operator says, also where that is no public address; the other hosts must be public.
@@ -161,63 +195,32 @@ std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind,
 {
     const auto own = egress_entry::parse(place_of(origin.index).entry);
     std::vector<egress_entry> allowed{own}, private_ones;
-    for (const auto& entry : chosen_.web_allowed_private) private_ones.push_back(egress_entry::parse(entry));
+    for (const auto& entry : config_.web_allowed_private) private_ones.push_back(egress_entry::parse(entry));
     if (!chosen_index(kind).empty()) private_ones.push_back(own);
     for (const auto& host : origin.hosts) allowed.push_back(egress_entry::parse(host));
     return std::make_shared<egress_policy>(std::move(allowed), std::move(private_ones));
 }
 
-sandbox::run_request sandbox_packages::request(const sandbox_record& where, package_kind kind,
-                                               const std::vector<std::string>& names, const package_origin& origin,
-                                               const run_options& options) const
+sandbox::run_request sandbox_packages::install_request(const sandbox_record& where, package_kind kind,
+                                                       const std::vector<std::string>& names,
+                                                       const package_origin& origin, const run_options& options) const
 {
-    auto made = runs_.base(where);
+    auto request = runs_.base(where);
     const std::string python = runs_.interpreter(where);
-    made.argv = python_arguments(python_home::sandbox, python, std::string(package_driver));
-    const auto place = place_of(origin.index);
-    std::vector<std::string> command;
-    if (kind == package_kind::pip) {
-        command = {python,
-                   "-m",
-                   "pip",
-                   "install",
-                   "--user",
-                   "--no-input",
-                   "--disable-pip-version-check",
-                   "--no-cache-dir",
-                   "--no-warn-script-location",
-                   "--progress-bar",
-                   "off",
-                   "--retries",
-                   "1",
-                   "--timeout",
-                   "20",
-                   "--index-url",
-                   origin.index};
-        if (!chosen_.pypi_allow_source) command.insert(command.end(), {"--only-binary", ":all:"});
-        if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
-        command.emplace_back("--");
-    } else {
-        command = {runs_.in_image(where) ? "npm" : npm_program,
-                   "install",
-                   "--no-audit",
-                   "--no-fund",
-                   "--no-update-notifier",
-                   "--registry",
-                   origin.index};
-        if (!chosen_.pypi_allow_source) command.emplace_back("--ignore-scripts");
-        command.emplace_back("--");
-    }
-    made.argv.insert(made.argv.end(), command.begin(), command.end());
-    made.argv.insert(made.argv.end(), names.begin(), names.end());
-    for (auto& variable : python_variables(python_home::sandbox)) made.environment.push_back(std::move(variable));
-    made.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES",
-                                  "1");  // the system's are read-only and nobody else's anyway
-    made.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
-    made.limits.wall = chosen_timeout(options.timeout, chosen_.install_timeout, chosen_.install_timeout);
-    made.result_channel = true;
-    made.label = options.label;
-    return made;
+    request.argv = python_arguments(python_home::sandbox, python, std::string(package_driver));
+    if (kind == package_kind::pip)
+        add_pip(request.argv, python, origin, config_.pypi_allow_source);
+    else
+        add_npm(request.argv, runs_.in_image(where) ? "npm" : npm_program, origin, config_.pypi_allow_source);
+    request.argv.emplace_back("--");
+    request.argv.insert(request.argv.end(), names.begin(), names.end());
+    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
+    request.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");  // those are read-only in a run
+    request.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
+    request.limits.wall = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);
+    request.result_channel = true;
+    request.label = options.label;
+    return request;
 }
 
 awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io, sandbox_record where,
@@ -240,17 +243,17 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     json::value sentence = json::string(fetching(names, place_of(from.index).host));
     co_await io.log(log_severity::info, "packages", std::move(sentence));
     const auto ticket =
-        guard_.issue("install_packages", policy(kind, from), egress_limits{.bytes = chosen_.sandbox_disk_quota});
-    auto made = request(where, kind, names, from, options);
-    made.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
+        guard_.issue("install_packages", policy(kind, from), egress_limits{.bytes = config_.sandbox_disk_quota});
+    auto request = install_request(where, kind, names, from, options);
+    request.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::system_error(errno, std::generic_category(), "socketpair");
-    made.channel = std::make_shared<unique_fd>(ends[1]);
+    request.channel = std::make_shared<unique_fd>(ends[1]);
     const auto relay = std::make_shared<channel_relay>(executor_, unique_fd(ends[0]), guard_.port());
-    const std::string workspace = made.workspace;
-    const auto limits = made.limits;
-    auto kept = std::make_shared<sandbox::run_request>(std::move(made));
+    const std::string workspace = request.workspace;
+    const auto limits = request.limits;
+    auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [this, kept, relay](output_collector& output) {
         return run_with_relay(backend_, std::move(*kept), relay, output);
     };
@@ -264,11 +267,11 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     const auto after = versions(report, "after");
     if (report.contains("after")) {
         runs_.sandboxes().store().set_packages(where.id, after);
-        marked.told();
+        marked.reported();
     }
     for (const auto& [name, version] : after) {
-        const auto found = before.find(name);
-        if (found == before.end() || found->second != version) outcome.installed.push_back(name + "==" + version);
+        const auto old = before.find(name);
+        if (old == before.end() || old->second != version) outcome.installed.push_back(name + "==" + version);
     }
     outcome.problem = package_problem(outcome.run, kind, ticket->refusals(), from.index);
     co_return outcome;

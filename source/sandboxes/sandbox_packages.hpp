@@ -16,7 +16,7 @@ namespace cmcp {
 struct package_outcome {
     run_outcome run;
     std::vector<std::string> installed;  ///< "name==version" that were not there before
-    std::string problem;                 ///< why it did not work and what to do; empty: it did
+    std::string problem;                 ///< why the installation failed, with advice; empty: it worked
 };
 
 /// Installs packages in sandboxes, by the image's own pip or npm, run inside with nothing but the egress guard to
@@ -24,7 +24,7 @@ struct package_outcome {
 /// know. Throws sandbox_error. Io thread only.
 class sandbox_packages {
 public:
-    sandbox_packages(const settings& chosen, asio::any_io_executor executor, sandbox::backend& backend,
+    sandbox_packages(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                      sandbox_runner& runs);
 
     /// `names` as pip and npm take them: name, extras, version ("numpy", "numpy==1.26", "left-pad@1.3.0").
@@ -34,16 +34,17 @@ public:
 private:
     awaitable<package_outcome> run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                    std::vector<std::string> names, run_options options);
-    sandbox::run_request request(const sandbox_record& where, package_kind kind, const std::vector<std::string>& names,
-                                 const package_origin& origin, const run_options& options) const;
+    sandbox::run_request install_request(const sandbox_record& where, package_kind kind,
+                                         const std::vector<std::string>& names, const package_origin& origin,
+                                         const run_options& options) const;
     awaitable<package_origin> origin(package_kind kind);
     std::shared_ptr<const egress_policy> policy(package_kind kind, const package_origin& origin) const;
     const std::string& chosen_index(package_kind kind) const
     {
-        return kind == package_kind::pip ? chosen_.pypi_index_url : chosen_.npm_registry_url;
+        return kind == package_kind::pip ? config_.pypi_index_url : config_.npm_registry_url;
     }
 
-    const settings& chosen_;
+    const settings& config_;
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;

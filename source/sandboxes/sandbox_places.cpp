@@ -70,8 +70,8 @@ std::string sandbox_places::mark_install(std::string_view id) const
 {
     std::string mark = std::string(install_mark) + random_id();
     const fs::path place = folder(id) / mark;
-    const unique_fd made(::open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!made) throw std::system_error(errno, std::generic_category(), place.string());
+    const unique_fd mark_file(::open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!mark_file) throw std::system_error(errno, std::generic_category(), place.string());
     return mark;
 }
 

@@ -21,7 +21,7 @@ public:
     void make(std::string_view id) const;  ///< throws std::system_error
     bool exists(std::string_view id) const;
 
-    /// Moves it out of the way in one step, then removes it; what is left over by a crash is removed by clear_trash().
+    /// Moves a file or folder away in one step, then removes it; clear_trash() removes the rest after a crash.
     void remove(const std::filesystem::path& what) const;
     void clear_trash() const;
 
@@ -29,7 +29,7 @@ public:
     std::string mark_install(std::string_view id) const;
     void unmark_install(std::string_view id, const std::string& mark) const;
 
-    /// Whether an installation was cut off. Takes what it left half done away, and the marks.
+    /// Whether an installation was cut off. Removes its half-installed packages and the marks.
     bool end_marked_installs(std::string_view id) const;
 
     std::vector<std::string> all() const;  ///< ids that have a folder

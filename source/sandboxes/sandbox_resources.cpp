@@ -43,8 +43,8 @@ awaitable<json::array> sandbox_resources::list(const caller& who)
     for (const auto& each : sandboxes_.list(who)) {
         if (all.size() >= most_listed) break;
         auto work = [workspace = sandboxes_.places().workspace(each.id)] { return scan_tree(workspace); };
-        const auto found = co_await pool_.run(std::move(work));
-        for (const auto& [path, stamp] : found.files) {
+        const auto tree = co_await pool_.run(std::move(work));
+        for (const auto& [path, stamp] : tree.files) {
             if (all.size() >= most_listed) break;
             if (valid_utf8_length(path) != path.size()) continue;
             json::object row;
@@ -58,12 +58,12 @@ awaitable<json::array> sandbox_resources::list(const caller& who)
     co_return all;
 }
 
-awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, place asked)
+awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, place wanted)
 {
     std::string bytes;
     try {
-        auto where = sandboxes_.find(who, asked.sandbox);
-        const auto file = co_await files_.download(std::move(where), asked.path);
+        auto where = sandboxes_.find(who, wanted.sandbox);
+        const auto file = co_await files_.download(std::move(where), wanted.path);
         if (file->size() > largest_read)
             throw file_error("The file is too large to be read as a resource; download it by GET /sandbox/file.");
         bytes = co_await file->read(0, static_cast<std::size_t>(file->size()));
@@ -71,28 +71,28 @@ awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, p
         co_return std::nullopt;  // somebody else's, or none
     }
     const bool text = valid_utf8_length(bytes) == bytes.size();
-    json::object made;
-    made["mimeType"] = media_type_of(asked.path, text ? "text/plain" : "application/octet-stream");
-    made[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
-    co_return made;
+    json::object content;
+    content["mimeType"] = media_type_of(wanted.path, text ? "text/plain" : "application/octet-stream");
+    content[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
+    co_return content;
 }
 
 awaitable<std::optional<json::array>> sandbox_resources::read(const caller& who, std::string uri)
 {
-    auto asked = parse(uri);
-    if (!asked) co_return std::nullopt;
-    auto work = contents(who, std::move(*asked));
-    auto found = co_await contents_of(std::move(work), std::move(uri));
-    co_return found;
+    auto file = parse(uri);
+    if (!file) co_return std::nullopt;
+    auto work = contents(who, std::move(*file));
+    auto described = co_await contents_of(std::move(work), std::move(uri));
+    co_return described;
 }
 
 std::shared_ptr<void> sandbox_resources::observe(const caller& who, const std::string& uri,
                                                  std::function<void()> changed)
 try {
-    const auto found = parse(uri);
-    if (!found) return nullptr;
-    const auto where = sandboxes_.find(who, found->sandbox);
-    return observe_file(watch_, sandboxes_.places().workspace(where.id), found->path, std::move(changed));
+    const auto file = parse(uri);
+    if (!file) return nullptr;
+    const auto where = sandboxes_.find(who, file->sandbox);
+    return observe_file(watch_, sandboxes_.places().workspace(where.id), file->path, std::move(changed));
 } catch (const sandbox_error&) {
     return nullptr;  // somebody else's, or none
 }

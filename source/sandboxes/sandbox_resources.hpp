@@ -31,7 +31,7 @@ public:
     static std::optional<place> parse(std::string_view uri);
 
 private:
-    awaitable<std::optional<json::object>> contents(caller who, place asked);
+    awaitable<std::optional<json::object>> contents(caller who, place file);
 
     sandbox_manager& sandboxes_;
     sandbox_files& files_;

@@ -42,7 +42,7 @@ void add_python_variables(sandbox::run_request& request)
     for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
 }
 
-// Here the owner's quota is what bounds a workspace.
+// The owner's quota bounds the workspace of a sandbox.
 void name_quota(std::string& detail)
 {
     constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
@@ -52,11 +52,11 @@ void name_quota(std::string& detail)
 
 }  // namespace
 
-sandbox_runner::sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
-    : chosen_(chosen),
+sandbox_runner::sandbox_runner(const settings& config, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
+    : config_(config),
       sandboxes_(sandboxes),
-      command_terms_(run_terms::of_commands(chosen)),
-      python_terms_(run_terms::of_python(chosen)),
+      command_terms_(run_terms::of_commands(config)),
+      python_terms_(run_terms::of_python(config)),
       runs_(std::move(runs)),
       pool_(pool)
 {
@@ -66,31 +66,31 @@ bool sandbox_runner::in_image(const sandbox_record& where) const { return sandbo
 
 std::string sandbox_runner::interpreter(const sandbox_record& where) const
 {
-    return in_image(where) ? "python3" : chosen_.python_interpreter;
+    return in_image(where) ? "python3" : config_.python_interpreter;
 }
 
 sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
 {
-    sandbox::run_request made;
-    const std::string& home = chosen_.sandbox_work_dir;
-    made.workspace = sandboxes_.places().workspace(where.id).string();
-    made.workspace_inside = home;
-    made.programs.all = true;
-    made.sandbox = where.id;
-    made.limits = common_limits(chosen_);
-    // What the owner's other sandboxes leave; 0 would mean any.
+    sandbox::run_request request;
+    const std::string& home = config_.sandbox_work_dir;
+    request.workspace = sandboxes_.places().workspace(where.id).string();
+    request.workspace_inside = home;
+    request.programs.all = true;
+    request.sandbox = where.id;
+    request.limits = common_limits(config_);
+    // The owner's other sandboxes leave so much; 0 would mean no limit.
     const std::uint64_t elsewhere =
         sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
-    made.limits.workspace_size =
-        std::max<std::uint64_t>(1, chosen_.sandbox_disk_quota - std::min(elsewhere, chosen_.sandbox_disk_quota));
+    request.limits.workspace_size =
+        std::max<std::uint64_t>(1, config_.sandbox_disk_quota - std::min(elsewhere, config_.sandbox_disk_quota));
     if (in_image(where)) {
-        made.image = where.image;  // its own PATH is added to there
-        made.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
-        return made;
+        request.image = where.image;  // its own PATH is added to there
+        request.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
+        return request;
     }
-    made.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
-                        {"NODE_PATH", home + "/node_modules"}};
-    return made;
+    request.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
+                           {"NODE_PATH", home + "/node_modules"}};
+    return request;
 }
 
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,

@@ -13,7 +13,7 @@ namespace cmcp {
 class language_trials;
 struct language;
 
-/// How a run in a sandbox ended and which files it made or changed (paths relative to the workspace).
+/// The end of a run in a sandbox and the files that it made or changed (paths relative to the workspace).
 struct sandbox_outcome {
     run_outcome run;
     sandbox_record where;
@@ -24,7 +24,7 @@ struct sandbox_outcome {
 /// the constructor must outlive it.
 class sandbox_runner {
 public:
-    sandbox_runner(const settings& chosen, sandbox_manager& sandboxes, runner runs, blocking_pool& pool);
+    sandbox_runner(const settings& config, sandbox_manager& sandboxes, runner runs, blocking_pool& pool);
 
     awaitable<sandbox_outcome> python(caller who, request_io& io, sandbox_record where, std::string code,
                                       run_options options);
@@ -38,13 +38,13 @@ public:
     /// The run by which a language is tried: confined and limited as code() is, in a folder of its own.
     sandbox::run_request trial(const language& of, const std::string& program, std::string source) const;
 
-    /// Which languages code() knows of; before the first call of it.
+    /// The languages of code(); before its first call.
     void use(language_trials& languages) { languages_ = &languages; }
 
-    /// What every run in a sandbox has in common: view, limits, environment, places.
+    /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
-    bool in_image(const sandbox_record& where) const;  ///< it runs in a container, not with this machine's programs
+    bool in_image(const sandbox_record& where) const;  ///< runs are containers, without this machine's programs
     const run_terms& python_terms() const { return python_terms_; }
     sandbox_manager& sandboxes() { return sandboxes_; }
     const runner& runs() const { return runs_; }
@@ -65,7 +65,7 @@ private:
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,
                                          std::string source) const;
 
-    const settings& chosen_;
+    const settings& config_;
     sandbox_manager& sandboxes_;
     run_terms command_terms_;
     run_terms python_terms_;

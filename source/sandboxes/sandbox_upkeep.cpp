@@ -12,7 +12,7 @@
 
 namespace cmcp {
 
-// The part of sandbox_manager that looks after what nobody asks for: leftovers of a crash, idle and old sandboxes.
+// The part of sandbox_manager that looks after leftovers of a crash and after idle and old sandboxes.
 
 namespace {
 
@@ -40,7 +40,7 @@ void sandbox_manager::reconcile()
             places_.remove(places_.folder(each.id) / "restored");
             if (places_.end_marked_installs(each.id))
                 store_.set_packages(each.id, installed_packages(places_.workspace(each.id)));
-            store_.set_status(each.id, "stopped");  // whatever ran in it ended with the process that ran it
+            store_.set_status(each.id, "stopped");  // its runs ended with their server
             continue;
         }
         log::warning("sandbox_lost", {{"sandbox", each.id}, {"reason", "its folder is gone"}});
@@ -79,8 +79,8 @@ void sandbox_manager::look_for_packages_soon(std::string id)
 awaitable<> sandbox_manager::look_for_packages(std::string id)
 {
     auto work = [folder = places_.workspace(id)] { return installed_packages(folder); };
-    const auto found = co_await pool_.run(std::move(work));
-    if (places_.exists(id)) store_.set_packages(id, found);
+    const auto versions = co_await pool_.run(std::move(work));
+    if (places_.exists(id)) store_.set_packages(id, versions);
 }
 
 awaitable<> sandbox_manager::start()
@@ -98,7 +98,7 @@ awaitable<> sandbox_manager::stop()
 
 awaitable<> sandbox_manager::look_after()
 {
-    const auto shortest = std::min(chosen_.sandbox_idle_timeout, chosen_.sandbox_ttl);
+    const auto shortest = std::min(config_.sandbox_idle_timeout, config_.sandbox_ttl);
     const auto every = std::clamp(shortest / 4, least_between_rounds, most_between_rounds);
     asio::steady_timer timer(executor_);
     for (;;) {
@@ -111,12 +111,12 @@ awaitable<> sandbox_manager::look_after()
 awaitable<> sandbox_manager::sweep(double at)
 {
     for (const auto& id : activities_.busy_ids()) store_.touch(id, at);
-    for (const auto& each : store_.used_before(at - seconds(chosen_.sandbox_idle_timeout), "running")) {
+    for (const auto& each : store_.used_before(at - seconds(config_.sandbox_idle_timeout), "running")) {
         if (activities_.busy(each.id)) continue;
         store_.set_status(each.id, "stopped");
         co_await stop_all(each.id);
     }
-    for (const auto& each : store_.used_before(at - seconds(chosen_.sandbox_ttl), "")) {
+    for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
         if (activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
         log::info("sandbox_expired", {{"sandbox", each.id}});
         co_await destroy(each.id);

@@ -25,7 +25,7 @@ void check(sqlite3* of, int code)
     if (code != SQLITE_OK) fail(of, code);
 }
 
-// SQLite would make it readable for all; who owns what is nobody else's business.
+// SQLite would make the file readable for all users of the machine.
 void make_private(const std::filesystem::path& file)
 {
     const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -39,28 +39,19 @@ void database::closer::operator()(sqlite3* item) const { sqlite3_close_v2(item);
 
 statement::statement(sqlite3* of, std::string_view sql) : of_(of)
 {
-    sqlite3_stmt* made = nullptr;
-    check(of, sqlite3_prepare_v2(of, sql.data(), static_cast<int>(sql.size()), &made, nullptr));
-    item_.reset(made);
+    sqlite3_stmt* compiled = nullptr;
+    check(of, sqlite3_prepare_v2(of, sql.data(), static_cast<int>(sql.size()), &compiled, nullptr));
+    item_.reset(compiled);
 }
 
-statement& statement::bind(int place, std::int64_t value)
-{
-    check(of_, sqlite3_bind_int64(item_.get(), place, value));
-    return *this;
-}
+void statement::bind(int place, std::int64_t value) { check(of_, sqlite3_bind_int64(item_.get(), place, value)); }
 
-statement& statement::bind(int place, double value)
-{
-    check(of_, sqlite3_bind_double(item_.get(), place, value));
-    return *this;
-}
+void statement::bind(int place, double value) { check(of_, sqlite3_bind_double(item_.get(), place, value)); }
 
-statement& statement::bind(int place, std::string_view value)
+void statement::bind(int place, std::string_view value)
 {
     const auto size = static_cast<int>(value.size());
     check(of_, sqlite3_bind_text(item_.get(), place, value.data(), size, SQLITE_TRANSIENT));
-    return *this;
 }
 
 bool statement::step()
@@ -74,6 +65,13 @@ void statement::run()
 {
     while (step()) {
     }
+}
+
+std::vector<std::string> statement::texts()
+{
+    std::vector<std::string> all;
+    while (step()) all.push_back(text(0));
+    return all;
 }
 
 std::int64_t statement::integer(int column) const { return sqlite3_column_int64(item_.get(), column); }
@@ -90,21 +88,19 @@ std::string statement::text(int column) const
 database::database(const std::filesystem::path& file)
 {
     if (file != in_memory) make_private(file);
-    sqlite3* made = nullptr;
+    sqlite3* opened = nullptr;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    const int code = sqlite3_open_v2(file.c_str(), &made, flags, nullptr);
-    item_.reset(made);
+    const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+    item_.reset(opened);
     if (code != SQLITE_OK)
-        throw database_error(file.string() + ": " + (made ? sqlite3_errmsg(made) : sqlite3_errstr(code)));
-    sqlite3_extended_result_codes(made, 1);
-    sqlite3_busy_timeout(made, patience_ms);
+        throw database_error(file.string() + ": " + (opened ? sqlite3_errmsg(opened) : sqlite3_errstr(code)));
+    sqlite3_extended_result_codes(opened, 1);
+    sqlite3_busy_timeout(opened, patience_ms);
     execute("PRAGMA journal_mode = WAL");
     execute("PRAGMA synchronous = NORMAL");  // no wait for the disk in a commit, only in a checkpoint
     execute("PRAGMA wal_autocheckpoint = 0");
     execute("PRAGMA foreign_keys = ON");
 }
-
-statement database::prepare(std::string_view sql) { return statement(item_.get(), sql); }
 
 void database::execute(const char* sql)
 {
@@ -115,9 +111,9 @@ std::int64_t database::changes() const { return sqlite3_changes(item_.get()); }
 
 std::int64_t database::version()
 {
-    auto asked = prepare("PRAGMA user_version");
-    asked.step();
-    return asked.integer(0);
+    auto row = prepare("PRAGMA user_version");
+    row.step();
+    return row.integer(0);
 }
 
 void database::checkpoint()

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -24,15 +25,12 @@ struct database_conflict : database_error {
 
 class database;
 
-/// One compiled SQL statement. Values are bound by position, from 1; columns are read by position, from 0.
+/// A compiled SQL statement with its values. Columns are read by position, from 0.
 class statement {
 public:
-    statement& bind(int place, std::int64_t value);
-    statement& bind(int place, double value);
-    statement& bind(int place, std::string_view value);
-
-    bool step();  ///< true: there is a row; throws database_error
-    void run();   ///< to its end, without rows
+    bool step();                       ///< true: there is a row; throws database_error
+    void run();                        ///< to its end, without rows
+    std::vector<std::string> texts();  ///< the first column of all rows
 
     std::int64_t integer(int column) const;
     double real(int column) const;
@@ -44,13 +42,16 @@ private:
         void operator()(sqlite3_stmt* item) const;
     };
     statement(sqlite3* of, std::string_view sql);
+    void bind(int place, std::int64_t value);
+    void bind(int place, double value);
+    void bind(int place, std::string_view value);
 
     sqlite3* of_;
     std::unique_ptr<sqlite3_stmt, closer> item_;
 };
 
-/// One connection to an SQLite file in WAL mode with foreign keys. A commit is written to the operating system, so that
-/// it survives the end of this process at any moment; what the disk has is brought up by checkpoint(), which may block.
+/// A connection to an SQLite file in WAL mode with foreign keys. A commit is written to the operating system, so that
+/// it survives the end of this process at any moment; checkpoint() brings it to the disk and may block.
 /// Several processes may have the same file open. Used by one thread at a time.
 class database {
 public:
@@ -59,12 +60,21 @@ public:
     /// Opens or makes the file (mode 0600). Throws database_error.
     explicit database(const std::filesystem::path& file);
 
-    statement prepare(std::string_view sql);
+    /// `values` are those of ?1, ?2, …: std::int64_t, double or text.
+    template <class... Values>
+    statement prepare(std::string_view sql, const Values&... values)
+    {
+        statement compiled(item_.get(), sql);
+        int place = 0;
+        (compiled.bind(++place, values), ...);
+        return compiled;
+    }
+
     void execute(const char* sql);  ///< statements without values
     std::int64_t changes() const;   ///< rows that the last statement changed
 
     std::int64_t version();  ///< PRAGMA user_version
-    void checkpoint();       ///< moves what it can from the log into the file; blocks on the disk
+    void checkpoint();       ///< moves the log into the file, as far as readers allow; blocks on the disk
 
 private:
     struct closer {

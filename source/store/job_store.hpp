@@ -11,13 +11,13 @@
 
 namespace cmcp {
 
-/// What is kept of a job: a call that goes on after its request was answered. Times are seconds since 1970.
+/// The record of a job: a call that goes on after its request was answered. Times are seconds since 1970.
 struct job_record {
     std::string id;  ///< job_<node>_<32 hex>
     std::string owner;
     std::string sandbox;  ///< id; empty: a run in the caller's workspace
     std::string tool;
-    std::string label;              ///< the beginning of what runs, for people
+    std::string label;              ///< the beginning of the code or command, for people
     std::string state = "running";  ///< running, finished, killed, failed or lost
     double created = 0;
     double ended = 0;     ///< 0: not yet

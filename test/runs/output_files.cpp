@@ -1,4 +1,3 @@
-#include "runs/old_outputs.hpp"
 #include "runs/output_store.hpp"
 #include "test/runs/run_support.hpp"
 
