@@ -143,7 +143,7 @@ std::string log_format::parse(std::string_view text) const
 
 std::string host_name::parse(std::string_view text) const
 {
-    const std::string name = bare(text);
+    std::string name = bare(text);
     const bool bad = name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
     if (bad || has_control(name))
         throw bad_value("an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0");
@@ -152,14 +152,14 @@ std::string host_name::parse(std::string_view text) const
 
 std::string absolute_path::parse(std::string_view text) const
 {
-    const std::string name = bare(text);
+    std::string name = bare(text);
     if (!name.starts_with('/') || has_control(name)) throw bad_value("an absolute path");
     return name;
 }
 
 std::string engine_name::parse(std::string_view text) const
 {
-    const std::string name = bare(text);
+    std::string name = bare(text);
     const bool known = name == "none" || name == "podman" || name == "docker" || name.starts_with('/');
     if (!known || has_control(name))
         throw bad_value("none, podman, docker, or the absolute path of an engine's Unix socket");
@@ -168,7 +168,7 @@ std::string engine_name::parse(std::string_view text) const
 
 std::string url::parse(std::string_view text) const
 {
-    const std::string address = bare(text);
+    std::string address = bare(text);
     if (address.empty()) return address;
     const bool web = address.starts_with("https://") || address.starts_with("http://");
     if (!web || has_control(address) || address.find(' ') != std::string::npos) throw bad_value("an http or https URL");
@@ -184,7 +184,7 @@ std::string url::print(const std::string& value) const
 
 std::filesystem::path file_path::parse(std::string_view text) const
 {
-    const std::string name = bare(text);
+    std::string name = bare(text);
     if (has_control(name)) throw bad_value("a path without control characters");
     return name;
 }

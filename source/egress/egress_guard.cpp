@@ -84,6 +84,7 @@ egress_guard::egress_guard(asio::any_io_executor executor, std::shared_ptr<const
 {
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a server without memory for this ends
 egress_guard::~egress_guard() { stop(); }
 
 void egress_guard::start()

@@ -69,7 +69,9 @@ long parent_of(long process)
 {
     const std::string status = read_control("/proc/" + std::to_string(process) + "/stat");
     const auto name_end = status.rfind(')');
-    return name_end == std::string::npos ? -1 : std::atol(status.c_str() + std::min(status.size(), name_end + 4));
+    return name_end == std::string::npos
+               ? -1
+               : std::strtol(status.c_str() + std::min(status.size(), name_end + 4), nullptr, 10);
 }
 
 // The server, this launcher, and what else the server started meanwhile: the helper that starts programs for it.
@@ -85,7 +87,7 @@ bool move_ourselves_aside(const fs::path& folder)
     std::vector<std::string> processes;
     std::istringstream members(read_control(folder / "cgroup.procs"));
     for (std::string process; members >> process; processes.push_back(process))
-        if (!is_one_of_us(std::atol(process.c_str()))) return false;
+        if (!is_one_of_us(std::strtol(process.c_str(), nullptr, 10))) return false;
     const fs::path leaf = folder / aside;
     if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return false;
     for (const std::string& process : processes)
@@ -129,7 +131,7 @@ void remove_stale(const fs::path& folder)
     for (const auto& entry : fs::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename();
         if (!name.starts_with(prefix)) continue;
-        const long owner = std::atol(name.c_str() + std::string(prefix).size());
+        const long owner = std::strtol(name.c_str() + std::string(prefix).size(), nullptr, 10);
         const bool ended = owner == ::getpid() || (::kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH);
         if (owner <= 0 || !ended) continue;
         for (const auto& run : fs::directory_iterator(entry.path(), error))

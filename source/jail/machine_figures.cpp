@@ -40,7 +40,8 @@ std::string processors_text(const std::vector<int>& usable)
             finish();
             continue;
         }
-        if (line.starts_with("processor")) number = std::atoi(line.substr(line.find(':') + 1).c_str());
+        if (line.starts_with("processor"))
+            number = static_cast<int>(std::strtol(line.c_str() + line.find(':') + 1, nullptr, 10));
         paragraph += line + '\n';
     }
     finish();

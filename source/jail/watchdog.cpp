@@ -119,7 +119,7 @@ void add_mapped(int processes, const std::string& process, dev_t device, nameles
         if (!line.ends_with(" (deleted)")) continue;
         unsigned long start = 0, end = 0, inode = 0;
         unsigned major_number = 0, minor_number = 0;
-        const int fields =
+        const int fields =  // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
             std::sscanf(line.c_str(), "%lx-%lx %*s %*x %x:%x %lu", &start, &end, &major_number, &minor_number, &inode);
         if (fields != 5 || makedev(major_number, minor_number) != device) continue;
         to[inode] = std::max<std::uint64_t>(to[inode], end - start);

@@ -176,7 +176,7 @@ view view_store::build(const std::string& key, const run_request& request)
 
 std::string view_store::protected_program(const std::string& path)
 {
-    const std::string place = stage_ + path.substr(path.rfind('/'));
+    std::string place = stage_ + path.substr(path.rfind('/'));
     if (std::filesystem::exists(place)) return place;
     const auto tree = copy_mount_tree(AT_FDCWD, path, "open " + path);
     set_mount_attributes(tree.get(), read_only, true, "protect " + path);

@@ -21,6 +21,7 @@ constexpr std::size_t looked_at = 1024;
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
 // Labels of the WHATWG Encoding standard, to the names of iconv.
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::map<std::string, std::string, std::less<>>& labels()
 {
     static const std::map<std::string, std::string, std::less<>> table = [] {

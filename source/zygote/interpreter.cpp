@@ -32,7 +32,7 @@ std::string error_text()
     PyErr_Fetch(&type, &value, &trace);
     PyObject* const text = value ? PyObject_Str(value) : nullptr;
     const char* const bytes = text ? PyUnicode_AsUTF8(text) : nullptr;
-    const std::string result = bytes ? bytes : "";
+    std::string result = bytes ? bytes : "";
     PyErr_Clear();
     for (PyObject* each : {text, type, value, trace}) Py_XDECREF(each);
     return result;
