@@ -18,7 +18,7 @@ struct execute_code_input : sandbox_code_input {
 awaitable<kernel_outcome> run_language(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
                                        sandbox_record where, execute_code_input input)
 {
-    run_options options = input;
+    run_options& options = input;
     if (input.language.empty()) input.language = "python";
     kernel_outcome outcome;
     if (!input.stateful) {
@@ -54,7 +54,7 @@ tool_result language_result(kernel_outcome& outcome, bool stateful)
     const bool worked = sentence.empty() && run.end.exit_code == 0;
     const std::string hint = missing_module_hint(run.out, module_source::sandbox);
     if (!worked && !hint.empty()) result.structured["hint"] = hint;
-    result.structured["output"] = std::move(run.out);
+    result.structured["output"] = run.out;
     add_run_fields(result.structured, run);
     if (!worked) add_failure(result, run, sentence);
     if (stateful) add_kernel_fields(result, outcome);

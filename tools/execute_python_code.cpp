@@ -8,7 +8,7 @@ namespace {
 awaitable<kernel_outcome> run_script(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
                                      sandbox_record where, sandbox_code_input input)
 {
-    run_options options = input;
+    run_options& options = input;
     kernel_outcome outcome;
     if (input.stateful)
         outcome =

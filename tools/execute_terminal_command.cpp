@@ -12,7 +12,7 @@ struct terminal_input : sandbox_input, run_options {
 awaitable<tool_result> run_terminal(sandbox_runner& runs, blocking_pool& pool, caller who, request_io& io,
                                     sandbox_record where, terminal_input input)
 {
-    run_options options = input;
+    run_options& options = input;
     auto outcome =
         co_await runs.command(std::move(who), io, std::move(where), std::move(input.command), std::move(options));
     auto result = sandbox_run_result(std::move(outcome.run), "BASH_TIMEOUT_MAX");

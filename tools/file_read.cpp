@@ -12,7 +12,7 @@ awaitable<tool_result> process_file_read(file_manager& files, tool_context& cont
 {
     auto content = co_await files.read(context.who, std::move(request));
     tool_result result;
-    result.structured["content"] = std::move(content.content);
+    result.structured["content"] = content.content;
     result.structured["size"] = content.size;
     result.structured["modified"] = content.modified;
     if (content.next_offset) {

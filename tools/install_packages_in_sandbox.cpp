@@ -16,7 +16,7 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
                                    install_input input)
 {
     const auto kind = input.manager == "npm" ? package_kind::npm : package_kind::pip;
-    run_options options = input;
+    run_options& options = input;
     const auto outcome = co_await packages.install(std::move(who), io, std::move(where), kind,
                                                    std::move(input.package_names), std::move(options));
     tool_result result;

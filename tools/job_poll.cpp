@@ -24,7 +24,7 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     auto view = co_await jobs.poll(context.who, std::move(input.job_id), input.cursor, input.wait);
     tool_result result;
     result.structured = job_json(view.record);
-    result.structured["output"] = std::move(view.output);
+    result.structured["output"] = view.output;
     result.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
     result.structured["more"] = view.more;
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());

@@ -84,12 +84,12 @@ tool_result run_result(run_outcome run, std::string_view timeout_setting, std::s
     tool_result result;
     std::string error = run.refused;
     if (error.empty()) error = ending_sentence(run, timeout_setting);
-    result.structured["stdout"] = std::move(run.out);
-    result.structured["stderr"] = std::move(run.err);
-    if (!hint.empty()) result.structured["hint"] = std::move(hint);
+    result.structured["stdout"] = run.out;
+    result.structured["stderr"] = run.err;
+    if (!hint.empty()) result.structured["hint"] = hint;
     add_run_fields(result.structured, run);
     result.is_error = !error.empty();
-    if (result.is_error) result.structured["error"] = std::move(error);
+    if (result.is_error) result.structured["error"] = error;
     return result;
 }
 

@@ -39,7 +39,7 @@ json::object command_output(bool jobs)
 
 awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, command_input input)
 {
-    run_options options = input;
+    run_options& options = input;
     auto outcome = co_await bash.run(std::move(who), io, std::move(input.command), std::move(options));
     co_return run_result(std::move(outcome), "BASH_TIMEOUT_MAX");
 }

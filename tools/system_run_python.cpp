@@ -74,8 +74,8 @@ tool_result python_result(run_outcome outcome, module_source modules)
     const bool failed = outcome.end.exit_code != 0;
     if (failed) append_line(error, missing_module_hint(error, modules));
     append_line(error, sentence);
-    result.structured["output"] = std::move(outcome.out);
-    result.structured["error"] = std::move(error);
+    result.structured["output"] = outcome.out;
+    result.structured["error"] = error;
     result.structured["result"] = parse_result(outcome.end.result);
     add_run_fields(result.structured, outcome);
     return result;
@@ -84,7 +84,7 @@ tool_result python_result(run_outcome outcome, module_source modules)
 awaitable<tool_result> run_python(python_manager& python, module_source modules, caller who, request_io& io,
                                   python_input input)
 {
-    run_options options = input;
+    run_options& options = input;
     auto outcome = co_await python.run(std::move(who), io, std::move(input.code), std::move(options));
     co_return python_result(std::move(outcome), modules);
 }

@@ -106,9 +106,9 @@ tool_result web_browse_result(browse_result page)
     tool_result result;
     result.is_error = !page.success;
     json::object& into = result.structured;
-    into["content"] = std::move(page.content);
-    into["url"] = std::move(page.url);
-    into["title"] = std::move(page.title);
+    into["content"] = page.content;
+    into["url"] = page.url;
+    into["title"] = page.title;
     into["success"] = page.success;
     into["error"] = page.success ? json::value() : json::value(page.error);
     if (page.status != 0) into["status"] = page.status;
@@ -121,8 +121,8 @@ tool_result web_browse_result(browse_result page)
     json::object text{{"type", "text"}};
     text["text"] = jsonrpc::write_json(into);
     json::object image{{"type", "image"}};
-    image["data"] = std::move(page.screenshot->base64);
-    image["mimeType"] = std::move(page.screenshot->media_type);
+    image["data"] = page.screenshot->base64;
+    image["mimeType"] = page.screenshot->media_type;
     result.content = {std::move(text), std::move(image)};
     return result;
 }

@@ -32,7 +32,7 @@ awaitable<std::optional<json::array>> contents_of(awaitable<std::optional<json::
     try {
         auto contents = co_await std::move(work);
         if (!contents) co_return std::nullopt;
-        (*contents)["uri"] = std::move(uri);
+        (*contents)["uri"] = uri;
         json::array all;
         all.push_back(std::move(*contents));
         co_return all;

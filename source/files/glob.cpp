@@ -19,7 +19,7 @@ std::u32string characters(std::string_view text)
         const auto lead = static_cast<unsigned char>(text[at]);
         std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
         if (lead >= 0x80 && valid_utf8_length(text.substr(at, length)) != length) {
-            result += 0x110000 + lead;
+            result += static_cast<char32_t>(0x110000 + lead);
             ++at;
             continue;
         }

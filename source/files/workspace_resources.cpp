@@ -163,7 +163,7 @@ awaitable<std::optional<json::object>> workspace_resources::contents(caller who,
     contents["mimeType"] = media_type_of(request.path, text ? "text/plain" : "application/octet-stream");
     try {
         file_content file = co_await files_.read(std::move(who), std::move(request));
-        contents[text ? "text" : "blob"] = std::move(file.content);
+        contents[text ? "text" : "blob"] = file.content;
         json::object about{{"size", file.size}};
         if (file.next_offset) about["next_offset"] = *file.next_offset;
         if (part) contents["_meta"] = std::move(about);

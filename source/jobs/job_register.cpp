@@ -222,7 +222,7 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
     const auto live = running(record.id);
     while (live && !live->ended() && live->output_size() <= cursor && std::chrono::steady_clock::now() < until)
         co_await live->wait(until);
-    view.record = live ? live->record() : std::move(record);
+    view.record = live ? live->record() : record;
     view.cursor = cursor;
     if (live && !live->ended()) view.messages = live->notes();
     if (pool_ == nullptr) co_return view;

@@ -41,7 +41,7 @@ awaitable<json::object> job_io::ask(std::string key, std::string method, json::o
     if (asks_ == nullptr) throw std::logic_error("a run in the background cannot ask anything");
     require_capability(*asks_, method, params);
     json::object question;
-    question["method"] = std::move(method);
+    question["method"] = method;
     question["params"] = std::move(params);
     json::object questions;
     questions[key] = std::move(question);

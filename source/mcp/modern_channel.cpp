@@ -20,7 +20,7 @@ awaitable<json::object> modern_channel::ask(std::string key, std::string method,
     }
     require_capability(caller_, method, params);
     json::object question;
-    question["method"] = std::move(method);
+    question["method"] = method;
     question["params"] = std::move(params);
     input_required needed;
     needed.input_requests[key] = std::move(question);

@@ -81,7 +81,7 @@ awaitable<> request_channel::progress(double progress, std::optional<double> tot
     if (token_.is_null()) co_return;
     json::object params = progress_params(progress);
     if (total) params["total"] = number(*total);
-    if (!message.empty()) params["message"] = std::move(message);
+    if (!message.empty()) params["message"] = message;
     co_await notify("notifications/progress", std::move(params));
 }
 
@@ -92,7 +92,7 @@ awaitable<> request_channel::output(double progress, std::vector<output_text> te
     for (auto& piece : joined) {
         json::object params = progress_params(progress);
         params["_meta"] = place_of(piece);
-        params["message"] = std::move(piece.text);
+        params["message"] = piece.text;
         co_await notify("notifications/progress", std::move(params));
     }
 }
@@ -102,7 +102,7 @@ awaitable<> request_channel::log(log_severity level, std::string logger, json::v
     if (!lets_through(level)) co_return;
     json::object params;
     params["level"] = to_string(level);
-    if (!logger.empty()) params["logger"] = std::move(logger);
+    if (!logger.empty()) params["logger"] = logger;
     params["data"] = std::move(data);
     co_await notify("notifications/message", std::move(params));
 }

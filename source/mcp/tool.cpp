@@ -6,7 +6,7 @@ tool_result tool_failure(std::string sentence)
 {
     tool_result failed;
     failed.structured["success"] = false;
-    failed.structured["error"] = std::move(sentence);
+    failed.structured["error"] = sentence;
     failed.is_error = true;
     return failed;
 }

@@ -86,16 +86,14 @@ bash_manager::bash_manager(const settings& config, runner runs)
     : terms_(run_terms::of_commands(config)),
       hint_(allowed_hint(terms_.programs)),
       absent_(not_installed(terms_.programs)),
-      runs_(std::move(runs))
+      runs_(runs)
 {
 }
 
 void run_in_bash(sandbox::run_request& request, std::string command)
 {
-    const bool as_script = command.size() > longest_argument;
-    if (as_script) request.script = std::move(command);
-    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", as_script ? read_command : std::move(command),
-                    "bash"};
+    if (command.size() > longest_argument) request.script = std::exchange(command, read_command);
+    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", std::move(command), "bash"};
 }
 
 awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string command, run_options options)

@@ -69,7 +69,7 @@ awaitable<> progress_sender::send_steps()
 {
     auto steps = std::exchange(steps_, {});
     for (auto& text : steps) {
-        json::value data = json::string(std::move(text));
+        json::value data = json::string(text);
         co_await io_.log(log_severity::info, "web", std::move(data));
     }
 }

@@ -19,7 +19,7 @@ std::string check_python(const std::string& code)
 }  // namespace
 
 python_manager::python_manager(const settings& config, runner runs)
-    : interpreter_(config.python_interpreter), terms_(run_terms::of_python(config)), runs_(std::move(runs))
+    : interpreter_(config.python_interpreter), terms_(run_terms::of_python(config)), runs_(runs)
 {
 }
 

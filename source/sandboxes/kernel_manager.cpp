@@ -48,7 +48,7 @@ sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answ
 
 awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence)
 {
-    json::value data = json::string(std::move(sentence));
+    json::value data = json::string(sentence);
     co_await io.log(level, "kernel", std::move(data));
 }
 

@@ -206,7 +206,7 @@ bool kernel_process::over(const execution& one) const
 std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output_receiver* output,
                                                                  json::object& message)
 {
-    const auto one = std::make_shared<execution>();
+    auto one = std::make_shared<execution>();
     const std::string mark = "\x1e" + random_id() + "\x1e";
     one->id = next_id_++;
     one->output = output;

@@ -71,7 +71,7 @@ std::string sandbox_manager::link_to(const sandbox_record& where, const std::str
 
 std::string sandbox_manager::check_image(const std::string& image) const
 {
-    const std::string wanted = !image.empty() ? image : config_.sandbox_default_image;
+    std::string wanted = !image.empty() ? image : config_.sandbox_default_image;
     if (wanted.empty() || wanted == native_image || wanted == config_.sandbox_default_image)
         return wanted.empty() ? native_image : wanted;
     const auto& allowed = config_.sandbox_images;

@@ -32,9 +32,8 @@ void check_source(std::string_view field, const std::string& source)
 
 void run_in_shell_of_image(sandbox::run_request& request, std::string command)
 {
-    const bool as_script = command.size() > longest_argument;
-    if (as_script) request.script = std::move(command);
-    request.argv = {"/bin/sh", "-c", image_shell, as_script ? read_anywhere : std::move(command)};
+    if (command.size() > longest_argument) request.script = std::exchange(command, read_anywhere);
+    request.argv = {"/bin/sh", "-c", image_shell, std::move(command)};
 }
 
 void add_python_variables(sandbox::run_request& request)
@@ -57,7 +56,7 @@ sandbox_runner::sandbox_runner(const settings& config, sandbox_manager& sandboxe
       sandboxes_(sandboxes),
       command_terms_(run_terms::of_commands(config)),
       python_terms_(run_terms::of_python(config)),
-      runs_(std::move(runs)),
+      runs_(runs),
       pool_(pool)
 {
 }

@@ -55,7 +55,7 @@ bool write_blocking(int fd, std::string_view bytes)
 }  // namespace
 
 descriptor_stream::descriptor_stream(asio::any_io_executor executor, int fd)
-    : descriptor_(std::move(executor)), original_(fd), original_flags_(::fcntl(fd, F_GETFL))
+    : descriptor_(executor), original_(fd), original_flags_(::fcntl(fd, F_GETFL))
 {
     auto copy = duplicate(fd);
     if (!suits_reactor(copy.get())) thread_ = std::make_unique<blocking_pool>(1);

@@ -93,12 +93,11 @@ void form_file::read_part_header(std::string_view header)
             file_name_ = std::move(*name);
         }
     }
-    if (in_file_ && state_ != state::fields)
-        state_ = state::bad;  // a second file
+    const bool second_file = in_file_ && state_ != state::fields;
+    if (second_file || (!in_file_ && fields_.size() >= most_fields))
+        state_ = state::bad;
     else if (in_file_)
         state_ = state::file;
-    else if (fields_.size() >= most_fields)
-        state_ = state::bad;
 }
 
 bool form_file::end_part(std::string& file_bytes)

@@ -178,22 +178,22 @@ awaitable<> http_server::stop()
     self.context.close_idle();
     self.core.refuse_new_requests();
     auto until = std::chrono::steady_clock::now() + self.config.drain_timeout;
-    auto drained = co_await self.core.requests_ended(self.config.drain_timeout);
+    co_await self.core.requests_ended(self.config.drain_timeout);
     // The connections that are left hold streams on which no request answers.
     self.sessions.end_streams();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
-    drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
+    const bool drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
     if (!drained || self.core.requests_in_flight() != 0) {
         if (self.core.requests_in_flight() != 0)
             log::warning("drain_timeout", {{"requests_in_flight", self.core.requests_in_flight()}});
         self.core.cancel_all();
-        drained = co_await self.connections.wait_idle(ending_limit);
+        co_await self.connections.wait_idle(ending_limit);
     }
     self.connections.cancel_all();
     self.core.cancel_all();
-    drained = co_await self.core.requests_ended(ending_limit);
-    drained = co_await self.connections.wait_idle(ending_limit);
-    drained = co_await self.housekeeping.wait_idle(ending_limit);
+    co_await self.core.requests_ended(ending_limit);
+    co_await self.connections.wait_idle(ending_limit);
+    co_await self.housekeeping.wait_idle(ending_limit);
 }
 
 }  // namespace cmcp

@@ -118,15 +118,14 @@ void session_store::touch(http_session& used)
     by_use_.splice(by_use_.end(), by_use_, used.place);
 }
 
-void session_store::drop(const std::shared_ptr<http_session>& gone)
+void session_store::drop(std::shared_ptr<http_session> gone)
 {
-    auto kept = gone;
-    if (by_id_.erase(kept->id) == 0) return;
-    by_use_.erase(kept->place);
-    auto count = of_address_.find(kept->address);
+    if (by_id_.erase(gone->id) == 0) return;
+    by_use_.erase(gone->place);
+    auto count = of_address_.find(gone->address);
     if (count != of_address_.end() && --count->second == 0) of_address_.erase(count);
-    kept->state->cancel_all();
-    kept->general->close();
+    gone->state->cancel_all();
+    gone->general->close();
 }
 
 void session_store::sweep(clock::time_point now)

@@ -66,7 +66,7 @@ public:
     std::shared_ptr<http_session> find(std::string_view id, std::string_view principal);
 
     /// Cancels its requests and ends its stream.
-    void drop(const std::shared_ptr<http_session>& gone);
+    void drop(std::shared_ptr<http_session> gone);
 
     /// Drops what has been idle for too long and forgets old events; called from time to time.
     void sweep(clock::time_point now);

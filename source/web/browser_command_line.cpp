@@ -41,10 +41,10 @@ constexpr const char* fixed[] = {
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-features=AsyncDns,AutofillServerCommunication,CertificateTransparencyComponentUpdater,"
-    "DialMediaRouteProvider,"
-    "GlobalMediaControls,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkPrediction,OptimizationHints,"
-    "PreloadTopChromeWebUI,PrivacySandboxSettings4,SpareRendererForSitePerProcess,Translate,WebUSB",
+    ("--disable-features=AsyncDns,AutofillServerCommunication,CertificateTransparencyComponentUpdater,"
+     "DialMediaRouteProvider,"
+     "GlobalMediaControls,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkPrediction,OptimizationHints,"
+     "PreloadTopChromeWebUI,PrivacySandboxSettings4,SpareRendererForSitePerProcess,Translate,WebUSB"),
     // a page for one call may ask for nothing and open nothing
     "--renderer-process-limit=12",
     "--deny-permission-prompts",

@@ -102,8 +102,8 @@ awaitable<fetch_reply> fetch::run()
 awaitable<> fetch::follow_all()
 {
     for (;;) {
-        bool answered = co_await one_request();
-        if (!answered) answered = co_await one_request();  // the second one is a new connection
+        const bool answered = co_await one_request();
+        if (!answered) co_await one_request();  // the second one is a new connection
         if (!is_redirect()) co_return;
         redirect();
     }
