@@ -5,7 +5,7 @@
 
 namespace cmcp {
 
-/// What the settings say about the container engine.
-engine::engine_options engine_options_from(const settings& chosen);
+/// The container engine's options as the settings name them.
+engine::engine_options engine_options_from(const settings& config);
 
 }  // namespace cmcp

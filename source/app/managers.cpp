@@ -36,53 +36,53 @@ constexpr auto ending_limit = std::chrono::seconds(5);
 
 // Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
 // two.
-std::size_t fitting_in_memory(const settings& chosen)
+std::size_t fitting_in_memory(const settings& config)
 {
     const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
     const auto half = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
-    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, chosen.memory_limit));
+    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, config.memory_limit));
 }
 
-admission_limits admission_from(const settings& chosen)
+admission_limits admission_from(const settings& config)
 {
     admission_limits limits;
     const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    limits.at_once = chosen.max_runs != 0 ? chosen.max_runs : std::min(4 * cores, fitting_in_memory(chosen));
+    limits.at_once = config.max_runs != 0 ? config.max_runs : std::min(4 * cores, fitting_in_memory(config));
     const std::size_t all_but_one = std::max<std::size_t>(1, limits.at_once - 1);
-    limits.per_caller = chosen.max_runs_per_caller != 0 ? chosen.max_runs_per_caller : all_but_one;
+    limits.per_caller = config.max_runs_per_caller != 0 ? config.max_runs_per_caller : all_but_one;
     return limits;
 }
 
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
-void add_engine(managers& all, const settings& chosen, const asio::any_io_executor& executor)
+void add_engine(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
-    all.engine = std::make_unique<engine::engine_backend>(executor, engine_options_from(chosen));
+    all.engine = std::make_unique<engine::engine_backend>(executor, engine_options_from(config));
     all.router = std::make_unique<engine::image_router>(all.native, *all.engine);
 }
 
-void add_languages(managers& all, const settings& chosen, const asio::any_io_executor& executor)
+void add_languages(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
     const auto maker = [&runs = *all.sandbox_runs](const language& of, const std::string& program, std::string source) {
         return runs.trial(of, program, std::move(source));
     };
     language_trials::parts parts{
-        executor, all.native, *all.admission, *all.pool, chosen.sandbox_root / "languages.json", maker};
+        executor, all.native, *all.admission, *all.pool, config.sandbox_root / "languages.json", maker};
     all.languages = std::make_unique<language_trials>(std::move(parts));
     all.sandbox_runs->use(*all.languages);
 }
 
-void add_sandboxes(managers& all, const settings& chosen, const asio::any_io_executor& executor, const runner& runs,
+void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor, const runner& runs,
                    const handle_maker& handles)
 {
-    all.sandboxes = std::make_unique<sandbox_manager>(chosen, executor, *all.pool, all.records, handles);
+    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, *all.pool, all.records, handles);
     if (all.engine) all.sandboxes->use_engine(*all.engine);
-    all.sandbox_runs = std::make_unique<sandbox_runner>(chosen, *all.sandboxes, runs, *all.pool);
-    add_languages(all, chosen, executor);
-    all.sandbox_files_ = std::make_unique<sandbox_files>(chosen, *all.sandboxes, *all.pool);
-    all.jobs = std::make_unique<job_manager>(chosen, *all.background);
-    all.kernels = std::make_unique<kernel_manager>(chosen, executor, all.backend(), *all.sandbox_runs);
-    all.packages = std::make_unique<sandbox_packages>(chosen, executor, all.backend(), *all.sandbox_runs);
+    all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
+    add_languages(all, config, executor);
+    all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
+    all.jobs = std::make_unique<job_manager>(config, *all.background);
+    all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend(), *all.sandbox_runs);
+    all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs);
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 
@@ -121,29 +121,29 @@ managers::managers(sandbox::backend& backend, const std::filesystem::path& root)
 
 managers::~managers() { metrics::all().remove(this); }
 
-std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
+std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend& backend,
                                         asio::any_io_executor executor)
 {
-    auto all = std::make_unique<managers>(backend, chosen.sandbox_root);
-    const handle_maker handles(node_name(chosen));
+    auto all = std::make_unique<managers>(backend, config.sandbox_root);
+    const handle_maker handles(node_name(config));
     all->pool = std::make_unique<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
-    all->places = std::make_unique<workspaces>(chosen.sandbox_root, chosen.workspace_per_session);
+    all->places = std::make_unique<workspaces>(config.sandbox_root, config.workspace_per_session);
     all->files = std::make_unique<file_manager>(*all->pool, *all->places,
-                                                file_policy(chosen.file_max_size, chosen.file_allowed_extensions));
+                                                file_policy(config.file_max_size, config.file_allowed_extensions));
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
-    all->admission = std::make_unique<run_admission>(admission_from(chosen));
+    all->admission = std::make_unique<run_admission>(admission_from(config));
     observe(*all);
-    if (chosen.enable_sandbox && chosen.sandbox_engine != "none") add_engine(*all, chosen, executor);
+    if (config.enable_sandbox && config.sandbox_engine != "none") add_engine(*all, config, executor);
     const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);
-    all->bash = std::make_unique<bash_manager>(chosen, runs);
-    all->python = std::make_unique<python_manager>(chosen, runs);
-    if (chosen.enable_sandbox) add_sandboxes(*all, chosen, executor, runs, handles);
+    all->bash = std::make_unique<bash_manager>(config, runs);
+    all->python = std::make_unique<python_manager>(config, runs);
+    if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
     all->records.share();
-    if (!chosen.enable_web) return all;
-    all->web = std::make_unique<web_manager>(chosen, backend, *all->admission, *all->pool, executor);
-    all->browser = std::make_unique<web_browser>(executor, chosen, all->web->guard);
+    if (!config.enable_web) return all;
+    all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
+    all->browser = std::make_unique<web_browser>(executor, config, all->web->guard);
     return all;
 }
 

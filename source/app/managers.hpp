@@ -70,8 +70,8 @@ struct managers {
     awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction
 };
 
-/// `chosen` and `backend`, the native one, must outlive what is returned.
-std::unique_ptr<managers> make_managers(const settings& chosen, sandbox::backend& backend,
+/// `config` and `backend`, the native one, must outlive what is returned.
+std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend& backend,
                                         asio::any_io_executor executor);
 
 /// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.

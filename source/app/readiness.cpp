@@ -74,9 +74,9 @@ std::vector<std::string> disk_problems(const fs::path& root)
     std::set<dev_t> seen;
     for (const char* below : {"", "workspace", "callers", "sandboxes"}) {
         const auto folder = *below == '\0' ? root : root / below;
-        struct stat found {};
-        const bool there = ::stat(folder.c_str(), &found) == 0;
-        if ((!there && *below != '\0') || (there && !seen.insert(found.st_dev).second)) continue;
+        struct stat status {};
+        const bool there = ::stat(folder.c_str(), &status) == 0;
+        if ((!there && *below != '\0') || (there && !seen.insert(status.st_dev).second)) continue;
         auto problem = disk_problem(folder, *below == '\0' ? "SANDBOX_ROOT" : std::string("SANDBOX_ROOT/") + below);
         if (!problem.empty()) all.push_back(std::move(problem));
     }
@@ -88,13 +88,13 @@ bool can_execute(const std::string& program) { return ::access(program.c_str(), 
 }  // namespace
 
 struct readiness::state {
-    state(const settings& chosen, asio::any_io_executor executor, launcher_check check)
-        : root(fs::absolute(chosen.sandbox_root)),
-          interpreter(chosen.python_interpreter),
+    state(const settings& config, asio::any_io_executor executor, launcher_check check)
+        : root(fs::absolute(config.sandbox_root)),
+          interpreter(config.python_interpreter),
           launcher(std::move(check)),
           looks(executor)
     {
-        // One that only exists inside of the sandbox is not for us to judge.
+        // An interpreter that exists only inside of the sandbox cannot be judged from here.
         if (!can_execute(interpreter)) interpreter.clear();
     }
 
@@ -146,8 +146,8 @@ awaitable<> readiness::state::look(std::shared_ptr<state> self)
     self->looked_at = readiness_clock::now();
 }
 
-readiness::readiness(const settings& chosen, asio::any_io_executor executor, launcher_check launcher)
-    : state_(std::make_shared<state>(chosen, std::move(executor), std::move(launcher)))
+readiness::readiness(const settings& config, asio::any_io_executor executor, launcher_check launcher)
+    : state_(std::make_shared<state>(config, std::move(executor), std::move(launcher)))
 {
 }
 

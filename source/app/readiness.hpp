@@ -16,15 +16,15 @@ namespace cmcp {
 /// only.
 class readiness {
 public:
-    /// What the launcher lacks, a sentence that says what to do; nothing: it works. Must not block.
+    /// A sentence that says what the launcher lacks and what to do; nothing: the launcher works. Must not block.
     using launcher_check = std::function<std::optional<std::string>()>;
 
-    readiness(const settings& chosen, asio::any_io_executor executor, launcher_check launcher);
+    readiness(const settings& config, asio::any_io_executor executor, launcher_check launcher);
     readiness(const readiness&) = delete;
     readiness& operator=(const readiness&) = delete;
     ~readiness();
 
-    /// What keeps runs from working; empty: nothing does. Answers within two seconds, whatever the disk does.
+    /// The reasons that keep runs from working; empty: none does. Answers within two seconds, whatever the disk does.
     awaitable<std::vector<std::string>> problems();
 
 private:

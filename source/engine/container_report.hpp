@@ -8,7 +8,7 @@
 
 namespace cmcp::engine {
 
-/// What the shell of a container wrote down at the end of a run. Code inside could have written it as well: it tells
+/// The end of a run, written by the shell of its container. Code inside can write a report, too, so a report only tells
 /// the caller about its own run and decides nothing else.
 struct container_report {
     std::optional<int> code;  ///< nothing: the shell did not live to write it

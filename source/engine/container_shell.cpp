@@ -72,10 +72,10 @@ std::vector<std::string> container_command(const sandbox::run_request& request, 
     if (request.input) script += " < " + folder + "/input";
     if (request.script && !request.channel) script += " 3< " + folder + "/script";
     if (request.result_channel) script += std::string(" 4> ") + inside::result;
-    std::vector<std::string> made{"/bin/sh", "-c", script + end, "sh"};
-    if (request.channel) made.insert(made.end(), {request.argv.front(), "-c", connect_channel});
-    made.insert(made.end(), request.argv.begin(), request.argv.end());
-    return made;
+    std::vector<std::string> argv{"/bin/sh", "-c", script + end, "sh"};
+    if (request.channel) argv.insert(argv.end(), {request.argv.front(), "-c", connect_channel});
+    argv.insert(argv.end(), request.argv.begin(), request.argv.end());
+    return argv;
 }
 
 }  // namespace cmcp::engine

@@ -54,7 +54,7 @@ json::array mounts(const sandbox::run_request& request, const exchange_folder& e
     return spec;
 }
 
-// What an image declares as a volume would be written to the engine's disk without a limit.
+// A volume of an image would be written to the engine's disk without a limit.
 json::object memory_folders(const sandbox::run_request& request, const image_facts& image)
 {
     const std::string options = "rw,exec,nosuid,nodev,size=" + std::to_string(request.limits.tmp_size) + ",mode=1777";

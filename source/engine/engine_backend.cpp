@@ -67,21 +67,21 @@ awaitable<engine_facts> engine_backend::facts()
 {
     if (facts_) co_return *facts_;
     auto asking = client_.facts();
-    const auto found = co_await std::move(asking);
-    check_runtime(found, chosen_.runtime);
-    facts_ = found;
-    co_return found;
+    const auto facts = co_await std::move(asking);
+    check_runtime(facts, chosen_.runtime);
+    facts_ = facts;
+    co_return facts;
 }
 
 awaitable<image_facts> engine_backend::image(std::string name)
 {
     auto asking = client_.image(name);
-    const auto found = co_await std::move(asking);
-    if (!found)
+    const auto image = co_await std::move(asking);
+    if (!image)
         throw engine_error(404, "The container engine at " + chosen_.where.socket + " has no image \"" + name +
                                     "\". Images are not fetched by themselves: have the operator run `podman pull " +
                                     name + "` (or `docker pull`), or ask for another image.");
-    co_return *found;
+    co_return *image;
 }
 
 awaitable<> engine_backend::check_image(std::string name)
@@ -97,14 +97,14 @@ awaitable<sandbox::run_result> engine_backend::perform(std::shared_ptr<engine_ru
     auto asking = facts();
     const auto engine = co_await std::move(asking);
     auto looking = image(one->request().image);
-    auto found = co_await std::move(looking);
+    auto look = co_await std::move(looking);
     const bool limits = chosen_.required.find("limits") != std::string::npos;
     if (limits && !(engine.memory_limit && engine.process_limit))
         throw engine_error(0,
                            "The container engine cannot limit memory and processes here (no cgroup controllers), and "
                            "SANDBOX_REQUIRE names limits; nothing was run.");
     auto user = choose_user(engine, ::geteuid(), ::getegid());
-    auto performing = one->perform(std::move(user), std::move(found));
+    auto performing = one->perform(std::move(user), std::move(look));
     auto result = co_await std::move(performing);
     co_return result;
 }
@@ -131,13 +131,13 @@ awaitable<> engine_backend::fly(std::shared_ptr<flight> one)
 
 awaitable<> engine_backend::clean_up(std::shared_ptr<engine_run> one)
 {
-    for (bool told = false;; told = true) {
+    for (bool reported = false;; reported = true) {
         try {
             auto cleaning = one->clean_up();
             co_await std::move(cleaning);
             co_return;
         } catch (const engine_error& failed) {
-            if (!told) log::warning("container_left", {{"reason", failed.what()}});
+            if (!reported) log::warning("container_left", {{"reason", failed.what()}});
         }
         // An engine that is away comes back with the containers that it had.
         if (!stopping_) co_await stop_.wait(event::clock::now() + between_attempts);
@@ -175,9 +175,9 @@ awaitable<sandbox::run_result> engine_backend::run(sandbox::run_request request,
 awaitable<> engine_backend::remove_leftovers()
 {
     auto listing = client_.list(own_labels(chosen_));
-    const auto found = co_await std::move(listing);
+    const auto containers = co_await std::move(listing);
     std::size_t count = 0;
-    for (const auto& each : found) {
+    for (const auto& each : containers) {
         const auto server = each.labels.find(label::server);
         if (server != each.labels.end() && server->second == chosen_.server) continue;
         auto removing = client_.remove(each.id);
@@ -195,8 +195,8 @@ awaitable<> engine_backend::remove_leftovers()
 awaitable<> engine_backend::look_around(bool alone)
 {
     auto probing = probe();
-    const auto found = co_await std::move(probing);
-    now_ = found.front();
+    const auto verdict = co_await std::move(probing);
+    now_ = verdict.front();
     if (now_.is == sandbox::layer::state::on)
         log::info("container_engine", {{"found", now_.detail}});
     else
@@ -228,7 +228,7 @@ awaitable<sandbox::layer> engine_backend::try_engine()
     using state = sandbox::layer::state;
     auto asking = facts();
     const auto engine = co_await std::move(asking);
-    sandbox::layer found{"engine", state::on,
+    sandbox::layer layer{"engine", state::on,
                          engine.name + " " + engine.version + " at " + chosen_.where.socket + ", runtime " +
                              (chosen_.runtime.empty() ? engine.runtime : chosen_.runtime) + ", cgroups v" +
                              engine.cgroup_version + (engine.rootless ? ", rootless" : "")};
@@ -245,31 +245,31 @@ awaitable<sandbox::layer> engine_backend::try_engine()
         auto running = run(std::move(request), output);
         const auto end = co_await std::move(running);
         const bool up = output.text == "up\n";
-        found.is = up ? state::on : state::off;
+        layer.is = up ? state::on : state::off;
         const bool limits = chosen_.required.find("limits") != std::string::npos;
-        found.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and " +
+        layer.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and " +
                                  (limits ? "limits" : "limits where the engine sets them, which is not looked at")
                            : "; " + end.error + output.text;
-        co_return found;
+        co_return layer;
     }
-    found.is = state::degraded;
-    found.detail += "; it has none of the images of SANDBOX_IMAGES, so no run could be tried";
-    co_return found;
+    layer.is = state::degraded;
+    layer.detail += "; it has none of the images of SANDBOX_IMAGES, so no run could be tried";
+    co_return layer;
 }
 
 awaitable<sandbox::layers> engine_backend::probe()
 {
-    sandbox::layer found{"engine", sandbox::layer::state::off, {}};
+    sandbox::layer layer{"engine", sandbox::layer::state::off, {}};
     try {
         auto trying = try_engine();
-        found = co_await with_deadline(std::move(trying), time_to_probe);
+        layer = co_await with_deadline(std::move(trying), time_to_probe);
     } catch (const deadline_exceeded&) {
-        found.detail =
+        layer.detail =
             "The container engine at " + chosen_.where.socket + " takes too long to answer. " + chosen_.where.advice;
     } catch (const engine_error& failed) {
-        found.detail = failed.what();
+        layer.detail = failed.what();
     }
-    co_return sandbox::layers{std::move(found)};
+    co_return sandbox::layers{std::move(layer)};
 }
 
 }  // namespace cmcp::engine

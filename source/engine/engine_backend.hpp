@@ -28,7 +28,7 @@ public:
 
     awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override;
 
-    /// One layer, `engine`: by asking the engine and, where one of its images is there, by a run.
+    /// The layer `engine`, by a question to the engine and, where an image is there, by a run.
     awaitable<sandbox::layers> probe() override;
     std::string_view name() const override { return "engine"; }
 
@@ -39,7 +39,7 @@ public:
     /// left, as soon as the engine answers. To be called once.
     void start(bool alone);
 
-    /// What start() has found; until then that it is being looked for.
+    /// The layer as start() has seen it; until then a layer that is being looked for.
     const sandbox::layer& now() const { return now_; }
 
     /// Removes the containers and folders of this node and root that are not this process's own. Throws engine_error.

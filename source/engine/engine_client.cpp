@@ -71,15 +71,15 @@ void expect(const engine_answer& answer, std::initializer_list<int> wanted, cons
         0, "The container engine does not answer at " + where.socket + " (" + reason + "). " + where.advice);
 }
 
-// What `work` gives, within the time to answer unless `forever`; failures of the connection as an engine_error.
+// The value of `work`, within the time to answer unless `forever`; failures of the connection as an engine_error.
 template <class T>
 awaitable<T> answered(awaitable<T> work, const engine_address& where, bool forever)
 {
     std::string reason;
     try {
         auto bounded = forever ? std::move(work) : with_deadline(std::move(work), time_to_answer);
-        T made = co_await std::move(bounded);
-        co_return made;
+        T value = co_await std::move(bounded);
+        co_return value;
     } catch (const boost::system::system_error& failure) {
         if (failure.code() == asio::error::operation_aborted) throw;
         reason = failure.code().message();
@@ -108,7 +108,7 @@ awaitable<engine_answer> engine_client::ask(std::string method, std::string targ
     co_return answer;
 }
 
-// One request: Podman asks the package manager for its parts at each, which takes seconds on a busy machine.
+// A single request, because Podman asks the package manager for its parts at each: seconds on a busy machine.
 awaitable<engine_facts> engine_client::facts()
 {
     const auto info = co_await ask("GET", "/info");
@@ -214,7 +214,7 @@ awaitable<std::uint64_t> engine_client::peak_memory(std::string id)
 awaitable<> engine_client::kill(std::string id)
 {
     const auto answer = co_await ask("POST", "/containers/" + id + "/kill?signal=SIGKILL");
-    // One that has ended by itself: Docker answers 409, Podman before version 4.4 500.
+    // For a container that has ended by itself Docker answers 409, Podman before version 4.4 500.
     expect(answer, {204, 404, 409, 500}, "end a container");
 }
 

@@ -13,7 +13,7 @@
 
 namespace cmcp::engine {
 
-/// What is asked of the engine itself.
+/// Facts about the engine itself.
 struct engine_facts {
     std::string name;  ///< Podman or Docker
     std::string version;
@@ -25,7 +25,7 @@ struct engine_facts {
     bool process_limit = false;
 };
 
-/// What an image brings along.
+/// Facts about an image.
 struct image_facts {
     std::vector<std::string> volumes;  ///< folders that would be writable
 };

@@ -72,7 +72,7 @@ awaitable<std::string> engine_connection::read_some()
 {
     std::string bytes;
     if (buffer_.size() != 0) {
-        // What came together with the head of the answer.
+        // Bytes that came together with the head of the answer.
         const auto early = buffer_.data();
         bytes.assign(static_cast<const char*>(early.data()), early.size());
         buffer_.consume(buffer_.size());

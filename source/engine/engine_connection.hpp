@@ -9,13 +9,13 @@
 
 namespace cmcp::engine {
 
-/// What the engine answered.
+/// An answer of the engine.
 struct engine_answer {
     int status = 0;
     std::string body;
 };
 
-/// One connection to an engine's Unix socket (HTTP/1.1). One request, or one that turns it into a stream of bytes.
+/// A connection to an engine's Unix socket (HTTP/1.1), for one request or one stream of bytes.
 /// Operations throw boost::system::system_error when the connection fails.
 class engine_connection {
 public:

@@ -9,7 +9,7 @@
 
 namespace cmcp::engine {
 
-/// What an engine backend is told once.
+/// The settings of an engine backend.
 struct engine_options {
     engine_address where;
     std::string runtime;  ///< for example runsc; empty: the engine's own

@@ -17,10 +17,10 @@
 
 namespace cmcp::engine {
 
-/// One run: a container made for it, started, read, ended and removed. A container for each run, and not one for a
-/// sandbox with an `exec` for each run, because the engine can then kill all of a run's processes, bound them by limits
-/// of their own and say that memory was what ended it; an exec can neither be killed nor limited by itself. Io thread
-/// only.
+/// A run in a container that is made for it, started, read, ended and removed. A container for each run, and not one
+/// for a sandbox with an `exec` for each run, because the engine can then kill all of a run's processes, bound them by
+/// limits of their own and say that memory was what ended it; an exec can neither be killed nor limited by itself. Io
+/// thread only.
 class engine_run : public std::enable_shared_from_this<engine_run> {
 public:
     /// All but `request` must outlive the run.

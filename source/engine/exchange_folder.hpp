@@ -15,7 +15,7 @@ inline constexpr const char* result = "/run/container-mcp.result";
 inline constexpr const char* report = "/run/container-mcp.report";
 }  // namespace inside
 
-/// What a run and the server hand each other beside the output, in a folder of its own: containers get no descriptors.
+/// A run and the server exchange files in a folder of the run's own, because containers get no descriptors.
 /// The script, the input and a socket lie in a folder that is shown read-only; the result and the report are two files
 /// that are shown one by one, so that nothing else can be made there. All calls may block. Goes with the object.
 class exchange_folder {
@@ -29,7 +29,7 @@ public:
     void put(const char* name, const std::string& content);  ///< a file that can be read inside
     unique_fd listen();                                      ///< a socket named "link", one connection at a time
 
-    /// What was written to the file until now, at most `limit` bytes.
+    /// The file's content until now, at most `limit` bytes.
     std::string result(std::size_t limit) const;
     std::string report(std::size_t limit) const;
 

@@ -24,10 +24,10 @@ std::optional<output_frames::piece> output_frames::next(std::string_view& bytes)
     }
     if (bytes.empty()) return std::nullopt;
     const auto size = std::min<std::size_t>(left_, bytes.size());
-    const piece found{stream_, bytes.substr(0, size)};
+    const piece text_piece{stream_, bytes.substr(0, size)};
     bytes.remove_prefix(size);
     left_ -= static_cast<std::uint32_t>(size);
-    return found;
+    return text_piece;
 }
 
 }  // namespace cmcp::engine

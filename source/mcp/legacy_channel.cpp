@@ -30,7 +30,7 @@ public:
     question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting, legacy_channel::question_ids& abandoned)
         : who_(std::move(who)), waiting_(waiting), abandoned_(abandoned), id_(who_->next_question++)
     {
-        who_->asked[id_] = [waiting](const json::object* result, const json::object* error) {
+        who_->questions[id_] = [waiting](const json::object* result, const json::object* error) {
             waiting->done = true;
             if (result) waiting->result = *result;
             if (error) waiting->failure = client_error(*error);
@@ -41,7 +41,7 @@ public:
     question& operator=(const question&) = delete;
     ~question()
     {
-        who_->asked.erase(id_);
+        who_->questions.erase(id_);
         if (sent_ && !waiting_->done) abandoned_.push_back(id_);
     }
 

@@ -119,8 +119,8 @@ void take_notification(session& from, const jsonrpc::notification& incoming)
 void take_response(session& from, const jsonrpc::response& incoming)
 {
     const auto* id = incoming.id.if_int64();
-    const auto waiting = id ? from.asked.find(*id) : from.asked.end();
-    if (waiting == from.asked.end()) return;
+    const auto waiting = id ? from.questions.find(*id) : from.questions.end();
+    if (waiting == from.questions.end()) return;
     const auto callback = waiting->second;
     static const json::object no_members;
     const auto* result = incoming.result.if_object();

@@ -23,7 +23,7 @@ enum class task_use {
     must  ///< as may, and other callers are refused
 };
 
-/// What tools/list says of a tool.
+/// A tool as tools/list describes it.
 struct tool_definition {
     std::string name;  ///< [a-z0-9_]{1,40}
     std::string title;
@@ -48,7 +48,7 @@ struct tool_result {
     json::object meta;
 };
 
-/// One MCP tool. The arguments given to call() have been validated against input_schema.
+/// An MCP tool. The arguments given to call() have been validated against input_schema.
 /// A failure that the model can correct is a result with is_error; cancellation passes through as operation_aborted.
 class tool {
 public:

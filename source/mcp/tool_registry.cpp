@@ -37,26 +37,26 @@ void tool_registry::add(std::unique_ptr<tool> item)
 
 void tool_registry::remove(std::string_view name)
 {
-    const auto found = std::find_if(tools_.begin(), tools_.end(),
-                                    [name](const auto& item) { return item->definition().name == name; });
-    if (found == tools_.end()) return;
-    schemas_->by_name.erase((*found)->definition().name);
-    schemas_->tools.erase((*found)->definition().name);
-    schemas_->removed.push_back(std::move(*found));
-    tools_.erase(found);
+    const auto position = std::find_if(tools_.begin(), tools_.end(),
+                                       [name](const auto& item) { return item->definition().name == name; });
+    if (position == tools_.end()) return;
+    schemas_->by_name.erase((*position)->definition().name);
+    schemas_->tools.erase((*position)->definition().name);
+    schemas_->removed.push_back(std::move(*position));
+    tools_.erase(position);
     if (listener_) listener_();
 }
 
 tool* tool_registry::find(std::string_view name) const
 {
-    const auto found = schemas_->tools.find(name);
-    return found == schemas_->tools.end() ? nullptr : found->second;
+    const auto entry = schemas_->tools.find(name);
+    return entry == schemas_->tools.end() ? nullptr : entry->second;
 }
 
 std::string tool_registry::validate(std::string_view name, json::object& arguments) const
 {
-    const auto found = schemas_->by_name.find(name);
-    return found == schemas_->by_name.end() ? std::string() : found->second.check(arguments);
+    const auto validator = schemas_->by_name.find(name);
+    return validator == schemas_->by_name.end() ? std::string() : validator->second.check(arguments);
 }
 
 }  // namespace cmcp

@@ -25,7 +25,7 @@ public:
     std::string validate(std::string_view name, json::object& arguments) const;  // lent
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
-    /// What a tool says of itself is another now.
+    /// The definition of a tool is another now.
     void changed() const
     {
         if (listener_) listener_();
