@@ -119,7 +119,8 @@ def content_of(result):
 @contextlib.contextmanager
 def pings(server, most=0.02):
     """Pings all the time during the block; their median, in seconds, must be at most `most` beyond what the machine itself lets
-    an idle process wait, twice that: ours and the server's. Gives the list of their times."""
+    an idle process wait, twice that: ours and the server's. A handful of pings has no median worth the name, so that a short
+    block is judged by a tenfold bound. Gives the list of their times."""
     taken, waits, stop = [], [], threading.Event()
     exchange = Exchange(server.port).initialize()
 
@@ -141,4 +142,5 @@ def pings(server, most=0.02):
         stop.set()
         worker.join()
     middle, late = (sorted(times)[(len(times) - 1) // 2] if times else 0 for times in (taken, waits))
-    expect(middle <= most + 2 * late, f"median ping {middle * 1000:.1f} ms of {len(taken)}, the machine's own delay {late * 1000:.1f} ms")
+    bound = most if len(taken) >= 10 else 10 * most
+    expect(middle <= bound + 2 * late, f"median ping {middle * 1000:.1f} ms of {len(taken)}, the machine's own delay {late * 1000:.1f} ms")
