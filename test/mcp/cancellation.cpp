@@ -86,7 +86,7 @@ TEST_CASE("a question is taken back when the request that asked it is cancelled"
     const auto question = server.next();
     server.notify("notifications/cancelled", cancelled(1));
     CHECK(server.idle());
-    CHECK(server.client->asked.empty());
+    CHECK(server.client->questions.empty());
     const auto taken_back = server.next();
     CHECK(taken_back.at("method").as_string() == "notifications/cancelled");
     CHECK(taken_back.at("params").as_object().at("requestId") == question.at("id"));

@@ -180,7 +180,7 @@ TEST_CASE("a question reaches the client and its answer the tool")
     const auto& structured = result_of(response).at("structuredContent").as_object();
     CHECK(structured.at("first").as_object().at("action").as_string() == "one");
     CHECK(structured.at("second").as_object().at("action").as_string() == "two");
-    CHECK(server.client->asked.empty());
+    CHECK(server.client->questions.empty());
 }
 
 TEST_CASE("a client is not asked what it did not declare")
