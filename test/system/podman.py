@@ -113,7 +113,8 @@ class Podman:
 
     def start(self):
         log = open(self.folder / "service.log", "ab")
-        self.service = subprocess.Popen(self.command("system", "service", "--time", "0", f"unix://{self.socket}"), env=self.environment,
+        # conmon makes a file "oom" in its working folder when a container runs out of memory.
+        self.service = subprocess.Popen(self.command("system", "service", "--time", "0", f"unix://{self.socket}"), env=self.environment, cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         until("Podman listens", self.socket.exists, 20)
 
