@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What became of a coroutine that waits.
+// How the wait of a coroutine ended.
 struct fate {
     bool woken = false;
     bool in_time = false;

@@ -1,6 +1,6 @@
-// What Beast alone can do on this machine: answers every POST at once with a fixed result under the id that it finds in
-// the body, without parsing JSON, checking anything or keeping sessions. The measure for scripts/bench, not an MCP
-// server.
+// A bare Beast responder: the upper bound that scripts/bench compares servers with. The responder is no MCP server:
+// every POST gets the same result under the id in its body. JSON is not parsed, nothing is checked, and there are no
+// sessions.
 #include "async/asio.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -27,11 +27,11 @@ std::string id_in(const std::string& body)
     return at == std::string::npos ? std::string() : body.substr(at + 5, body.find_first_of(",}", at) - at - 5);
 }
 
-http::response<http::string_body> answer_to(const http::request<http::string_body>& asked)
+http::response<http::string_body> answer_to(const http::request<http::string_body>& request)
 {
     http::response<http::string_body> answer(http::status::ok, 11);
     answer.set(http::field::content_type, "application/json");
-    auto id = id_in(asked.body());
+    auto id = id_in(request.body());
     if (id.empty())
         answer.result(http::status::accepted);
     else
@@ -47,10 +47,10 @@ cmcp::awaitable<> serve(tcp::socket socket)
     boost::beast::flat_buffer buffer;
     socket.set_option(tcp::no_delay(true));
     for (;;) {
-        http::request<http::string_body> asked;
-        auto [read_error, read_size] = co_await http::async_read(socket, buffer, asked, as_tuple);
+        http::request<http::string_body> request;
+        auto [read_error, read_size] = co_await http::async_read(socket, buffer, request, as_tuple);
         if (read_error) co_return;
-        auto answer = answer_to(asked);
+        auto answer = answer_to(request);
         auto [write_error, written] = co_await http::async_write(socket, answer, as_tuple);
         if (write_error) co_return;
     }

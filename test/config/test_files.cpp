@@ -11,8 +11,8 @@ namespace {
 
 std::string value_of(std::string_view line)
 {
-    const auto found = parse_env_file(line, "x.env");
-    return found.size() == 1 ? found[0].key + "|" + found[0].value : "not one assignment";
+    const auto assignments = parse_env_file(line, "x.env");
+    return assignments.size() == 1 ? assignments[0].key + "|" + assignments[0].value : "not one assignment";
 }
 
 std::string env_refusal(std::string_view text)
@@ -71,15 +71,15 @@ use_structured_format = true
 [mirror]
 pypi_index_url = "https://index.example/simple"
 )");
-    const auto chosen = c.load().values;
-    CHECK(chosen.host == "0.0.0.0");
-    CHECK(chosen.port == 8123);
-    CHECK(chosen.sandbox_default_image == "python-sandbox:latest");
-    CHECK(chosen.sandbox_open_mount);
-    CHECK(chosen.sandbox_work_dir == "/app/results");
-    CHECK(chosen.log_file == "./logs/mcp_sandbox.log");
-    CHECK(chosen.log_format == "json");
-    CHECK(chosen.pypi_index_url == "https://index.example/simple");
+    const auto config = c.load().values;
+    CHECK(config.host == "0.0.0.0");
+    CHECK(config.port == 8123);
+    CHECK(config.sandbox_default_image == "python-sandbox:latest");
+    CHECK(config.sandbox_open_mount);
+    CHECK(config.sandbox_work_dir == "/app/results");
+    CHECK(config.log_file == "./logs/mcp_sandbox.log");
+    CHECK(config.log_format == "json");
+    CHECK(config.pypi_index_url == "https://index.example/simple");
 }
 
 TEST_CASE("every variable has a TOML key, alone or under a table")
@@ -95,12 +95,12 @@ json_max_depth = 32
 [tools]
 enable_web = false
 )");
-    const auto chosen = c.load().values;
-    CHECK(chosen.bash_timeout_max == std::chrono::milliseconds(60'500));
-    CHECK(chosen.file_allowed_extensions == std::vector<std::string>{"txt", "py", "log", ""});
-    CHECK(chosen.bash_allowed_commands == std::vector<std::string>{"ls", "cat"});
-    CHECK(chosen.json_depth == 32);
-    CHECK_FALSE(chosen.enable_web);
+    const auto config = c.load().values;
+    CHECK(config.bash_timeout_max == std::chrono::milliseconds(60'500));
+    CHECK(config.file_allowed_extensions == std::vector<std::string>{"txt", "py", "log", ""});
+    CHECK(config.bash_allowed_commands == std::vector<std::string>{"ls", "cat"});
+    CHECK(config.json_depth == 32);
+    CHECK_FALSE(config.enable_web);
 }
 
 TEST_CASE("config.toml that is no TOML, or holds a value of another kind, is refused with the line")

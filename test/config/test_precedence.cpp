@@ -99,10 +99,10 @@ TEST_CASE("the sandbox root follows XDG_DATA_HOME, and without HOME the setting 
 TEST_CASE("the sandbox root is created for its owner alone")
 {
     config_case c;
-    settings chosen;
-    chosen.sandbox_root = c.folder / "a/b";
-    prepare_sandbox_root(chosen);
-    CHECK(std::filesystem::status(chosen.sandbox_root).permissions() == std::filesystem::perms::owner_all);
-    chosen.sandbox_root = c.write("file", "x");
-    CHECK_THROWS_AS(prepare_sandbox_root(chosen), config_error);
+    settings config;
+    config.sandbox_root = c.folder / "a/b";
+    prepare_sandbox_root(config);
+    CHECK(std::filesystem::status(config.sandbox_root).permissions() == std::filesystem::perms::owner_all);
+    config.sandbox_root = c.write("file", "x");
+    CHECK_THROWS_AS(prepare_sandbox_root(config), config_error);
 }

@@ -55,22 +55,22 @@ TEST_CASE("the settings of the contract are all there")
 
 TEST_CASE("a mirror's password is not printed")
 {
-    settings chosen;
-    find_setting("PYPI_INDEX_URL")->parse(chosen, "https://me:secret@host.example/simple");
-    CHECK(find_setting("PYPI_INDEX_URL")->print(chosen) == "https://***@host.example/simple");
-    CHECK(chosen.pypi_index_url == "https://me:secret@host.example/simple");
+    settings config;
+    find_setting("PYPI_INDEX_URL")->parse(config, "https://me:secret@host.example/simple");
+    CHECK(find_setting("PYPI_INDEX_URL")->print(config) == "https://***@host.example/simple");
+    CHECK(config.pypi_index_url == "https://me:secret@host.example/simple");
 }
 
 TEST_CASE("lists, extensions and tokens are read as documented")
 {
-    settings chosen;
-    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(chosen, "");
-    CHECK(chosen.file_allowed_extensions.empty());
-    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(chosen, "txt,");
-    CHECK(chosen.file_allowed_extensions == std::vector<std::string>{"txt", ""});
-    find_setting("BASH_ALLOWED_COMMANDS")->parse(chosen, " ls , cat,, ");
-    CHECK(chosen.bash_allowed_commands == std::vector<std::string>{"ls", "cat"});
-    find_setting("MCP_AUTH_TOKENS")->parse(chosen, "anna=0123456789abcdef=,ben=fedcba9876543210");
-    REQUIRE(chosen.auth_tokens.size() == 2);
-    CHECK(chosen.auth_tokens[0] == std::pair<std::string, std::string>{"anna", "0123456789abcdef="});
+    settings config;
+    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(config, "");
+    CHECK(config.file_allowed_extensions.empty());
+    find_setting("FILE_ALLOWED_EXTENSIONS")->parse(config, "txt,");
+    CHECK(config.file_allowed_extensions == std::vector<std::string>{"txt", ""});
+    find_setting("BASH_ALLOWED_COMMANDS")->parse(config, " ls , cat,, ");
+    CHECK(config.bash_allowed_commands == std::vector<std::string>{"ls", "cat"});
+    find_setting("MCP_AUTH_TOKENS")->parse(config, "anna=0123456789abcdef=,ben=fedcba9876543210");
+    REQUIRE(config.auth_tokens.size() == 2);
+    CHECK(config.auth_tokens[0] == std::pair<std::string, std::string>{"anna", "0123456789abcdef="});
 }

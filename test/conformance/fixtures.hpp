@@ -4,7 +4,7 @@
 
 namespace cmcp::fixture {
 
-/// What the public conformance suites expect of a server, one function a group.
+/// The tools, prompts and resources that the public conformance suites expect of a server, one function a group.
 void add_content_tools(server_core& core);
 void add_stream_tools(server_core& core);
 void add_question_tools(server_core& core);

@@ -10,10 +10,10 @@ namespace {
 
 json::object input_question(std::string_view method, json::object params)
 {
-    json::object asked;
-    asked["method"] = method;
-    asked["params"] = std::move(params);
-    return asked;
+    json::object question;
+    question["method"] = method;
+    question["params"] = std::move(params);
+    return question;
 }
 
 json::object elicitation_question(std::string_view message, std::string_view field, std::string_view type)
@@ -56,9 +56,9 @@ std::string field_of(const tool_context& context, std::string_view key, std::str
 awaitable<tool_result> ask_name(tool_context& context, json::object)
 {
     if (!answered(context, "user_name")) {
-        input_required asked;
-        asked.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
-        throw asked;
+        input_required questions;
+        questions.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
+        throw questions;
     }
     co_return text_result("Hello, " + field_of(context, "user_name", "name") + "!");
 }
@@ -66,9 +66,9 @@ awaitable<tool_result> ask_name(tool_context& context, json::object)
 awaitable<tool_result> ask_model(tool_context& context, json::object)
 {
     if (!answered(context, "capital_question")) {
-        input_required asked;
-        asked.input_requests["capital_question"] = sampling_question("What is the capital of France?", 100);
-        throw asked;
+        input_required questions;
+        questions.input_requests["capital_question"] = sampling_question("What is the capital of France?", 100);
+        throw questions;
     }
     co_return text_result(answer_text(context, "capital_question"));
 }
@@ -76,9 +76,9 @@ awaitable<tool_result> ask_model(tool_context& context, json::object)
 awaitable<tool_result> ask_roots(tool_context& context, json::object)
 {
     if (!answered(context, "client_roots")) {
-        input_required asked;
-        asked.input_requests["client_roots"] = roots();
-        throw asked;
+        input_required questions;
+        questions.input_requests["client_roots"] = roots();
+        throw questions;
     }
     co_return text_result("Client roots: " + answer_text(context, "client_roots"));
 }
@@ -86,10 +86,10 @@ awaitable<tool_result> ask_roots(tool_context& context, json::object)
 awaitable<tool_result> keep_state(tool_context& context, json::object)
 {
     if (context.request_state != "waiting" || !answered(context, "confirm")) {
-        input_required asked;
-        asked.input_requests["confirm"] = elicitation_question("Please confirm", "ok", "boolean");
-        asked.request_state = "waiting";
-        throw asked;
+        input_required questions;
+        questions.input_requests["confirm"] = elicitation_question("Please confirm", "ok", "boolean");
+        questions.request_state = "waiting";
+        throw questions;
     }
     co_return text_result("state-ok");
 }
@@ -99,28 +99,29 @@ awaitable<tool_result> ask_all(tool_context& context, json::object)
     const bool complete =
         answered(context, "user_name") && answered(context, "greeting") && answered(context, "client_roots");
     if (!complete) {
-        input_required asked;
-        asked.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
-        asked.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
-        asked.input_requests["client_roots"] = roots();
-        asked.request_state = "all";
-        throw asked;
+        input_required questions;
+        questions.input_requests["user_name"] = elicitation_question("What is your name?", "name", "string");
+        questions.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
+        questions.input_requests["client_roots"] = roots();
+        questions.request_state = "all";
+        throw questions;
     }
     co_return text_result("All inputs: " + json::serialize(context.input_responses));
 }
 
 awaitable<tool_result> two_rounds(tool_context& context, json::object)
 {
-    input_required asked;
+    input_required questions;
     if (context.request_state.empty() || !(answered(context, "step1") || answered(context, "step2"))) {
-        asked.input_requests["step1"] = elicitation_question("Step 1: What is your name?", "name", "string");
-        asked.request_state = "round-1";
-        throw asked;
+        questions.input_requests["step1"] = elicitation_question("Step 1: What is your name?", "name", "string");
+        questions.request_state = "round-1";
+        throw questions;
     }
     if (context.request_state == "round-1") {
-        asked.input_requests["step2"] = elicitation_question("Step 2: What is your favorite color?", "color", "string");
-        asked.request_state = "round-2:" + field_of(context, "step1", "name");
-        throw asked;
+        questions.input_requests["step2"] =
+            elicitation_question("Step 2: What is your favorite color?", "color", "string");
+        questions.request_state = "round-2:" + field_of(context, "step1", "name");
+        throw questions;
     }
     co_return text_result(context.request_state.substr(8) + " likes " + field_of(context, "step2", "color"));
 }
@@ -129,13 +130,14 @@ awaitable<tool_result> only_declared(tool_context& context, json::object)
 {
     if (!context.input_responses.empty()) co_return text_result(json::serialize(context.input_responses));
     const auto& declared = context.who.client_capabilities;
-    input_required asked;
+    input_required questions;
     if (declared.contains("elicitation"))
-        asked.input_requests["name"] = elicitation_question("Your name?", "name", "string");
-    if (declared.contains("sampling")) asked.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
-    if (declared.contains("roots")) asked.input_requests["roots"] = roots();
-    if (asked.input_requests.empty()) co_return text_result("the client declared nothing that could be asked");
-    throw asked;
+        questions.input_requests["name"] = elicitation_question("Your name?", "name", "string");
+    if (declared.contains("sampling"))
+        questions.input_requests["greeting"] = sampling_question("Generate a greeting", 50);
+    if (declared.contains("roots")) questions.input_requests["roots"] = roots();
+    if (questions.input_requests.empty()) co_return text_result("the client declared nothing that could be asked");
+    throw questions;
 }
 
 class asking_prompt final : public prompt {
@@ -151,10 +153,10 @@ public:
     awaitable<json::object> get(tool_context& context, json::object) override
     {
         if (!answered(context, "user_context")) {
-            input_required asked;
-            asked.input_requests["user_context"] =
+            input_required questions;
+            questions.input_requests["user_context"] =
                 elicitation_question("What context should the prompt use?", "context", "string");
-            throw asked;
+            throw questions;
         }
         json::object message;
         message["role"] = "user";

@@ -12,10 +12,10 @@ namespace {
 
 cmcp::settings from_environment()
 {
-    cmcp::settings chosen;
-    if (const char* host = std::getenv("MCP_HOST")) chosen.host = host;
-    if (const char* port = std::getenv("MCP_PORT")) chosen.port = static_cast<std::uint16_t>(std::stoul(port));
-    return chosen;
+    cmcp::settings config;
+    if (const char* host = std::getenv("MCP_HOST")) config.host = host;
+    if (const char* port = std::getenv("MCP_PORT")) config.port = static_cast<std::uint16_t>(std::stoul(port));
+    return config;
 }
 
 cmcp::server_identity identity()
@@ -52,12 +52,12 @@ cmcp::awaitable<> stop_on_signal(cmcp::http_server& server, cmcp::server_core& c
 
 int serve()
 {
-    const auto chosen = from_environment();
+    const auto config = from_environment();
     cmcp::asio::io_context io(1);
     cmcp::server_core core(io.get_executor(), identity(), {}, std::make_shared<cmcp::job_register>(io.get_executor()));
     add_fixtures(core);
     auto no_layers = [] { return cmcp::json::value(cmcp::json::object()); };
-    cmcp::http_server server(io, chosen, core, no_layers);
+    cmcp::http_server server(io, config, core, no_layers);
     server.start();
     std::cerr << "listening on " << server.local_endpoint() << std::endl;
     cmcp::asio::co_spawn(io, stop_on_signal(server, core), [](std::exception_ptr failure) {

@@ -70,16 +70,16 @@ public:
 
     awaitable<std::optional<json::array>> read(const caller&, std::string uri) override
     {
-        std::optional<json::array> found;
+        std::optional<json::array> result;
         if (uri == "test://static-text")
-            found = contents(uri, "text/plain", "text", "This is the content of the static text resource.");
+            result = contents(uri, "text/plain", "text", "This is the content of the static text resource.");
         else if (uri == "test://static-binary")
-            found = contents(uri, "image/png", "blob", sample_png);
+            result = contents(uri, "image/png", "blob", sample_png);
         else if (uri == "test://watched-resource")
-            found = contents(uri, "text/plain", "text", "Watched resource content");
+            result = contents(uri, "text/plain", "text", "Watched resource content");
         else if (const auto id = template_id(uri))
-            found = contents(uri, "application/json", "text", template_text(*id));
-        co_return found;
+            result = contents(uri, "application/json", "text", template_text(*id));
+        co_return result;
     }
 
     std::shared_ptr<void> observe(const caller&, const std::string& uri, std::function<void()>) override

@@ -4,7 +4,7 @@
 
 namespace cmcp::fixture {
 
-/// One red pixel.
+/// A PNG of a single red pixel.
 inline constexpr std::string_view sample_png =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 

@@ -34,10 +34,10 @@ json::object form_params(std::string message, std::string_view field, std::strin
 
 json::object question(std::string message, std::string_view field, std::string_view type)
 {
-    json::object asked;
-    asked["method"] = "elicitation/create";
-    asked["params"] = form_params(std::move(message), field, type);
-    return asked;
+    json::object request;
+    request["method"] = "elicitation/create";
+    request["params"] = form_params(std::move(message), field, type);
+    return request;
 }
 
 std::string text_member(const json::object& arguments, std::string_view name)
@@ -89,10 +89,10 @@ awaitable<tool_result> multi_input(tool_context& context, json::object)
 {
     become_task(context);
     if (!context.input_responses.contains("name")) {
-        input_required asked;
-        asked.input_requests["name"] = question("What is your name?", "name", "string");
-        asked.input_requests["confirm"] = question("Go on?", "confirm", "boolean");
-        throw asked;
+        input_required questions;
+        questions.input_requests["name"] = question("What is your name?", "name", "string");
+        questions.input_requests["confirm"] = question("Go on?", "confirm", "boolean");
+        throw questions;
     }
     co_return text_result("Answers: " + json::serialize(context.input_responses));
 }
@@ -105,8 +105,8 @@ awaitable<tool_result> ask_first(tool_context& context, json::object)
     become_task(context);
     co_await pass(std::chrono::milliseconds(50));
     const auto* content = answer.if_contains("content");
-    const bool given = content && content->is_object();
-    co_return text_result("Hello, " + (given ? text_member(content->get_object(), "name") : "stranger"));
+    const bool has_content = content && content->is_object();
+    co_return text_result("Hello, " + (has_content ? text_member(content->get_object(), "name") : "stranger"));
 }
 
 constexpr std::string_view slow_schema = R"({"type":"object","properties":{"seconds":{"type":"number","minimum":0},

@@ -78,7 +78,7 @@ void scripted_engine::exit(int code)
 
 bool scripted_engine::was_asked(const std::string& what) const
 {
-    return std::find(asked.begin(), asked.end(), what) != asked.end();
+    return std::find(requests.begin(), requests.end(), what) != requests.end();
 }
 
 std::string scripted_engine::mounted(const std::string& target) const
@@ -107,7 +107,7 @@ awaitable<> scripted_engine::serve(std::shared_ptr<stream> connection)
     std::string target(request.target());
     target = target.substr(target.find('/', 1));
     const std::string method(request.method_string());
-    asked.push_back(method + " " + target.substr(0, target.find('?')));
+    requests.push_back(method + " " + target.substr(0, target.find('?')));
     if (target.find("/attach") != std::string::npos) {
         auto attaching = attach(std::move(connection));
         co_await std::move(attaching);
@@ -141,42 +141,42 @@ awaitable<> scripted_engine::attach(std::shared_ptr<stream> connection)
 
 awaitable<std::pair<int, std::string>> scripted_engine::answer(std::string method, std::string target, std::string body)
 {
-    using given = std::pair<int, std::string>;
+    using reply = std::pair<int, std::string>;
     const std::string what = method + " " + target.substr(0, target.find('?'));
     if (what == "GET /info")
-        co_return given(
+        co_return reply(
             200,
             std::string(
                 R"({"BuildahVersion": "1", "CgroupVersion": "2", "DefaultRuntime": "crun", "PidsLimit": true, "MemoryLimit": )") +
                 (memory_limit ? "true}" : "false}"));
-    if (what == "GET /images/there/json") co_return given(200, R"({"Config": {"Volumes": {"/data": {}}}})");
-    if (what == "GET /containers/json") co_return given(200, jsonrpc::write_json(json::value(left)));
+    if (what == "GET /images/there/json") co_return reply(200, R"({"Config": {"Volumes": {"/data": {}}}})");
+    if (what == "GET /containers/json") co_return reply(200, jsonrpc::write_json(json::value(left)));
     if (what == "POST /containers/create") {
-        if (!refusal.empty()) co_return given(500, jsonrpc::write_json(json::object{{"message", refusal}}));
+        if (!refusal.empty()) co_return reply(500, jsonrpc::write_json(json::object{{"message", refusal}}));
         container = json::parse(body).as_object();
         ended_ = false;
-        co_return given(201, R"({"Id": "c1", "Warnings": []})");
+        co_return reply(201, R"({"Id": "c1", "Warnings": []})");
     }
     if (what == "POST /containers/c1/start") {
         running_ = true;
         program();
-        co_return given(204, {});
+        co_return reply(204, {});
     }
     if (what == "POST /containers/c1/kill") {
         const bool runs = running_;
         exit(137);
-        co_return given(runs ? 204 : 409, runs ? "" : R"({"message": "not running"})");
+        co_return reply(runs ? 204 : 409, runs ? "" : R"({"message": "not running"})");
     }
     if (what == "POST /containers/c1/wait") {
         while (!ended_) co_await changed_.wait();
-        co_return given(200, R"({"StatusCode": )" + std::to_string(code_) + "}");
+        co_return reply(200, R"({"StatusCode": )" + std::to_string(code_) + "}");
     }
     if (what == "GET /containers/c1/json")
-        co_return given(
+        co_return reply(
             200, jsonrpc::write_json(json::object{{"State", {{"OOMKilled", out_of_memory}, {"ExitCode", code_}}}}));
-    if (what == "GET /containers/c1/stats") co_return given(200, R"({"memory_stats": {"max_usage": 12345678}})");
-    if (method == "DELETE") co_return given(204, {});
-    co_return given(404, R"({"message": "no such thing"})");
+    if (what == "GET /containers/c1/stats") co_return reply(200, R"({"memory_stats": {"max_usage": 12345678}})");
+    if (method == "DELETE") co_return reply(204, {});
+    co_return reply(404, R"({"message": "no such thing"})");
 }
 
 }  // namespace cmcp::test

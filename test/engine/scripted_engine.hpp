@@ -20,7 +20,7 @@ namespace cmcp::test {
 std::string frame(int stream, std::string_view bytes);
 
 /// An engine on a Unix socket that has the image "there" and runs one container at a time. What the container does is
-/// the test's: `program` is called when it is started. Everything that was asked is in `asked`.
+/// the test's: `program` is called when it is started. `requests` lists every request.
 class scripted_engine {
 public:
     explicit scripted_engine(asio::io_context& io);
@@ -36,10 +36,10 @@ public:
     void exit(int code);                                   ///< what is printed is sent first
     std::string mounted(const std::string& target) const;  ///< where a folder or file of the container comes from
 
-    std::vector<std::string> asked;  ///< "POST /containers/create", without the version and the query
-    json::object container;          ///< body of the last creation
-    json::array left;                ///< what a list of containers gives
-    std::string refusal;             ///< of a creation; empty: it works
+    std::vector<std::string> requests;  ///< "POST /containers/create", without the version and the query
+    json::object container;             ///< body of the last creation
+    json::array left;                   ///< what a list of containers gives
+    std::string refusal;                ///< of a creation; empty: it works
     bool out_of_memory = false;
     bool memory_limit = true;
     std::size_t sent = 0;  ///< bytes of output that went into the connection

@@ -21,11 +21,11 @@ raw_header::verdict bit_by_bit(raw_header& header, std::string_view bytes)
     return verdict;
 }
 
-void check_admitted(const http_request& asked)
+void check_admitted(const http_request& request)
 {
-    if (asked.count("host") != 1 || asked.path.empty() || asked.path.front() != '/') std::abort();
-    if (asked.count("content-length") + asked.count("transfer-encoding") > 1) std::abort();
-    if (asked.header("origin") && asked.count("origin") != 1) std::abort();
+    if (request.count("host") != 1 || request.path.empty() || request.path.front() != '/') std::abort();
+    if (request.count("content-length") + request.count("transfer-encoding") > 1) std::abort();
+    if (request.header("origin") && request.count("origin") != 1) std::abort();
 }
 
 void feed(request_parser& parser, std::string_view bytes)
@@ -44,8 +44,8 @@ void feed(request_parser& parser, std::string_view bytes)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    static const settings chosen;
-    static const request_guard guard(chosen);
+    static const settings config;
+    static const request_guard guard(config);
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
     raw_header whole(max_header);
     raw_header slow(max_header);
@@ -53,12 +53,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (verdict != bit_by_bit(slow, bytes) || whole.size() != slow.size()) std::abort();
     if (verdict != raw_header::verdict::complete) return 0;
     request_parser parser(max_header);
-    http_request asked;
-    auto state = parser.put_header(bytes.substr(whole.begin(), whole.size() - whole.begin()), asked);
+    http_request request;
+    auto state = parser.put_header(bytes.substr(whole.begin(), whole.size() - whole.begin()), request);
     if (state != request_parser::state::more && state != request_parser::state::done) return 0;
     if (!parser.limit_body(1000)) return 0;
-    if (!guard.check(asked)) check_admitted(asked);
-    asked.parameter("sessionId");
+    if (!guard.check(request)) check_admitted(request);
+    request.parameter("sessionId");
     if (state == request_parser::state::more) feed(parser, bytes.substr(whole.size()));
     return 0;
 }

@@ -21,19 +21,19 @@ struct read_event {
 // Lines end with LF, CR or CRLF; data lines are joined by LF (HTML Living Standard section 9.2.6).
 read_event read(std::string_view stream)
 {
-    read_event found;
+    read_event event;
     bool first = true;
     while (!stream.empty()) {
         auto end = stream.find_first_of("\r\n");
         auto line = stream.substr(0, end);
         stream.remove_prefix(end == std::string_view::npos ? stream.size() : end + 1);
-        if (line.empty()) ++found.events;
-        if (line.rfind("id: ", 0) == 0) found.id = line.substr(4);
+        if (line.empty()) ++event.events;
+        if (line.rfind("id: ", 0) == 0) event.id = line.substr(4);
         if (line.rfind("data: ", 0) != 0) continue;
-        found.data += (first ? "" : "\n") + std::string(line.substr(6));
+        event.data += (first ? "" : "\n") + std::string(line.substr(6));
         first = false;
     }
-    return found;
+    return event;
 }
 
 std::string with_plain_line_ends(std::string_view text)
@@ -67,8 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string_view text(reinterpret_cast<const char*>(data), size);
     std::string stream;
     append_event(stream, "message", text, event_id{3, 7});
-    auto found = read(stream);
-    if (found.events != 1 || found.id != "3-7" || found.data != with_plain_line_ends(text)) std::abort();
+    auto event = read(stream);
+    if (event.events != 1 || event.id != "3-7" || event.data != with_plain_line_ends(text)) std::abort();
     auto id = parse_event_id(text);
     if (id && to_string(*id) != text) std::abort();
     check_log(text.substr(0, 200));

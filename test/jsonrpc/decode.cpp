@@ -11,10 +11,10 @@ namespace {
 
 const decode_limits limits;
 
-decode_error refusal(std::string_view text, const decode_limits& chosen = limits)
+decode_error refusal(std::string_view text, const decode_limits& bounds = limits)
 {
     try {
-        decode(text, chosen);
+        decode(text, bounds);
     } catch (const decode_error& error) {
         return error;
     }

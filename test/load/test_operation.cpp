@@ -48,9 +48,9 @@ TEST_CASE("requests are JSON-RPC of their era")
 
 TEST_CASE("a mix interleaves its calls by their weights")
 {
-    mix chosen({parse_operation("a*3"), parse_operation("b"), parse_operation("c*2")});
+    mix calls({parse_operation("a*3"), parse_operation("b"), parse_operation("c*2")});
     std::string order;
-    for (int i = 0; i < 12; ++i) order += chosen.all()[chosen.next()].tool;
+    for (int i = 0; i < 12; ++i) order += calls.all()[calls.next()].tool;
     CHECK(std::count(order.begin(), order.end(), 'a') == 6);
     CHECK(std::count(order.begin(), order.end(), 'b') == 2);
     CHECK(std::count(order.begin(), order.end(), 'c') == 4);

@@ -65,20 +65,20 @@ TEST_CASE("a handler may drop the connection amid an answer")
     const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
     for (const std::string_view at : {"head", "body", "end"}) {
         response_parser* parser = nullptr;
-        std::string told;
+        std::string parts;
         const auto tell = [&](std::string_view what) {
-            told.append(what).append(" ");
+            parts.append(what).append(" ");
             if (what == at) parser->reset();
         };
         response_parser dropped({[&](const response_head&) { tell("head"); }, [&](std::string_view) { tell("body"); },
                                  [&] { tell("end"); }});
         parser = &dropped;
         CHECK(dropped.feed(answer + answer));
-        CHECK(told == std::string("head body end ").substr(0, told.size()));
-        CHECK(told.ends_with(std::string(at) + " "));
-        told.clear();
+        CHECK(parts == std::string("head body end ").substr(0, parts.size()));
+        CHECK(parts.ends_with(std::string(at) + " "));
+        parts.clear();
         CHECK(dropped.feed(answer));
-        CHECK(told.starts_with("head "));
+        CHECK(parts.starts_with("head "));
     }
 }
 

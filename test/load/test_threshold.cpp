@@ -22,24 +22,24 @@ std::string refusal_of_threshold(const std::string& expression)
 // A hundred calls a second for ten seconds, one of them failed, each a millisecond longer than the one before.
 load_result result_of_a_test()
 {
-    load_result found(1);
-    found.opened = 1;
-    found.seconds = 10;
-    found.in_time = 999;
-    auto& calls = found.record.calls[0];
+    load_result result(1);
+    result.opened = 1;
+    result.seconds = 10;
+    result.in_time = 999;
+    auto& calls = result.record.calls[0];
     calls.succeeded = 999;
     for (int i = 1; i < 1000; ++i) calls.latency.record(i * 1'000'000);
     calls.errors.add({"timeout", {}});
-    return found;
+    return result;
 }
 
 bool fails_if(const std::string& expression)
 {
-    load_options chosen;
-    chosen.calls = {parse_operation("ping")};
-    chosen.thresholds = {parse_threshold(expression)};
-    auto found = result_of_a_test();
-    return any_failed(judge(chosen, found));
+    load_options options;
+    options.calls = {parse_operation("ping")};
+    options.thresholds = {parse_threshold(expression)};
+    auto result = result_of_a_test();
+    return any_failed(judge(options, result));
 }
 
 }  // namespace
@@ -101,21 +101,21 @@ TEST_CASE("a threshold for something that never came is not kept")
 
 TEST_CASE("without a threshold more than one failed call in a hundred is a failure")
 {
-    load_options chosen;
-    chosen.calls = {parse_operation("ping")};
-    auto found = result_of_a_test();
-    CHECK_FALSE(any_failed(judge(chosen, found)));
-    found.record.calls[0].errors.add({"timeout", {}}, 20);
-    auto verdicts = judge(chosen, found);
+    load_options options;
+    options.calls = {parse_operation("ping")};
+    auto result = result_of_a_test();
+    CHECK_FALSE(any_failed(judge(options, result)));
+    result.record.calls[0].errors.add({"timeout", {}}, 20);
+    auto verdicts = judge(options, result);
     CHECK(any_failed(verdicts));
     std::ostringstream lines;
     print_verdicts(lines, verdicts);
     CHECK(lines.str().find("✗ 2.06 % (21 of 1020 calls)") != std::string::npos);
-    chosen.thresholds = {parse_threshold("p99>10s")};
-    CHECK_FALSE(any_failed(judge(chosen, found)));
+    options.thresholds = {parse_threshold("p99>10s")};
+    CHECK_FALSE(any_failed(judge(options, result)));
     load_result none(1);
-    chosen.thresholds.clear();
-    CHECK(any_failed(judge(chosen, none)));
-    chosen.sessions = 0;
-    CHECK(judge(chosen, none).empty());
+    options.thresholds.clear();
+    CHECK(any_failed(judge(options, none)));
+    options.sessions = 0;
+    CHECK(judge(options, none).empty());
 }

@@ -132,7 +132,7 @@ json::object parse(std::string_view text) { return json::parse(text).as_object()
 json::object modern_params(json::object params, json::object capabilities)
 {
     json::object meta;
-    if (const auto* given = params.if_contains("_meta")) meta = given->as_object();
+    if (const auto* original = params.if_contains("_meta")) meta = original->as_object();
     meta[reserved_name::protocol_version] = "2026-07-28";
     meta[reserved_name::client_capabilities] = std::move(capabilities);
     params["_meta"] = std::move(meta);

@@ -12,12 +12,12 @@ using headers = std::map<std::string, std::string, std::less<>>;
 constexpr auto schema = R"({"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},
     "count":{"type":"integer","x-mcp-header":"Count"}}})";
 
-bool accepted(harness& server, std::string method, json::object params, const headers& given)
+bool accepted(harness& server, std::string method, json::object params, const headers& fields)
 {
     const jsonrpc::request incoming{1, std::move(method), modern_params(std::move(params), {})};
-    auto read = [&given](std::string_view name) -> std::optional<std::string_view> {
-        const auto found = given.find(name);
-        return found == given.end() ? std::nullopt : std::optional<std::string_view>(found->second);
+    auto read = [&fields](std::string_view name) -> std::optional<std::string_view> {
+        const auto field = fields.find(name);
+        return field == fields.end() ? std::nullopt : std::optional<std::string_view>(field->second);
     };
     const auto refused = header_mismatch(server.core.tools(), incoming, read);
     if (refused) CHECK(refused->code == rpc_code::header_mismatch);

@@ -124,9 +124,9 @@ TEST_CASE("a listener is acknowledged, told what it asked for and dismissed with
     CHECK(first.at("method").as_string() == "notifications/subscriptions/acknowledged");
     server.core.prompts_changed();
     add(server, "new_one", echo);
-    const auto told = server.next();
-    CHECK(told.at("method").as_string() == "notifications/tools/list_changed");
-    const auto& meta = told.at("params").as_object().at("_meta").as_object();
+    const auto notification = server.next();
+    CHECK(notification.at("method").as_string() == "notifications/tools/list_changed");
+    const auto& meta = notification.at("params").as_object().at("_meta").as_object();
     CHECK(meta.at(reserved_name::subscription_id).as_int64() == 1);
     server.core.refuse_new_requests();
     const auto end = server.next();

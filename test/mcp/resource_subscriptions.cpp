@@ -65,9 +65,9 @@ TEST_CASE("a session is told of the resources it subscribed to, until it unsubsc
     result_of(server.request("resources/subscribe", uri_params("memo://a")));
     CHECK(memo.all->size() == 1);
     memo.change("memo://a");
-    const auto told = server.next();
-    CHECK(told.at("method") == "notifications/resources/updated");
-    CHECK(told.at("params").at("uri") == "memo://a");
+    const auto notification = server.next();
+    CHECK(notification.at("method") == "notifications/resources/updated");
+    CHECK(notification.at("params").at("uri") == "memo://a");
     result_of(server.request("resources/unsubscribe", uri_params("memo://a")));
     CHECK(memo.all->empty());
 }

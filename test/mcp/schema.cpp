@@ -10,8 +10,8 @@ namespace {
 
 std::string check(std::string_view definition, std::string_view arguments)
 {
-    auto given = parse(arguments);
-    return schema_validator(parse(definition)).check(given);
+    auto value = parse(arguments);
+    return schema_validator(parse(definition)).check(value);
 }
 
 }  // namespace

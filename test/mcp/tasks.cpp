@@ -145,11 +145,11 @@ awaitable<tool_result> become_and_ask_two_at_once(tool_context& context, json::o
     tool_result result;
     result.structured = context.input_responses;
     if (!result.structured.empty()) co_return result;
-    input_required asked;
+    input_required questions;
     const json::object question = parse(R"({"method":"elicitation/create",
         "params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}})");
-    for (const char* key : {"a", "b"}) asked.input_requests[key] = question;
-    throw asked;
+    for (const char* key : {"a", "b"}) questions.input_requests[key] = question;
+    throw questions;
 }
 
 awaitable<tool_result> report_and_wait(tool_context& context, json::object)
@@ -463,13 +463,13 @@ TEST_CASE("progress and log messages of a task are its status message; nothing e
 TEST_CASE("a call that may become a task sends progress only to who asked for it")
 {
     task_server server(report_and_return);
-    const bool asked = GENERATE(true, false);
+    const bool wants_progress = GENERATE(true, false);
     auto params = call_params("work");
-    if (asked) params["_meta"] = parse(R"({"progressToken":"p"})");
+    if (wants_progress) params["_meta"] = parse(R"({"progressToken":"p"})");
     server.start_modern("tools/call", std::move(params), capable);
     CHECK(server.idle());
-    CHECK(server.sink->messages.size() == (asked ? 2 : 1));
-    if (asked) CHECK(server.next().at("params").as_object().at("progressToken").as_string() == "p");
+    CHECK(server.sink->messages.size() == (wants_progress ? 2 : 1));
+    if (wants_progress) CHECK(server.next().at("params").as_object().at("progressToken").as_string() == "p");
     CHECK(result_of(server.next()).at("resultType").as_string() == "complete");
 }
 

@@ -7,11 +7,11 @@ using namespace cmcp::metrics;
 
 TEST_CASE("a traceparent names trace, caller and whether it is sampled")
 {
-    const auto found = parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
-    REQUIRE(found);
-    CHECK(found->trace == "4bf92f3577b34da6a3ce929d0e0e4736");
-    CHECK(found->span == "00f067aa0ba902b7");
-    CHECK(found->sampled);
+    const auto context = parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    REQUIRE(context);
+    CHECK(context->trace == "4bf92f3577b34da6a3ce929d0e0e4736");
+    CHECK(context->span == "00f067aa0ba902b7");
+    CHECK(context->sampled);
     CHECK_FALSE(parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")->sampled);
     for (const char* wrong : {"", "00-0-0-01", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
                               "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",

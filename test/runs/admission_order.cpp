@@ -59,17 +59,17 @@ using names = std::vector<std::string>;
 TEST_CASE("a caller that has to wait for a place is told so, another one is not")
 {
     stage s({.at_once = 1, .per_caller = 1, .waiting = 4});
-    recording_io told(s.io.get_executor());
+    recording_io progress(s.io.get_executor());
     std::vector<place> places;
     const auto enter = [&](const char* caller) {
-        asio::co_spawn(s.io, s.admission.enter(caller, &told),
+        asio::co_spawn(s.io, s.admission.enter(caller, &progress),
                        [&](std::exception_ptr, std::optional<place> got) { places.push_back(std::move(*got)); });
         s.settle();
     };
     enter("a");
-    CHECK(told.logs.empty());
+    CHECK(progress.logs.empty());
     enter("b");
-    CHECK(told.logs == names{"admission: Waiting for a place: 1 run going on, 1 run waiting."});
+    CHECK(progress.logs == names{"admission: Waiting for a place: 1 run going on, 1 run waiting."});
     CHECK(places.size() == 1);
     places.clear();
     s.settle();

@@ -12,21 +12,21 @@ namespace {
 
 settings allowing(std::vector<std::string> commands)
 {
-    settings chosen;
-    chosen.bash_allowed_commands = std::move(commands);
-    return chosen;
+    settings config;
+    config.bash_allowed_commands = std::move(commands);
+    return config;
 }
 
 struct bash_stage : run_stage {
-    explicit bash_stage(settings given = allowing({"ls", "cat"})) : chosen(std::move(given)), bash(chosen, runs) {}
+    explicit bash_stage(settings base = allowing({"ls", "cat"})) : config(std::move(base)), bash(config, runs) {}
 
     run_outcome run_command(std::string command, run_options options = {})
     {
         return run_coroutine(io, bash.run(caller(), progress, std::move(command), std::move(options)));
     }
-    const sandbox::run_request& asked() const { return backend.requests.at(0); }
+    const sandbox::run_request& request() const { return backend.requests.at(0); }
 
-    settings chosen;
+    settings config;
     bash_manager bash;
 };
 
@@ -36,10 +36,10 @@ TEST_CASE("a command is one argument of bash, which reads no start-up file")
 {
     bash_stage s;
     s.run_command("echo a; echo b");
-    CHECK(s.asked().argv ==
+    CHECK(s.request().argv ==
           std::vector<std::string>{"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", "echo a; echo b", "bash"});
-    CHECK_FALSE(s.asked().script.has_value());
-    CHECK_FALSE(s.asked().input.has_value());
+    CHECK_FALSE(s.request().script.has_value());
+    CHECK_FALSE(s.request().input.has_value());
 }
 
 TEST_CASE("a long command goes through a descriptor, one that is too long is refused")
@@ -47,8 +47,8 @@ TEST_CASE("a long command goes through a descriptor, one that is too long is ref
     bash_stage s;
     const std::string command = "echo " + std::string(200'000, 'x');
     s.run_command(command);
-    CHECK(s.asked().script == command);
-    for (const auto& argument : s.asked().argv) CHECK(argument.size() < 1000);
+    CHECK(s.request().script == command);
+    for (const auto& argument : s.request().argv) CHECK(argument.size() < 1000);
     CHECK(s.run_command(std::string(3'000'000, 'A')).refused.find("command:") == 0);
     CHECK(s.backend.requests.size() == 1);
 }
@@ -64,12 +64,12 @@ TEST_CASE("the programs of a run are those of BASH_ALLOWED_COMMANDS")
 {
     bash_stage some;
     some.run_command("ls");
-    CHECK_FALSE(some.asked().programs.all);
-    CHECK(some.asked().programs.names == std::vector<std::string>{"ls", "cat"});
+    CHECK_FALSE(some.request().programs.all);
+    CHECK(some.request().programs.names == std::vector<std::string>{"ls", "cat"});
     bash_stage all(allowing({"*"}));
     all.run_command("ls");
-    CHECK(all.asked().programs.all);
-    CHECK(all.asked().environment.empty());
+    CHECK(all.request().programs.all);
+    CHECK(all.request().environment.empty());
 }
 
 TEST_CASE("exit code 127 under an allow-list names the setting once")
@@ -87,7 +87,7 @@ TEST_CASE("a program that is allowed but not installed is told apart from one th
 {
     bash_stage s(allowing({"cat", "no-such-program"}));
     s.run_command("x");
-    const auto& environment = s.asked().environment;
+    const auto& environment = s.request().environment;
     REQUIRE(environment.size() == 1);
     const std::string handler = environment.front().second;
     CHECK(handler.find("case ' no-such-program '") != std::string::npos);
@@ -111,12 +111,12 @@ TEST_CASE("working_dir is relative to the workspace or absolute inside")
 {
     bash_stage s;
     std::filesystem::create_directories(s.places.folder(caller()) / "a/b");
-    const auto folder_of = [&](std::string asked) {
+    const auto folder_of = [&](std::string working_dir) {
         s.backend.requests.clear();
         run_options options;
-        options.working_dir = std::move(asked);
+        options.working_dir = std::move(working_dir);
         const run_outcome outcome = s.run_command("pwd", options);
-        return s.backend.requests.empty() ? outcome.refused : s.asked().working_dir;
+        return s.backend.requests.empty() ? outcome.refused : s.request().working_dir;
     };
     CHECK(folder_of("") == "/workspace");
     CHECK(folder_of("a/b") == "/workspace/a/b");

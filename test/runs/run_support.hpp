@@ -113,10 +113,10 @@ public:
 
     static sandbox::run_result ended(int code)
     {
-        sandbox::run_result made;
-        made.why = sandbox::cause::exited;
-        made.exit_code = code;
-        return made;
+        sandbox::run_result result;
+        result.why = sandbox::cause::exited;
+        result.exit_code = code;
+        return result;
     }
 };
 

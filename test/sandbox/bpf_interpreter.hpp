@@ -10,7 +10,7 @@
 
 namespace cmcp::test {
 
-/// What the kernel would answer: runs a seccomp program on one call. Throws where the program is not valid.
+/// Runs a seccomp program on one system call and returns the kernel's answer. Throws where the program is not valid.
 inline std::uint32_t run_bpf(const std::vector<sock_filter>& code, const seccomp_data& call)
 {
     std::uint32_t a = 0;

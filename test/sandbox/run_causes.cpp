@@ -119,7 +119,7 @@ TEST_CASE("a run that tries refused calls without end disturbs no other", "[run]
 TEST_CASE("a program that dies because no more processes may be started is told so", "[run]")
 {
     stage s;
-    // It stays for a while where it cannot go on: the watchdog looks now and then.
+    // The program waits after its first failed fork, because the watchdog counts processes only at intervals.
     auto wanted = s.python(
         "import os, time\ntry:\n  for i in range(100):\n    if not os.fork(): time.sleep(20); os._exit(0)\n"
         "except OSError:\n  time.sleep(2)\n  raise");

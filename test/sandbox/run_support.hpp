@@ -44,8 +44,8 @@ public:
     {
         std::error_code failed;
         std::filesystem::remove_all(path, failed);
-        // It opens a descriptor a level, which is too many for the deepest tree that a test makes; the program does
-        // with a few.
+        // remove_all opens a descriptor for each level, which is too many for the deepest tree of the tests. The
+        // program rm needs only a few.
         if (failed && std::system(("rm -rf " + path).c_str()) != 0) std::fprintf(stderr, "%s is left\n", path.c_str());
     }
     std::string path;
@@ -68,8 +68,8 @@ inline bool not_held(const std::string& why)
     return under_firejail();
 }
 
-/// What `ls` and `id` show of a run differs there: Firejail cannot mount a workspace at a place that the machine does
-/// not have, and under root a run keeps the user that it has outside.
+/// `ls` and `id` print other places and users in Firejail, because Firejail mounts a workspace only at an existing
+/// path, and under root its run keeps the user from outside.
 inline std::string user_inside()
 {
     constexpr unsigned first_of_range = 200'000;

@@ -19,7 +19,7 @@ struct listed : stage {
         fs::permissions(workspace.path, fs::perms::all);
     }
 
-    /// What the code prints when it runs: nothing of it may come from id.
+    /// The output of the code; no part of that output may come from the program id.
     std::string bash_prints(const std::string& code) { return prints(bash(code)); }
     std::string python_prints(const std::string& code) { return prints(python(code)); }
 

@@ -22,21 +22,21 @@ struct root_folder {
     {
         std::string name = (std::filesystem::temp_directory_path() / "cmcp-root-XXXXXX").string();
         path = ::mkdtemp(name.data());
-        chosen.sandbox_root = path;
+        config.sandbox_root = path;
     }
     root_folder(const root_folder&) = delete;
     root_folder& operator=(const root_folder&) = delete;
     ~root_folder() { std::filesystem::remove_all(path); }
 
     std::filesystem::path path;
-    settings chosen;
+    settings config;
 };
 
 std::vector<std::string> problems_of(
-    const settings& chosen, readiness::launcher_check launcher = [] { return std::nullopt; })
+    const settings& config, readiness::launcher_check launcher = [] { return std::nullopt; })
 {
     asio::io_context io;
-    readiness ready(chosen, io.get_executor(), std::move(launcher));
+    readiness ready(config, io.get_executor(), std::move(launcher));
     return run_coroutine(io, ready.problems());
 }
 
@@ -45,33 +45,33 @@ std::vector<std::string> problems_of(
 TEST_CASE("the node's name is kept in SANDBOX_ROOT from the first start on")
 {
     root_folder root;
-    const auto first = node_name(root.chosen);
+    const auto first = node_name(root.config);
     CHECK_FALSE(first.empty());
     CHECK(handle_maker::cleaned(first) == first);
-    CHECK(node_name(root.chosen) == first);
+    CHECK(node_name(root.config) == first);
     std::ofstream(root.path / "node") << "of-the-last-container\n";
-    CHECK(node_name(root.chosen) == "of-the-last-container");
-    root.chosen.sandbox_node = "explicit";
-    CHECK(node_name(root.chosen) == "explicit");
+    CHECK(node_name(root.config) == "of-the-last-container");
+    root.config.sandbox_node = "explicit";
+    CHECK(node_name(root.config) == "explicit");
 }
 
 TEST_CASE("what is written in the node's file becomes a part of handles that fit")
 {
     root_folder root;
     std::ofstream(root.path / "node") << "Odd name/../x";
-    const handle_maker maker(node_name(root.chosen));
+    const handle_maker maker(node_name(root.config));
     CHECK(maker.node() == "odd-name----x");
     CHECK(handle_maker::fits("sbx", maker.make("sbx")));
     std::ofstream(root.path / "node", std::ios::trunc) << "";
-    const auto another = node_name(root.chosen);
+    const auto another = node_name(root.config);
     CHECK_FALSE(another.empty());
-    CHECK(node_name(root.chosen) == another);
+    CHECK(node_name(root.config) == another);
 }
 
 TEST_CASE("a server whose disk, launcher and interpreter work is ready")
 {
     root_folder root;
-    CHECK(problems_of(root.chosen).empty());
+    CHECK(problems_of(root.config).empty());
     CHECK(std::filesystem::is_empty(root.path));
 }
 
@@ -80,10 +80,10 @@ TEST_CASE("what keeps runs from working is named with the setting")
     root_folder root;
     const auto interpreter = root.path / "python";
     std::filesystem::create_symlink("/bin/true", interpreter);
-    root.chosen.python_interpreter = interpreter.string();
-    root.chosen.sandbox_root = root.path / "data";
+    root.config.python_interpreter = interpreter.string();
+    root.config.sandbox_root = root.path / "data";
     asio::io_context io;
-    readiness ready(root.chosen, io.get_executor(), [] { return std::optional<std::string>("The launcher is gone."); });
+    readiness ready(root.config, io.get_executor(), [] { return std::optional<std::string>("The launcher is gone."); });
     std::filesystem::remove(interpreter);
     const auto all = run_coroutine(io, ready.problems());
     REQUIRE(all.size() == 3);
@@ -97,15 +97,15 @@ TEST_CASE("many who ask at once share one look")
     root_folder root;
     int looks = 0;
     asio::io_context io;
-    readiness ready(root.chosen, io.get_executor(), [&looks] {
+    readiness ready(root.config, io.get_executor(), [&looks] {
         ++looks;
         return std::nullopt;
     });
     int answers = 0;
     for (int i = 0; i < 50; ++i)
         asio::co_spawn(io, ready.problems(),
-                       [&answers](std::exception_ptr failure, const std::vector<std::string>& found) {
-                           if (!failure && found.empty()) ++answers;
+                       [&answers](std::exception_ptr failure, const std::vector<std::string>& problems) {
+                           if (!failure && problems.empty()) ++answers;
                        });
     io.run();
     CHECK(answers == 50);

@@ -21,8 +21,8 @@ std::vector<missing_helper> helpers_where_python_says(const std::string& text, i
 
 const missing_helper* helper_named(const std::vector<missing_helper>& all, const std::string& name)
 {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-    return found == all.end() ? nullptr : &*found;
+    const auto helper = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    return helper == all.end() ? nullptr : &*helper;
 }
 
 }  // namespace

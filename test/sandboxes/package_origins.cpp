@@ -5,7 +5,7 @@ using namespace cmcp;
 
 namespace {
 
-package_origin told(std::string answer, int exit_code = 0)
+package_origin origin_from(std::string answer, int exit_code = 0)
 {
     asio::io_context io;
     test::scripted_backend backend;
@@ -20,17 +20,17 @@ package_origin told(std::string answer, int exit_code = 0)
 
 TEST_CASE("the index that pip knows is taken as it says")
 {
-    const auto origin = told(R"({"index": "https://index.example/simple", "hosts": ["files.example"]})");
+    const auto origin = origin_from(R"({"index": "https://index.example/simple", "hosts": ["files.example"]})");
     CHECK(origin.index == "https://index.example/simple");
     CHECK(origin.hosts == std::vector<std::string>{"files.example"});
 }
 
 TEST_CASE("an index is unknown where pip is missing, fails or says something else")
 {
-    CHECK(told("", 1).index.empty());
-    CHECK(told(R"({"index": "https://index.example/simple", "hosts": []})", 1).index.empty());
-    CHECK(told("Traceback").index.empty());
-    CHECK(told("[]").index.empty());
-    CHECK(told(R"({"index": 3})").index.empty());
-    CHECK(told(R"({"index": "https://index.example/", "hosts": [1]})").index.empty());
+    CHECK(origin_from("", 1).index.empty());
+    CHECK(origin_from(R"({"index": "https://index.example/simple", "hosts": []})", 1).index.empty());
+    CHECK(origin_from("Traceback").index.empty());
+    CHECK(origin_from("[]").index.empty());
+    CHECK(origin_from(R"({"index": 3})").index.empty());
+    CHECK(origin_from(R"({"index": "https://index.example/", "hosts": [1]})").index.empty());
 }

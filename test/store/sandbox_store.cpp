@@ -25,13 +25,13 @@ struct folder {
 
 sandbox_record sandbox(std::string id, std::string owner, std::string name)
 {
-    sandbox_record made;
-    made.id = std::move(id);
-    made.owner = std::move(owner);
-    made.name = std::move(name);
-    made.image = "native";
-    made.created = made.last_used = 1000;
-    return made;
+    sandbox_record record;
+    record.id = std::move(id);
+    record.owner = std::move(owner);
+    record.name = std::move(name);
+    record.image = "native";
+    record.created = record.last_used = 1000;
+    return record;
 }
 
 }  // namespace

@@ -1,2 +1,2 @@
-// What the precompiled headers of the tests are made with.
+// The precompiled header of the tests is compiled from this file.
 #include "test/support/catch.hpp"

@@ -38,21 +38,21 @@ public:
 
     std::vector<json::object> of(std::string_view event) const
     {
-        std::vector<json::object> found;
+        std::vector<json::object> lines;
         std::ifstream in(file_);
         for (std::string line; std::getline(in, line);) {
             auto parsed = json::parse(line).as_object();
-            if (parsed.at("event").as_string() == event) found.push_back(std::move(parsed));
+            if (parsed.at("event").as_string() == event) lines.push_back(std::move(parsed));
         }
-        return found;
+        return lines;
     }
 
     json::object only(std::string_view event) const
     {
-        const auto found = of(event);
+        const auto lines = of(event);
         INFO(text());
-        REQUIRE(found.size() == 1);
-        return found.front();
+        REQUIRE(lines.size() == 1);
+        return lines.front();
     }
 
 private:
@@ -62,8 +62,8 @@ private:
 /// A member that is text; empty when it is not there.
 inline std::string member_text(const json::object& line, std::string_view name)
 {
-    const auto* found = line.if_contains(name);
-    return found && found->is_string() ? std::string(found->get_string()) : std::string();
+    const auto* member = line.if_contains(name);
+    return member && member->is_string() ? std::string(member->get_string()) : std::string();
 }
 
 }  // namespace cmcp::test

@@ -23,11 +23,11 @@ using tcp = asio::ip::tcp;
 
 metrics::span named(std::string name)
 {
-    metrics::span made;
-    made.name = std::move(name);
-    made.began = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
-    made.took = std::chrono::milliseconds(5);
-    return made;
+    metrics::span span;
+    span.name = std::move(name);
+    span.began = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
+    span.took = std::chrono::milliseconds(5);
+    return span;
 }
 
 /// A collector on loopback that keeps what it is sent and answers each with the next of `statuses` (the last for ever).
@@ -43,13 +43,13 @@ struct collector {
         for (;;) {
             tcp::socket peer = co_await listens.async_accept(asio::use_awaitable);
             boost::beast::flat_buffer buffer;
-            request asked;
-            co_await http::async_read(peer, buffer, asked, asio::use_awaitable);
+            request post;
+            co_await http::async_read(peer, buffer, post, asio::use_awaitable);
             http::response<http::string_body> answer(statuses.front(), 11);
             if (statuses.size() > 1) statuses.erase(statuses.begin());
             answer.prepare_payload();
             co_await http::async_write(peer, answer, asio::use_awaitable);
-            got.push_back(std::move(asked));
+            got.push_back(std::move(post));
             news.cancel();
         }
     }
@@ -111,12 +111,12 @@ TEST_CASE("spans are posted to the collector with the headers that were asked fo
     group.spawn("collector", there.serve());
     group.spawn("export", exporter.run());
     test::run_coroutine(io, there.until(2), std::chrono::seconds(20));
-    for (const request& asked : there.got) {
-        CHECK(asked.target() == "/base/v1/traces");
-        CHECK(asked[http::field::content_type] == "application/json");
-        CHECK(asked["x-token"] == "a,b");
-        CHECK(asked["x-team"] == "one");
-        CHECK(span_in(json::parse(asked.body()), 0).at("name") == "one");
+    for (const request& post : there.got) {
+        CHECK(post.target() == "/base/v1/traces");
+        CHECK(post[http::field::content_type] == "application/json");
+        CHECK(post["x-token"] == "a,b");
+        CHECK(post["x-team"] == "one");
+        CHECK(span_in(json::parse(post.body()), 0).at("name") == "one");
     }
     metrics::spans().add(named("last"));
     test::run_coroutine(io, exporter.finish(), std::chrono::seconds(20));

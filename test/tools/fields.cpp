@@ -97,7 +97,7 @@ TEST_CASE("arguments that the fields do not describe are refused before they are
         {R"({"title": "", "points": [{}]})", "argument `points[0].x` is missing"},
         {R"({"title": "", "tags": ["a", "b", "c"]})", "argument `tags` must hold at most 2 item(s)"}};
     for (const auto& [arguments, sentence] : refused) {
-        auto given = parsed(arguments);
-        CHECK(validator.check(given) == sentence);
+        auto values = parsed(arguments);
+        CHECK(validator.check(values) == sentence);
     }
 }

@@ -40,9 +40,9 @@ struct file_stage {
 
     tool_result call(const std::string& name, std::string_view arguments)
     {
-        json::object given = json::parse(arguments).as_object();
-        CHECK(registry.validate(name, given) == "");
-        return run_coroutine(io, start(name, std::move(given)));
+        json::object input = json::parse(arguments).as_object();
+        CHECK(registry.validate(name, input) == "");
+        return run_coroutine(io, start(name, std::move(input)));
     }
 
     file_scene scene;

@@ -21,7 +21,7 @@ struct trial_stage : sandbox_stage {
     std::unique_ptr<language_trials> trials(const std::vector<language>& table = four_languages)
     {
         const auto maker = [this](const language& of, const std::string& program, std::string source) {
-            ++made;
+            ++runs;
             return all->sandbox_runs->trial(of, program, std::move(source));
         };
         language_trials::parts parts{
@@ -29,7 +29,7 @@ struct trial_stage : sandbox_stage {
         return std::make_unique<language_trials>(std::move(parts), table);
     }
     void run(language_trials& of) { run_coroutine(io, of.run(), std::chrono::seconds(120)); }
-    int made = 0;
+    int runs = 0;
 };
 
 }  // namespace
@@ -38,14 +38,14 @@ TEST_CASE("a language is listed once its program ran in the sandbox, and not bec
 {
     trial_stage s;
     const auto trials = s.trials();
-    std::vector<std::string> told;
-    trials->on_change([&] { told.push_back(trials->sentence()); });
+    std::vector<std::string> sentences;
+    trials->on_change([&] { sentences.push_back(trials->sentence()); });
     CHECK(trials->sentence() == "Which languages run here is being tried.");
     s.run(*trials);
     CHECK(trials->working() == std::vector<std::string>{"good", "second"});
     CHECK(trials->sentence() == "Languages here: good, second.");
-    CHECK(told.at(1) == "Languages here: good; others are being tried.");
-    CHECK(told.back() == trials->sentence());
+    CHECK(sentences.at(1) == "Languages here: good; others are being tried.");
+    CHECK(sentences.back() == trials->sentence());
     CHECK(trials->program(four_languages[2]).ends_with("/sh"));
     CHECK(trials->program(four_languages[1]).ends_with("/sh"));
     CHECK(trials->program(four_languages[3]).empty());
@@ -55,21 +55,21 @@ TEST_CASE("a later start tries nothing again that is as it was")
 {
     trial_stage s;
     s.run(*s.trials());
-    CHECK(s.made == 4);
+    CHECK(s.runs == 4);
     const auto again = s.trials();
     s.run(*again);
-    CHECK(s.made == 4);
+    CHECK(s.runs == 4);
     CHECK(again->complete());
     CHECK(again->sentence() == "Languages here: good, second.");
     auto changed = four_languages;
     changed[1].command = "exec $P $F";
     const auto mended = s.trials(changed);
     s.run(*mended);
-    CHECK(s.made == 5);
+    CHECK(s.runs == 5);
     CHECK(mended->sentence() == "Languages here: good, broken, second.");
     std::ofstream(s.folder.path / "languages.json") << "{\"good\": 7, \"broken\": {";
     s.run(*s.trials());
-    CHECK(s.made == 9);
+    CHECK(s.runs == 9);
 }
 
 TEST_CASE("execute_code and initialize_sandbox list what was tried; Java and Pascal run where they are installed")

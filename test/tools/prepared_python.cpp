@@ -89,9 +89,9 @@ TEST_CASE("no more runs share a hash seed and addresses than PYTHON_ZYGOTE_RUNS 
         const auto result = s.call("system_run_python", {{"code", "_ = [hash('seed'), id(None)]"}}).structured;
         REQUIRE(result.at("success") == true);
         if (!result.contains("prepared")) continue;  // the next interpreter is not loaded yet
-        const auto& found = result.at("result").as_array();
-        CHECK(++seeds[json::serialize(found[0])] <= most);
-        CHECK(++addresses[json::serialize(found[1])] <= most);
+        const auto& values = result.at("result").as_array();
+        CHECK(++seeds[json::serialize(values[0])] <= most);
+        CHECK(++addresses[json::serialize(values[1])] <= most);
     }
     CHECK(seeds.size() >= 4);
 }
@@ -217,9 +217,9 @@ TEST_CASE("a cancelled run of the zygote ends with all its processes, and the ne
 
 TEST_CASE("a zygote that cannot be started leaves cold runs and a reason")
 {
-    settings chosen = all_programs();
+    settings config = all_programs();
     asio::io_context io;
-    auto options = launcher_under_test(chosen, true);
+    auto options = launcher_under_test(config, true);
     options.zygote->path = "/nonexistent/container-mcp-zygote";
     sandbox::native_backend backend(io.get_executor(), options);
     CHECK_FALSE(run_coroutine(io, backend.zygote_settles()));
@@ -232,10 +232,10 @@ TEST_CASE("a zygote that cannot be started leaves cold runs and a reason")
 TEST_CASE("another interpreter than the zygote's is not stood in for")
 {
     if (!built()) return;
-    settings chosen = all_programs();
-    chosen.python_interpreter = "/usr/bin/perl";
+    settings config = all_programs();
+    config.python_interpreter = "/usr/bin/perl";
     asio::io_context io;
-    sandbox::native_backend backend(io.get_executor(), launcher_under_test(chosen, true));
+    sandbox::native_backend backend(io.get_executor(), launcher_under_test(config, true));
     CHECK_FALSE(run_coroutine(io, backend.zygote_settles()));
     CHECK(backend.zygote_now().detail.find("PYTHON_INTERPRETER=/usr/bin/perl") != std::string::npos);
 }
@@ -256,9 +256,9 @@ TEST_CASE(
     "not")
 {
     if (!built()) return;
-    settings chosen = with(1, 1000);
-    chosen.python_zygote = "auto";
-    system_stage s(chosen, way::zygote);
+    settings config = with(1, 1000);
+    config.python_zygote = "auto";
+    system_stage s(config, way::zygote);
     const std::string known = "import sys\nprint('num' + 'py' in sys.modules)";
     if (text(s.python("import numpy"), "error").find("ModuleNotFoundError") != std::string::npos) return;
     constexpr int most_tries = 1000;  // while it is being loaded, the other interpreter takes them

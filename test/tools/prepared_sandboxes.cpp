@@ -6,7 +6,7 @@ using namespace cmcp::test;
 
 namespace {
 
-// What runs in sandboxes have beside the others: a home with packages, and a PATH.
+// Only runs in sandboxes have a home with packages and a PATH.
 const char* const programs_at_home[] = {
     "import os, site, sysconfig\nprint(site.USER_BASE, site.USER_SITE, site.ENABLE_USER_SITE, "
     "site.getusersitepackages())\n"
@@ -194,9 +194,9 @@ TEST_CASE("standard output and errors of execute_code are one stream, in their o
 TEST_CASE("figures that are shown in a sandbox become files, also where matplotlib is loaded already")
 {
     const auto started = GENERATE(from_range(ways()));
-    settings chosen = all_programs();
-    chosen.python_zygote = GENERATE("stdlib", "data");
-    sandbox_stage s(chosen, started);
+    settings config = all_programs();
+    config.python_zygote = GENERATE("stdlib", "data");
+    sandbox_stage s(config, started);
     const std::string id = s.create();
     if (text(s.python_in(id, "import matplotlib"), "stderr").find("ModuleNotFoundError") != std::string::npos) return;
     const std::string draw =

@@ -9,10 +9,10 @@ inline bool built() { return ways().size() == 2; }
 
 inline settings with(std::size_t waiting, std::size_t runs)
 {
-    settings chosen = all_programs();
-    chosen.python_zygote_waiting = waiting;
-    chosen.python_zygote_runs = runs;
-    return chosen;
+    settings config = all_programs();
+    config.python_zygote_waiting = waiting;
+    config.python_zygote_runs = runs;
+    return config;
 }
 
 /// Without what differs from run to run by nature.

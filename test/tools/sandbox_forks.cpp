@@ -5,7 +5,7 @@ using namespace cmcp::test;
 
 namespace {
 
-/// One sandbox with a kernel, and forks of it.
+/// A sandbox with a kernel, and its forks.
 struct fork_stage : kernel_stage {
     using kernel_stage::kernel_stage;
 
@@ -158,9 +158,9 @@ TEST_CASE("a fork waits for the code that runs and has its variables and its fil
 
 TEST_CASE("a state larger than half of a kernel's memory is copied: it is nowhere twice")
 {
-    settings chosen = all_programs();
-    chosen.kernel_memory_limit = 300 << 20;
-    fork_stage s(chosen);
+    settings config = all_programs();
+    config.kernel_memory_limit = 300 << 20;
+    fork_stage s(config);
     s.keep("import hashlib\nbig = bytearray(b'0123456789') * 20_000_000\ntext = bytes(1000)");
     const auto copy = s.fork_it();
     CHECK(kernel(copy).at("copied") == true);
@@ -171,9 +171,9 @@ TEST_CASE("a state larger than half of a kernel's memory is copied: it is nowher
 
 TEST_CASE("variables that kill or hold up the copying leave a sandbox with the files, and the old kernel lives")
 {
-    settings chosen = all_programs();
-    chosen.python_timeout_max = std::chrono::seconds(2);
-    fork_stage s(chosen);
+    settings config = all_programs();
+    config.python_timeout_max = std::chrono::seconds(2);
+    fork_stage s(config);
     SECTION("made again")
     {
         s.keep("import os\nx = 1\nclass Deadly:\n    def __reduce__(self): return os._exit, (3,)\ndeadly = Deadly()");

@@ -88,9 +88,9 @@ TEST_CASE("code that cannot be interrupted ends its kernel, and the next call sa
 
 TEST_CASE("a kernel that is killed by its limit says so and starts anew")
 {
-    settings chosen = all_programs();
-    chosen.kernel_memory_limit = 100 << 20;
-    kernel_stage s(chosen);
+    settings config = all_programs();
+    config.kernel_memory_limit = 100 << 20;
+    kernel_stage s(config);
     const auto result = s.keep("x = bytearray(400_000_000)\nprint(len(x))");
     // The allocation is refused, or the process is ended: both are the limit's doing.
     if (result.contains("kernel"))

@@ -36,10 +36,10 @@ TEST_CASE("a snapshot is a state to go back to")
 
 TEST_CASE("the quotas of number and disk name their setting and what takes the place")
 {
-    settings chosen = all_programs();
-    chosen.sandbox_max_per_caller = 2;
-    chosen.sandbox_disk_quota = 4 << 20;
-    sandbox_stage s(chosen);
+    settings config = all_programs();
+    config.sandbox_max_per_caller = 2;
+    config.sandbox_disk_quota = 4 << 20;
+    sandbox_stage s(config);
     const auto id = s.create("big");
     s.create();
     CHECK(text(s.tool("create_sandbox"), "error").find("SANDBOX_MAX_PER_CALLER") != std::string::npos);
@@ -83,15 +83,15 @@ TEST_CASE("idle sandboxes are stopped and old ones deleted, busy ones neither")
 
 TEST_CASE("after a restart sandboxes are there as they were, and what is left of others is gone")
 {
-    settings chosen = all_programs();
+    settings config = all_programs();
     temporary_folder kept;
-    chosen.sandbox_root = kept.path;
+    config.sandbox_root = kept.path;
     asio::io_context io;
     blocking_pool pool(1);
     std::string id;
     {
         record_folder folder(kept.path / "sandboxes");
-        sandbox_manager first(chosen, io.get_executor(), pool, folder, handle_maker("here"));
+        sandbox_manager first(config, io.get_executor(), pool, folder, handle_maker("here"));
         id = run_coroutine(io, first.create({}, {"work", {}})).id;
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
@@ -101,7 +101,7 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
         fs::remove_all(first.places().folder(lost.id));
     }
     record_folder folder(kept.path / "sandboxes");
-    sandbox_manager second(chosen, io.get_executor(), pool, folder, handle_maker("here"));
+    sandbox_manager second(config, io.get_executor(), pool, folder, handle_maker("here"));
     const auto all = second.list({});
     REQUIRE(all.size() == 1);
     CHECK(all[0].id == id);

@@ -13,9 +13,9 @@ TEST_CASE("the interpreter's tools know one sandbox of each caller")
     CHECK(text(result, "status") == "error");
     CHECK(text(result, "error_type") == "StateError");
     CHECK(text(result, "message").find("initialize_sandbox") != std::string::npos);
-    const auto made = s.tool("initialize_sandbox", {{"image", "alpine:latest"}});
-    CHECK(text(made, "status") == "success");
-    CHECK(text(s.tool("initialize_sandbox"), "container_id") == text(made, "container_id"));
+    const auto sandbox = s.tool("initialize_sandbox", {{"image", "alpine:latest"}});
+    CHECK(text(sandbox, "status") == "success");
+    CHECK(text(s.tool("initialize_sandbox"), "container_id") == text(sandbox, "container_id"));
     result = s.tool("execute_code", {{"code", "import sys\nprint(1)\nprint(2, file=sys.stderr)\nprint(3)"}});
     CHECK(text(result, "status") == "success");
     CHECK(text(result, "output") == "1\n2\n3\n");
@@ -36,7 +36,7 @@ TEST_CASE("the interpreter's tools know one sandbox of each caller")
 TEST_CASE("in a sandbox a missing module brings a hint to the tool that installs it")
 {
     sandbox_stage s;
-    const auto made = s.tool("initialize_sandbox");
+    const auto sandbox = s.tool("initialize_sandbox");
     const std::string expected =
         "There is no module no_such_module here: install_packages_in_sandbox with no_such_module brings it, if it is a "
         "package.";
@@ -44,7 +44,7 @@ TEST_CASE("in a sandbox a missing module brings a hint to the tool that installs
     CHECK(text(s.tool("execute_code", code), "hint") == expected);
     for (const bool stateful : {false, true}) {
         auto arguments = code;
-        arguments["sandbox_id"] = made.at("container_id");
+        arguments["sandbox_id"] = sandbox.at("container_id");
         arguments["stateful"] = stateful;
         const auto result = s.tool("execute_python_code", arguments);
         INFO(json::serialize(result));

@@ -56,7 +56,7 @@ inline std::vector<std::string> strings(const json::object& from, std::string_vi
     return all;
 }
 
-/// One sandbox and calls in its kernel.
+/// A sandbox and calls in its kernel.
 struct kernel_stage : sandbox_stage {
     using sandbox_stage::sandbox_stage;
     json::object keep(std::string code, json::object more = {})

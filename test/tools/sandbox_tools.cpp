@@ -8,11 +8,11 @@ using namespace cmcp::test;
 TEST_CASE("a sandbox is created, listed, used and deleted")
 {
     sandbox_stage s;
-    const auto made = s.tool("create_sandbox", {{"name", "work"}});
-    const auto id = text(made, "sandbox_id");
+    const auto sandbox = s.tool("create_sandbox", {{"name", "work"}});
+    const auto id = text(sandbox, "sandbox_id");
     CHECK(handle_maker::fits("sbx", id));
-    CHECK(text(made, "name") == "work");
-    CHECK(text(made, "status") == "running");
+    CHECK(text(sandbox, "name") == "work");
+    CHECK(text(sandbox, "status") == "running");
     const auto listed = s.tool("list_sandboxes").at("sandboxes").as_array();
     REQUIRE(listed.size() == 1);
     CHECK(listed[0].as_object().at("sandbox_id") == json::value(id));
@@ -156,14 +156,14 @@ TEST_CASE("uploads arrive whole, in folders that are made, and nowhere else")
 
 TEST_CASE("a local file is taken from the upload folder alone")
 {
-    settings chosen = all_programs();
+    settings config = all_programs();
     temporary_folder outside;
     fs::create_directories(outside.path / "up");
     std::ofstream(outside.path / "up/in.txt") << "hello";
     std::ofstream(outside.path / "secret.txt") << "no";
     fs::create_symlink(outside.path / "secret.txt", outside.path / "up/link.txt");
-    chosen.sandbox_upload_folder = outside.path / "up";
-    sandbox_stage s(chosen);
+    config.sandbox_upload_folder = outside.path / "up";
+    sandbox_stage s(config);
     const auto id = s.create();
     const auto upload = [&](std::string path) {
         return s.tool("upload_file_to_sandbox", {{"sandbox_id", id}, {"local_file_path", path}});
@@ -178,21 +178,21 @@ TEST_CASE("a local file is taken from the upload folder alone")
 
 TEST_CASE("a local file keeps its name in the folder that dest_path names")
 {
-    settings chosen = all_programs();
+    settings config = all_programs();
     temporary_folder outside;
     std::ofstream(outside.path / "in.txt") << "hello";
-    chosen.sandbox_upload_folder = outside.path;
-    sandbox_stage s(chosen);
+    config.sandbox_upload_folder = outside.path;
+    sandbox_stage s(config);
     const auto id = s.create();
     s.shell_in(id, "mkdir there; ln -s /tmp out");
     const std::vector<std::pair<std::string, std::string>> places{
         {"/app/results", "in.txt"}, {"/app/results/", "in.txt"}, {".", "in.txt"},
         {"sub/", "sub/in.txt"},     {"there", "there/in.txt"},   {"/app/results/a/b/", "a/b/in.txt"},
         {"other.txt", "other.txt"}};
-    for (const auto& [given, path] : places) {
-        INFO(given);
-        const auto stored =
-            s.tool("upload_file_to_sandbox", {{"sandbox_id", id}, {"local_file_path", "in.txt"}, {"dest_path", given}});
+    for (const auto& [dest_path, path] : places) {
+        INFO(dest_path);
+        const auto stored = s.tool("upload_file_to_sandbox",
+                                   {{"sandbox_id", id}, {"local_file_path", "in.txt"}, {"dest_path", dest_path}});
         CHECK(stored.at("success") == true);
         CHECK(text(stored, "path") == path);
         CHECK(text(stored, "file_link").ends_with("in.txt") == path.ends_with("in.txt"));

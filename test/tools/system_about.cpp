@@ -15,16 +15,16 @@ namespace {
 
 settings with_secret()
 {
-    settings chosen = all_programs();
-    chosen.auth_tokens = {{"me", "very-secret-token"}};
-    return chosen;
+    settings config = all_programs();
+    config.auth_tokens = {{"me", "very-secret-token"}};
+    return config;
 }
 
 settings without_browser()
 {
-    settings chosen;
-    chosen.web_browser_path = "/nowhere/chromium";
-    return chosen;
+    settings config;
+    config.web_browser_path = "/nowhere/chromium";
+    return config;
 }
 
 bool offers(const system_stage& s, std::string_view name)
@@ -87,8 +87,8 @@ TEST_CASE("system_info tells versions, limits and layers")
 
 TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
 {
-    const auto names = [](const settings& chosen) {
-        system_stage s(chosen);
+    const auto names = [](const settings& config) {
+        system_stage s(config);
         std::string all;
         for (const auto& one : s.registry.all()) all += one->definition().name + " ";
         return all;
@@ -101,16 +101,16 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
         "list_sandbox_files fork_sandbox "
         "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel job_poll job_list job_kill ";
-    settings chosen = without_browser();
-    chosen.web_search_provider = "duckduckgo";
-    CHECK(names(chosen) == system + file + web + sandbox);
-    chosen.enable_system = false;
-    CHECK(names(chosen) == file + web + sandbox);
-    chosen.enable_web = false;
-    chosen.enable_sandbox = false;
-    chosen.enable_system = true;
-    chosen.enable_file = false;
-    CHECK(names(chosen) == system);
+    settings config = without_browser();
+    config.web_search_provider = "duckduckgo";
+    CHECK(names(config) == system + file + web + sandbox);
+    config.enable_system = false;
+    CHECK(names(config) == file + web + sandbox);
+    config.enable_web = false;
+    config.enable_sandbox = false;
+    config.enable_system = true;
+    config.enable_file = false;
+    CHECK(names(config) == system);
 }
 
 TEST_CASE("tools that cannot work are not offered; instructions and their answers say what switches them on")
@@ -134,11 +134,11 @@ TEST_CASE("tools that cannot work are not offered; instructions and their answer
 
 TEST_CASE("a provider and a browser bring their tools back")
 {
-    settings chosen;
-    chosen.web_search_provider = "duckduckgo";
-    chosen.web_browser_path = "/bin/true";
-    chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
-    system_stage s(chosen);
+    settings config;
+    config.web_search_provider = "duckduckgo";
+    config.web_browser_path = "/bin/true";
+    config.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    system_stage s(config);
     const std::string instructions = instructions_for(s.registry);
     INFO(instructions);
     CHECK(offers(s, "web_search"));
@@ -148,10 +148,10 @@ TEST_CASE("a provider and a browser bring their tools back")
 
 TEST_CASE("runs in the background are offered only where there are jobs")
 {
-    settings chosen;
+    settings config;
     for (const bool jobs : {true, false}) {
-        chosen.enable_sandbox = jobs;
-        system_stage s(chosen);
+        config.enable_sandbox = jobs;
+        system_stage s(config);
         for (const char* tool : {"system_run_command", "system_run_python"})
             CHECK(takes(s, tool, "run_in_background") == jobs);
         CHECK((instructions_for(s.registry).find("run_in_background") != std::string::npos) == jobs);

@@ -13,9 +13,9 @@ namespace {
 
 settings only(std::vector<std::string> names)
 {
-    settings chosen;
-    chosen.bash_allowed_commands = std::move(names);
-    return chosen;
+    settings config;
+    config.bash_allowed_commands = std::move(names);
+    return config;
 }
 
 }  // namespace
@@ -144,9 +144,9 @@ TEST_CASE("long output can be read as a file of the workspace")
 
 TEST_CASE("output without end is stopped")
 {
-    settings chosen = all_programs();
-    chosen.output_hard_limit = 1 << 20;
-    system_stage s(chosen);
+    settings config = all_programs();
+    config.output_hard_limit = 1 << 20;
+    system_stage s(config);
     const auto result = s.bash("yes");
     CHECK(text(result, "cause") == "output_limit");
     CHECK(s.last.is_error);

@@ -9,9 +9,9 @@ using namespace cmcp::test;
 TEST_CASE("a module that is not there is named with what brings it, at the end of the traceback")
 {
     for (const bool sandboxes : {true, false}) {
-        settings chosen = all_programs();
-        chosen.enable_sandbox = sandboxes;
-        system_stage s(std::move(chosen));
+        settings config = all_programs();
+        config.enable_sandbox = sandboxes;
+        system_stage s(std::move(config));
         const std::string error = text(s.python("import no_such_module"), "error");
         INFO(error);
         CHECK(error.find(
@@ -51,9 +51,9 @@ TEST_CASE("matplotlib draws with default settings: its data and the fonts are th
         std::cout << "not tested: the package python3-matplotlib is not installed\n";
         return;
     }
-    settings chosen;
-    chosen.python_zygote = "data";
-    system_stage s(chosen, GENERATE(from_range(ways())));
+    settings config;
+    config.python_zygote = "data";
+    system_stage s(config, GENERATE(from_range(ways())));
     const auto result = s.python(
         "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('$\\\\alpha$ x')\n"
         "plt.savefig('plot.png')\nprint(plt.imread('plot.png').shape)");
@@ -171,9 +171,9 @@ TEST_CASE("Python that needs too much memory is told so")
     const auto result = s.python("x = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))");
     INFO(json::serialize(result));
     CHECK(result.at("success") == false);
-    const bool told =
+    const bool blames_memory =
         text(result, "cause") == "memory_limit" || text(result, "error").find("MemoryError") != std::string::npos;
-    CHECK(told);
+    CHECK(blames_memory);
 }
 
 TEST_CASE("lines are streamed without flush")
@@ -210,9 +210,9 @@ except TypeError as problem: print(problem)
 
 TEST_CASE("Python under an allow-list runs no other program")
 {
-    settings chosen;
-    chosen.bash_allowed_commands = {"ls"};
-    system_stage s(chosen, GENERATE(from_range(ways())));
+    settings config;
+    config.bash_allowed_commands = {"ls"};
+    system_stage s(config, GENERATE(from_range(ways())));
     const auto result = s.python("import subprocess, sqlite3, ctypes, ssl, decimal\nsubprocess.run(['/usr/bin/id'])");
     INFO(json::serialize(result));
     CHECK(text(result, "output").empty());

@@ -13,9 +13,9 @@ namespace cmcp::test {
 
 inline sandbox::native_backend::options launcher_under_test()
 {
-    sandbox::native_backend::options chosen;
-    chosen.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
-    return chosen;
+    sandbox::native_backend::options options;
+    options.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    return options;
 }
 
 inline std::string zygote_path() { return std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote"; }
@@ -29,33 +29,33 @@ inline std::vector<way> ways()
     return {way::cold};
 }
 
-inline sandbox::native_backend::options launcher_under_test(const settings& chosen, bool prepared)
+inline sandbox::native_backend::options launcher_under_test(const settings& config, bool prepared)
 {
-    auto made = launcher_under_test();
-    if (prepared) made.zygote = python_manager::zygote(chosen, zygote_path());
-    return made;
+    auto options = launcher_under_test();
+    if (prepared) options.zygote = python_manager::zygote(config, zygote_path());
+    return options;
 }
 
 inline settings all_programs()
 {
-    settings chosen;
-    chosen.bash_allowed_commands = {"*"};
-    return chosen;
+    settings config;
+    config.bash_allowed_commands = {"*"};
+    return config;
 }
 
 /// The system tools over the real sandbox, with a workspace that goes with the object.
 struct system_stage {
-    explicit system_stage(settings given = all_programs(), way started = way::cold)
-        : prepared(started == way::zygote), chosen(with_root(std::move(given), folder))
+    explicit system_stage(settings base = all_programs(), way started = way::cold)
+        : prepared(started == way::zygote), config(with_root(std::move(base), folder))
     {
         if (prepared) REQUIRE(run_coroutine(io, backend.zygote_settles()));
-        register_tools(registry, *all, chosen);
+        register_tools(registry, *all, config);
     }
 
-    static settings with_root(settings chosen, const temporary_folder& folder)
+    static settings with_root(settings config, const temporary_folder& folder)
     {
-        chosen.sandbox_root = folder.path;
-        return chosen;
+        config.sandbox_root = folder.path;
+        return config;
     }
 
     awaitable<tool_result> start(std::string name, json::object arguments, caller who = {})
@@ -89,9 +89,9 @@ struct system_stage {
     bool prepared;
     asio::io_context io;
     temporary_folder folder;
-    settings chosen;
-    sandbox::native_backend backend{io.get_executor(), launcher_under_test(chosen, prepared)};
-    std::unique_ptr<managers> all = make_managers(chosen, backend, io.get_executor());
+    settings config;
+    sandbox::native_backend backend{io.get_executor(), launcher_under_test(config, prepared)};
+    std::unique_ptr<managers> all = make_managers(config, backend, io.get_executor());
     recording_io progress{io.get_executor()};
     tool_registry registry;
     tool_result last;

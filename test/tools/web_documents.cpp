@@ -31,10 +31,10 @@ TEST_CASE("what is text already comes as it is, whatever its type is called")
                                                          {"TEXT/X-Diff", "-a\n+b"}};
     for (const auto& [type, body] : pages) {
         INFO(type);
-        const auto found = s.page(body, {{"format", "markdown"}}, type);
+        const auto page = s.page(body, {{"format", "markdown"}}, type);
         CHECK_FALSE(s.last.is_error);
-        CHECK(text(found, "content") == body);
-        CHECK(found.at("truncated") == false);
+        CHECK(text(page, "content") == body);
+        CHECK(page.at("truncated") == false);
     }
     CHECK(text(s.page(std::string("\xff\xfeK\0\xe4\0s\0e\0", 10), {}, "text/plain"), "content") == "Käse");
     for (const char* type : {"image/png", "application/zip", "audio/ogg", "font/woff2", "application/msword"}) {
@@ -54,10 +54,10 @@ TEST_CASE("the text of a PDF is read in the sandbox")
     REQUIRE(report.starts_with("%PDF-"));
     for (const char* type : {"application/pdf", "application/octet-stream"}) {
         INFO(type);
-        const auto found = s.page(report, {}, type);
-        INFO(json::serialize(found));
-        CHECK(found.at("success") == true);
-        const auto content = text(found, "content");
+        const auto page = s.page(report, {}, type);
+        INFO(json::serialize(page));
+        CHECK(page.at("success") == true);
+        const auto content = text(page, "content");
         for (const char* part :
              {"Quarterly report\n", "Käse, größer als im Vorjahr: 1 234 €.", "Pears 7", "Second page"})
             CHECK(has(content, part));

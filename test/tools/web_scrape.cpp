@@ -40,15 +40,15 @@ awaitable<std::string> both_pages(web_stage* stage)
 TEST_CASE("web_scrape gives the main text of a page without what is not seen")
 {
     web_stage s;
-    const auto found = s.page(article);
-    INFO(json::serialize(found));
+    const auto page = s.page(article);
+    INFO(json::serialize(page));
     CHECK_FALSE(s.last.is_error);
-    CHECK(found.at("success") == true);
-    CHECK(found.at("error").is_null());
-    CHECK(found.at("title") == "The title");
-    CHECK(text(found, "url") == s.web.url("/page"));
-    CHECK(found.at("status") == 200);
-    CHECK(text(found, "content") ==
+    CHECK(page.at("success") == true);
+    CHECK(page.at("error").is_null());
+    CHECK(page.at("title") == "The title");
+    CHECK(text(page, "url") == s.web.url("/page"));
+    CHECK(page.at("status") == 200);
+    CHECK(text(page, "content") ==
           "Head line\n\nFirst bold, a link.\nSecond line\n\n- one\n- two\n  1. x\n\n  code\n    here\n\nA | B\n1 | "
           "2|3\n\nquote");
 }
@@ -107,12 +107,12 @@ TEST_CASE("what cannot be fetched is told in a sentence, as a result")
 {
     web_stage s;
     const auto error = [&](const std::string& url) {
-        const auto found = s.scrape(url);
+        const auto page = s.scrape(url);
         CHECK(s.last.is_error);
-        CHECK(found.at("success") == false);
-        CHECK(text(found, "content").empty());
-        CHECK(text(found, "url") == url);
-        return text(found, "reason") + ": " + text(found, "error");
+        CHECK(page.at("success") == false);
+        CHECK(text(page, "content").empty());
+        CHECK(text(page, "url") == url);
+        return text(page, "reason") + ": " + text(page, "error");
     };
     CHECK(has(error("no address"), "bad_url: url: \"no address\" is no absolute address"));
     CHECK(has(error("file:///etc/passwd"), "the scheme file: cannot be fetched"));
@@ -131,13 +131,13 @@ TEST_CASE("an error page is a failure that shows what the server sent")
 {
     web_stage s;
     s.web.on("/gone", send(answer("<title>Gone</title><p>It moved.", "text/html", {}, "410 Gone")));
-    const auto found = s.scrape(s.web.url("/gone"));
+    const auto page = s.scrape(s.web.url("/gone"));
     CHECK(s.last.is_error);
-    CHECK(found.at("success") == false);
-    CHECK(found.at("status") == 410);
-    CHECK(has(text(found, "error"), "answered 410 Gone"));
-    CHECK(text(found, "content") == "It moved.");
-    CHECK(text(found, "title") == "Gone");
+    CHECK(page.at("success") == false);
+    CHECK(page.at("status") == 410);
+    CHECK(has(text(page, "error"), "answered 410 Gone"));
+    CHECK(text(page, "content") == "It moved.");
+    CHECK(text(page, "title") == "Gone");
 }
 
 TEST_CASE("text and JSON come as they are, XML as text, other types not at all")
@@ -171,12 +171,12 @@ TEST_CASE("a page is read alike by a clone of the interpreter that is kept loade
         for (const char* format : {"text", "markdown", "html"})
             CHECK(text(s.page(article, {{"format", format}}), "content") == by_a_new_one({{"format", format}}));
         CHECK(s.page(article, {{"selector", "ul > li"}}).at("matches") == 2);
-        const auto told = s.page(
+        const auto page = s.page(
             "<meta name=x><meta property='og:title' content='Told'><h1>Head</h1><base>"
             "<base href='http://h/dir/'><a href=x>l</a>",
             {{"format", "links"}});
-        CHECK(told.at("title") == "Told");
-        CHECK(text(told, "content") == "- [l](http://h/dir/x)");
+        CHECK(page.at("title") == "Told");
+        CHECK(text(page, "content") == "- [l](http://h/dir/x)");
     }
 }
 
@@ -228,10 +228,10 @@ TEST_CASE("a page that takes too long to read is cut in that phase")
     web_stage s(brief);
     std::string broad;
     for (int i = 0; i < 29'000; ++i) broad += "<div><p>text <b>bold</b></p></div>";
-    const auto found = s.page(broad, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
-    INFO(json::serialize(found));
+    const auto page = s.page(broad, {{"selector", "div:has(p) div:has(b) ~ div:nth-last-child(2n+1)"}});
+    INFO(json::serialize(page));
     CHECK(s.last.is_error);
-    CHECK(has(text(found, "error"), "while parsing"));
+    CHECK(has(text(page, "error"), "while parsing"));
     CHECK(s.web.requests.size() == 1);
 }
 

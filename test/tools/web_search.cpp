@@ -10,27 +10,27 @@ namespace {
 
 /// A searcher over the real sandbox, whose provider is a web server of the test.
 struct search_stage {
-    json::object search(settings chosen, const std::string& query = "a & b", std::size_t most = 10)
+    json::object search(settings config, const std::string& query = "a & b", std::size_t most = 10)
     {
-        if (chosen.web_search_url.empty()) chosen.web_search_url = web.url("/");
-        web_page_reader reader(chosen, backend, runs);
-        web_searcher searcher(chosen, client, reader);
+        if (config.web_search_url.empty()) config.web_search_url = web.url("/");
+        web_page_reader reader(config, backend, runs);
+        web_searcher searcher(config, client, reader);
         return run_coroutine(io, searcher.search(caller(), progress, query, most), std::chrono::seconds(60));
     }
     static settings of(const std::string& provider)
     {
-        settings chosen;
-        chosen.web_search_provider = provider;
-        chosen.web_search_key = "the-secret-key";
-        return chosen;
+        settings config;
+        config.web_search_provider = provider;
+        config.web_search_key = "the-secret-key";
+        return config;
     }
     std::string error(const std::string& provider, const std::string& path, script steps)
     {
         web.on(path, std::move(steps));
-        const auto found = search(of(provider));
-        CHECK(found.at("success") == false);
-        CHECK(found.at("results").as_array().empty());
-        return text(found, "error");
+        const auto reply = search(of(provider));
+        CHECK(reply.at("success") == false);
+        CHECK(reply.at("results").as_array().empty());
+        return text(reply, "error");
     }
 
     asio::io_context io;
@@ -41,10 +41,10 @@ struct search_stage {
     recording_io progress{io.get_executor()};
 };
 
-std::string urls(const json::object& found)
+std::string urls(const json::object& reply)
 {
     std::string all;
-    for (const auto& one : found.at("results").as_array()) all += std::string(one.at("url").as_string()) + " ";
+    for (const auto& one : reply.at("results").as_array()) all += std::string(one.at("url").as_string()) + " ";
     return all;
 }
 
@@ -53,19 +53,19 @@ std::string urls(const json::object& found)
 TEST_CASE("without a provider web_search names the settings to make")
 {
     web_stage s;
-    const auto found = s.call("web_search", {{"query", "x"}});
-    CHECK(found.is_error);
+    const auto result = s.call("web_search", {{"query", "x"}});
+    CHECK(result.is_error);
     for (const char* name : {"WEB_SEARCH_PROVIDER", "WEB_SEARCH_URL", "WEB_SEARCH_KEY"})
-        CHECK(has(text(found.structured, "error"), name));
+        CHECK(has(text(result.structured, "error"), name));
     CHECK(s.call("web_search", {{"query", "  "}}).is_error);
 }
 
 TEST_CASE("settings that cannot be used stop the start")
 {
-    settings chosen = search_stage::of("searxng");
-    CHECK_THROWS_AS(make_search_provider(chosen), std::runtime_error);
-    chosen.web_search_url = "http://user:pw@example.com/";
-    CHECK_THROWS_AS(make_search_provider(chosen), std::runtime_error);
+    settings config = search_stage::of("searxng");
+    CHECK_THROWS_AS(make_search_provider(config), std::runtime_error);
+    config.web_search_url = "http://user:pw@example.com/";
+    CHECK_THROWS_AS(make_search_provider(config), std::runtime_error);
     settings keyless = search_stage::of("brave");
     keyless.web_search_key.clear();
     CHECK_THROWS_AS(make_search_provider(keyless), std::runtime_error);
@@ -82,15 +82,15 @@ TEST_CASE("SearXNG is asked for JSON; each page comes once, tidied and cut")
         {"title":"Two","url":"https://example.com/b?q=1","content":null},
         {"title":"Three","url":"https://example.org/","content":"x < y and y > z"}]})json",
                                     "application/json")));
-    auto found = s.search(s.of("searxng"));
-    INFO(json::serialize(found));
+    auto reply = s.search(s.of("searxng"));
+    INFO(json::serialize(reply));
     CHECK(has(s.web.requests.at(0), "GET /search?format=json&q=a%20%26%20b HTTP/1.1"));
-    CHECK(urls(found) == "https://www.example.com/a/ https://example.com/b?q=1 https://example.org/ ");
-    CHECK(found.at("results").at(0).at("title") == "One & only");
-    CHECK(found.at("results").at(0).at("snippet") == "some text");
-    CHECK(found.at("results").at(2).at("snippet") == "x < y and y > z");
-    CHECK(found.at("query") == "a & b");
-    CHECK(found.at("provider") == "searxng");
+    CHECK(urls(reply) == "https://www.example.com/a/ https://example.com/b?q=1 https://example.org/ ");
+    CHECK(reply.at("results").at(0).at("title") == "One & only");
+    CHECK(reply.at("results").at(0).at("snippet") == "some text");
+    CHECK(reply.at("results").at(2).at("snippet") == "x < y and y > z");
+    CHECK(reply.at("query") == "a & b");
+    CHECK(reply.at("provider") == "searxng");
     CHECK(urls(s.search(s.of("searxng"), "q", 1)) == "https://www.example.com/a/ ");
     CHECK(has(s.progress.all_logs(), "reading the results"));
 }
@@ -118,9 +118,9 @@ TEST_CASE("Brave gets its key, and the key goes nowhere else")
     search_stage s;
     s.web.on("/", send(answer(R"({"web":{"results":[{"title":"T","url":"https://example.com/","description":"D"}]}})",
                               "application/json")));
-    const auto found = s.search(s.of("brave"), "q", 50);
-    CHECK(urls(found) == "https://example.com/ ");
-    CHECK(found.at("results").at(0).at("snippet") == "D");
+    const auto reply = s.search(s.of("brave"), "q", 50);
+    CHECK(urls(reply) == "https://example.com/ ");
+    CHECK(reply.at("results").at(0).at("snippet") == "D");
     CHECK(has(s.web.requests.at(0), "X-Subscription-Token: the-secret-key\r\n"));
     CHECK(has(s.web.requests.at(0), "count=20"));
     const auto json_error = [](std::string body, std::string status) {
@@ -130,7 +130,7 @@ TEST_CASE("Brave gets its key, and the key goes nowhere else")
     CHECK(has(s.error("brave", "/", json_error("{}", "429 Too Many Requests")), "quota"));
     CHECK(has(s.error("brave", "/", json_error(R"({"error":{"detail":"Invalid count"}})", "422 Unprocessable Entity")),
               "Invalid count"));
-    CHECK_FALSE(has(json::serialize(found), "the-secret-key"));
+    CHECK_FALSE(has(json::serialize(reply), "the-secret-key"));
     const auto away =
         s.error("brave", "/", send("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"));
     CHECK(has(away, "127.0.0.1:1 is refused"));
@@ -146,11 +146,11 @@ TEST_CASE("DuckDuckGo's page is read in the sandbox")
         <a class="result__snippet">Its <b>text</b></a></div>
         <div class="result result--ad"><a class="result__a" href="https://ads.example/">Ad</a></div>
         <div class="result"><a class="result__a" href="https://example.org/">Second</a></div>)")));
-    const auto found = s.search(s.of("duckduckgo"));
-    INFO(json::serialize(found));
-    CHECK(urls(found) == "https://example.com/a?x=1 https://example.org/ ");
-    CHECK(found.at("results").at(0).at("title") == "First hit");
-    CHECK(found.at("results").at(0).at("snippet") == "Its text");
+    const auto reply = s.search(s.of("duckduckgo"));
+    INFO(json::serialize(reply));
+    CHECK(urls(reply) == "https://example.com/a?x=1 https://example.org/ ");
+    CHECK(reply.at("results").at(0).at("title") == "First hit");
+    CHECK(reply.at("results").at(0).at("snippet") == "Its text");
     CHECK(has(s.error("duckduckgo", "/", send(answer("<form id=challenge-form></form>"))),
               "proof that a person searches"));
     CHECK(

@@ -7,17 +7,17 @@ namespace cmcp::test {
 
 inline settings with_loopback()
 {
-    settings chosen = all_programs();
-    chosen.web_allowed_private = {"127.0.0.1"};
-    chosen.web_timeout_default = std::chrono::seconds(30);
-    chosen.web_max_size = 1 << 20;
-    return chosen;
+    settings config = all_programs();
+    config.web_allowed_private = {"127.0.0.1"};
+    config.web_timeout_default = std::chrono::seconds(30);
+    config.web_max_size = 1 << 20;
+    return config;
 }
 
 /// The web tools over the real sandbox, and a web server for them.
 struct web_stage : system_stage {
-    explicit web_stage(settings given = with_loopback(), way started = way::cold)
-        : system_stage(std::move(given), started)
+    explicit web_stage(settings base = with_loopback(), way started = way::cold)
+        : system_stage(std::move(base), started)
     {
     }
 

@@ -159,14 +159,14 @@ void offer(server_core& core, std::string name, const std::shared_ptr<tool_probe
 
 settings http_fixture::quick_settings()
 {
-    settings chosen;
-    chosen.port = 0;
-    chosen.drain_timeout = std::chrono::milliseconds(300);
-    return chosen;
+    settings config;
+    config.port = 0;
+    config.drain_timeout = std::chrono::milliseconds(300);
+    return config;
 }
 
-http_fixture::http_fixture(settings chosen, readiness_check ready)
-    : chosen_(std::move(chosen)),
+http_fixture::http_fixture(settings config, readiness_check ready)
+    : config_(std::move(config)),
       probe_(std::make_shared<tool_probe>(io_.get_executor())),
       core_(io_.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io_.get_executor()))
 {
@@ -179,7 +179,7 @@ http_fixture::http_fixture(settings chosen, readiness_check ready)
     offer<poll_tool>(core_, "poll", probe_);
     offer<unusable_tool>(core_, "unusable", probe_);
     server_ = std::make_unique<http_server>(
-        io_, chosen_, core_, [] { return json::value(json::array()); }, nullptr, std::move(ready));
+        io_, config_, core_, [] { return json::value(json::array()); }, nullptr, std::move(ready));
     port_ = server_->local_endpoint().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });

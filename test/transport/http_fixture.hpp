@@ -17,7 +17,7 @@
 
 namespace cmcp::test {
 
-/// What the fixture's tools wait for and count.
+/// The gate that the fixture's tools wait at, and their counters.
 struct tool_probe {
     explicit tool_probe(asio::any_io_executor executor) : gate(executor, asio::steady_timer::time_point::max()) {}
 
@@ -40,7 +40,7 @@ struct tool_probe {
 ///   unusable {}            has an obstacle
 class http_fixture {
 public:
-    explicit http_fixture(settings chosen = quick_settings(), readiness_check ready = {});
+    explicit http_fixture(settings config = quick_settings(), readiness_check ready = {});
     ~http_fixture();
 
     static settings quick_settings();
@@ -57,7 +57,7 @@ public:
     json::value health();
 
 private:
-    settings chosen_;
+    settings config_;
     asio::io_context io_;
     std::shared_ptr<tool_probe> probe_;
     server_core core_;
@@ -84,7 +84,7 @@ std::string call_2026(int id, std::string_view tool, std::string_view arguments 
 std::string headers_2026(std::string_view tool);
 std::string in_session(std::string_view id);
 
-/// One request over a connection of its own.
+/// Sends a request over a connection of its own.
 raw_response request(http_fixture& server, const std::string& bytes);
 
 }  // namespace cmcp::test

@@ -21,8 +21,8 @@ constexpr int patience_ms = 15'000;
 
 std::string raw_response::field(const std::string& name) const
 {
-    auto found = fields.find(name);
-    return found == fields.end() ? std::string() : found->second;
+    auto entry = fields.find(name);
+    return entry == fields.end() ? std::string() : entry->second;
 }
 
 raw_client::raw_client(std::uint16_t port, int receive_buffer) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
@@ -77,33 +77,33 @@ std::string raw_client::take(std::size_t size)
 
 raw_response raw_client::read_head()
 {
-    raw_response found;
+    raw_response response;
     auto status = line();
-    if (status.size() < 12) return found;
-    found.status = std::stoi(status.substr(9, 3));
+    if (status.size() < 12) return response;
+    response.status = std::stoi(status.substr(9, 3));
     for (auto text = line(); !text.empty(); text = line()) {
         auto colon = text.find(':');
-        found.fields[lower_case(text.substr(0, colon))] = text.substr(std::min(colon + 2, text.size()));
+        response.fields[lower_case(text.substr(0, colon))] = text.substr(std::min(colon + 2, text.size()));
     }
-    chunked_ = found.field("transfer-encoding") == "chunked";
+    chunked_ = response.field("transfer-encoding") == "chunked";
     stream_.clear();
     stream_over_ = false;
-    return found;
+    return response;
 }
 
 raw_response raw_client::read()
 {
-    auto found = read_head();
+    auto response = read_head();
     if (!chunked_) {
-        auto length = found.field("content-length");
-        found.body = take(length.empty() ? 0 : std::stoul(length));
-        return found;
+        auto length = response.field("content-length");
+        response.body = take(length.empty() ? 0 : std::stoul(length));
+        return response;
     }
     for (;;) {
         auto size = std::stoul(line(), nullptr, 16);
-        found.body += take(size);
+        response.body += take(size);
         line();
-        if (size == 0) return found;
+        if (size == 0) return response;
     }
 }
 
@@ -126,22 +126,22 @@ bool raw_client::next_stream_line(std::string& into)
 
 raw_event raw_client::read_event()
 {
-    raw_event found;
+    raw_event event;
     bool any = false;
     for (std::string text; next_stream_line(text);) {
-        if (text.empty() && any) return found;
+        if (text.empty() && any) return event;
         if (text.empty() || text.front() == ':') continue;
         any = true;
         auto colon = text.find(": ");
         auto name = text.substr(0, colon);
         auto value = text.substr(colon + 2);
-        if (name == "id") found.id = value;
-        if (name == "event") found.name = value;
-        if (name == "data") found.data += value;
-        if (name == "retry") found.retry = value;
+        if (name == "id") event.id = value;
+        if (name == "event") event.name = value;
+        if (name == "data") event.data += value;
+        if (name == "retry") event.retry = value;
     }
-    found.ended = true;
-    return found;
+    event.ended = true;
+    return event;
 }
 
 std::string raw_client::read_comment()

@@ -104,10 +104,10 @@ TEST_CASE("framing errors are answered once and end the connection")
 
 TEST_CASE("a slow header and a slow body are cut off by one deadline each")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.header_timeout = 100ms;
-    chosen.body_timeout = 100ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.header_timeout = 100ms;
+    config.body_timeout = 100ms;
+    http_fixture server(config);
     raw_client header(server.port());
     CHECK(header.request("POST /mcp HTTP/1.1\r\n").status == 408);
     CHECK(header.closed());
@@ -120,9 +120,9 @@ TEST_CASE("a slow header and a slow body are cut off by one deadline each")
 
 TEST_CASE("an idle connection is closed after its time")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.idle_timeout = 50ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.idle_timeout = 50ms;
+    http_fixture server(config);
     raw_client client(server.port());
     CHECK(client.request(get("/healthz")).status == 200);
     CHECK(client.closed());
@@ -130,9 +130,9 @@ TEST_CASE("an idle connection is closed after its time")
 
 TEST_CASE("bodies over the limit are refused, chunked ones too")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.max_body_bytes = 1000;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.max_body_bytes = 1000;
+    http_fixture server(config);
     raw_client claimed(server.port());
     CHECK(claimed.request(raw_post("Content-Length: 1001\r\n", "")).status == 413);
     raw_client chunked(server.port());
@@ -181,9 +181,9 @@ TEST_CASE("five hundred pipelined requests are answered in order")
 
 TEST_CASE("more connections than allowed are turned away with 503")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.max_connections = 2;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.max_connections = 2;
+    http_fixture server(config);
     raw_client first(server.port());
     CHECK(first.request(get("/healthz")).status == 200);
     raw_client second(server.port());

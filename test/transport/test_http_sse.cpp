@@ -49,9 +49,9 @@ TEST_CASE("the first event of /sse names an absolute endpoint, and replies come 
 
 TEST_CASE("the endpoint of /sse stands behind the path of MCP_PUBLIC_URL, and is answered there, too")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.public_url = "https://example.org/tools/";
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.public_url = "https://example.org/tools/";
+    http_fixture server(config);
     sse_client client(server);
     CHECK(client.endpoint.starts_with("/tools/messages?sessionId="));
     CHECK(client.say(initialize) == 202);
@@ -75,9 +75,9 @@ TEST_CASE("behind a proxy the endpoint of /sse has the prefix that it tells, and
 
 TEST_CASE("with MCP_PUBLIC_URL the prefix is known behind a proxy that tells none")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.public_url = "https://example.org";
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.public_url = "https://example.org";
+    http_fixture server(config);
     CHECK(sse_client(server, "X-Forwarded-For: 10.0.0.1\r\n").endpoint.starts_with("/messages?sessionId="));
 }
 
@@ -129,10 +129,10 @@ TEST_CASE("the session of an SSE stream cannot be used at /mcp")
 
 TEST_CASE("a silent SSE stream gets comments, and one that does not read is cut")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.keep_alive = 20ms;
-    chosen.write_timeout = 100ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.keep_alive = 20ms;
+    config.write_timeout = 100ms;
+    http_fixture server(config);
     sse_client client(server);
     CHECK(client.stream.read_comment() == ": keep-alive");
     client.say(initialize);

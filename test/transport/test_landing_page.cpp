@@ -20,16 +20,16 @@ bool page_holds(const raw_response& answer, std::string_view part)
 
 settings with_token()
 {
-    settings chosen = http_fixture::quick_settings();
-    chosen.auth_tokens = {{"ann", "secret-of-ann"}};
-    return chosen;
+    settings config = http_fixture::quick_settings();
+    config.auth_tokens = {{"ann", "secret-of-ann"}};
+    return config;
 }
 
 settings for_every_host()
 {
-    settings chosen = http_fixture::quick_settings();
-    chosen.allowed_hosts = {"*"};
-    return chosen;
+    settings config = http_fixture::quick_settings();
+    config.allowed_hosts = {"*"};
+    return config;
 }
 
 }  // namespace

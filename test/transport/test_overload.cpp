@@ -58,18 +58,18 @@ TEST_CASE("what a peer asks for does not become a label")
 
 TEST_CASE("figures can be switched off")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.metrics = false;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.metrics = false;
+    http_fixture server(config);
     raw_client client(server.port());
     CHECK(client.request(get("/metrics")).status == 404);
 }
 
 TEST_CASE("an overloaded server refuses calls with 503 and Retry-After but answers pings and health checks")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.shed_delay = -1ms;  // every delay is too long
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.shed_delay = -1ms;  // every delay is too long
+    http_fixture server(config);
     raw_client client(server.port());
     auto refused = client.request(post("/mcp", call_2026(1, "echo"), headers_2026("echo")));
     CHECK(refused.status == 503);
@@ -87,10 +87,10 @@ TEST_CASE("an overloaded server refuses calls with 503 and Retry-After but answe
 
 TEST_CASE("clients that do not read hold no more memory than the server may use, and disturb nobody")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.memory_limit_bytes = 256 * 1024;
-    chosen.write_timeout = 60s;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.memory_limit_bytes = 256 * 1024;
+    config.write_timeout = 60s;
+    http_fixture server(config);
     constexpr std::size_t message = 20'000;
     constexpr int clients = 6;
     std::list<raw_client> stuck;
@@ -117,9 +117,9 @@ TEST_CASE("clients that do not read hold no more memory than the server may use,
 
 TEST_CASE("a client that stops reading is cut after HTTP_WRITE_TIMEOUT")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.write_timeout = 200ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.write_timeout = 200ms;
+    http_fixture server(config);
     raw_client stuck(server.port(), 4096);
     stuck.send(post("/mcp", call_2026(1, "chat", R"({"count":100000,"size":20000})"), headers_2026("chat")));
     CHECK(eventually([&] { return server.probe().started == 1; }));

@@ -9,25 +9,25 @@ namespace {
 
 http_request good_post()
 {
-    http_request asked;
-    asked.method = "POST";
-    asked.path = "/mcp";
-    asked.fields = {{"host", "127.0.0.1:8000"}, {"content-type", "application/json"}, {"content-length", "2"}};
-    return asked;
+    http_request request;
+    request.method = "POST";
+    request.path = "/mcp";
+    request.fields = {{"host", "127.0.0.1:8000"}, {"content-type", "application/json"}, {"content-length", "2"}};
+    return request;
 }
 
-int status_with(const settings& chosen, http_request asked)
+int status_with(const settings& config, http_request request)
 {
-    request_guard guard(chosen);
-    auto refused = guard.check(asked);
+    request_guard guard(config);
+    auto refused = guard.check(request);
     return refused ? refused->status : 0;
 }
 
 int status_with_field(const char* name, const char* value)
 {
-    auto asked = good_post();
-    asked.fields.emplace_back(name, value);
-    return status_with(settings(), asked);
+    auto request = good_post();
+    request.fields.emplace_back(name, value);
+    return status_with(settings(), request);
 }
 
 }  // namespace
@@ -40,10 +40,10 @@ TEST_CASE("an ordinary request is admitted")
 
 TEST_CASE("only names of this server are taken as Host")
 {
-    settings chosen;
-    chosen.host = "192.0.2.7";
-    chosen.allowed_hosts = {"mcp.example.org", "other.example.org:8443"};
-    request_guard guard(chosen);
+    settings config;
+    config.host = "192.0.2.7";
+    config.allowed_hosts = {"mcp.example.org", "other.example.org:8443"};
+    request_guard guard(config);
     for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8000", "[::1]", "192.0.2.7:8000",
                       "mcp.example.org:443", "other.example.org:8443"})
         CHECK(guard.host_allowed(good));
@@ -54,16 +54,16 @@ TEST_CASE("only names of this server are taken as Host")
 
 TEST_CASE("a wildcard listening address is no Host")
 {
-    settings chosen;
-    chosen.host = "0.0.0.0";
-    CHECK_FALSE(request_guard(chosen).host_allowed("0.0.0.0:8000"));
+    settings config;
+    config.host = "0.0.0.0";
+    CHECK_FALSE(request_guard(config).host_allowed("0.0.0.0:8000"));
 }
 
 TEST_CASE("foreign origins are refused")
 {
-    settings chosen;
-    chosen.allowed_origins = {"https://app.example.org"};
-    request_guard guard(chosen);
+    settings config;
+    config.allowed_origins = {"https://app.example.org"};
+    request_guard guard(config);
     for (auto good : {"http://localhost", "https://127.0.0.1:3000", "http://[::1]:1", "https://app.example.org"})
         CHECK(guard.origin_allowed(good));
     for (auto bad : {"null", "", "http://evil.example", "http://127.0.0.1.evil.example:8000", "file://localhost",
@@ -74,20 +74,20 @@ TEST_CASE("foreign origins are refused")
 
 TEST_CASE("a star allows every origin, and its answers say so")
 {
-    settings chosen;
-    chosen.allowed_origins = {"*"};
-    request_guard guard(chosen);
+    settings config;
+    config.allowed_origins = {"*"};
+    request_guard guard(config);
     for (auto any : {"http://evil.example", "https://app.example.org:8443", "null", "http://localhost"})
         CHECK(guard.origin_allowed(any));
-    auto asked = good_post();
-    asked.fields.emplace_back("origin", "https://app.example.org");
-    CHECK(status_with(chosen, asked) == 0);
+    auto request = good_post();
+    request.fields.emplace_back("origin", "https://app.example.org");
+    CHECK(status_with(config, request) == 0);
     std::string lines;
-    guard.share_with_origin(asked, lines);
+    guard.share_with_origin(request, lines);
     CHECK(lines.find("Access-Control-Allow-Origin: https://app.example.org\r\n") != std::string::npos);
     CHECK(lines.find("X-Request-Id") != std::string::npos);
-    asked.fields.emplace_back("origin", "https://other.example.org");
-    CHECK(status_with(chosen, asked) == 403);
+    request.fields.emplace_back("origin", "https://other.example.org");
+    CHECK(status_with(config, request) == 403);
 }
 
 TEST_CASE("a health probe of HTTP/1.0 needs no Host, and nothing else does without")
@@ -120,12 +120,12 @@ TEST_CASE("a health probe of HTTP/1.0 needs no Host, and nothing else does witho
 
 TEST_CASE("a preflight from a foreign origin gets no permission")
 {
-    auto asked = good_post();
-    asked.method = "OPTIONS";
-    asked.fields.emplace_back("origin", "http://evil.example");
-    CHECK(status_with(settings(), asked) == 403);
-    asked.fields.back().second = "http://localhost:3000";
-    CHECK(status_with(settings(), asked) == 204);
+    auto request = good_post();
+    request.method = "OPTIONS";
+    request.fields.emplace_back("origin", "http://evil.example");
+    CHECK(status_with(settings(), request) == 403);
+    request.fields.back().second = "http://localhost:3000";
+    CHECK(status_with(settings(), request) == 204);
 }
 
 TEST_CASE("framing that smuggles is refused and ends the connection")
@@ -134,42 +134,42 @@ TEST_CASE("framing that smuggles is refused and ends the connection")
     CHECK(status_with_field("content-length", "2") == 400);
     CHECK(status_with_field("transfer-encoding", "chunked") == 400);
     CHECK(status_with_field("expect", "200-maybe") == 417);
-    auto asked = good_post();
-    asked.fields[2].second = "+2";
-    CHECK(status_with(settings(), asked) == 400);
-    asked.fields[2] = {"transfer-encoding", "gzip, chunked"};
-    CHECK(status_with(settings(), asked) == 400);
-    asked = good_post();
-    asked.path = "http://127.0.0.1/";
-    CHECK(status_with(settings(), asked) == 400);
-    asked.method = "TRACE";
-    CHECK(status_with(settings(), asked) == 405);
+    auto request = good_post();
+    request.fields[2].second = "+2";
+    CHECK(status_with(settings(), request) == 400);
+    request.fields[2] = {"transfer-encoding", "gzip, chunked"};
+    CHECK(status_with(settings(), request) == 400);
+    request = good_post();
+    request.path = "http://127.0.0.1/";
+    CHECK(status_with(settings(), request) == 400);
+    request.method = "TRACE";
+    CHECK(status_with(settings(), request) == 405);
 }
 
 TEST_CASE("bodies are JSON without an encoding")
 {
     CHECK(status_with_field("content-encoding", "gzip") == 415);
-    auto asked = good_post();
-    asked.fields[1].second = "text/plain";
-    CHECK(status_with(settings(), asked) == 415);
-    asked.fields[1].second = "Application/JSON; charset=utf-8";
-    CHECK(status_with(settings(), asked) == 0);
+    auto request = good_post();
+    request.fields[1].second = "text/plain";
+    CHECK(status_with(settings(), request) == 415);
+    request.fields[1].second = "Application/JSON; charset=utf-8";
+    CHECK(status_with(settings(), request) == 0);
 }
 
 TEST_CASE("a bearer token names the principal")
 {
-    settings chosen;
-    chosen.auth_tokens = {{"anna", "secret-one"}, {"ben", "secret-two"}};
-    request_guard guard(chosen);
-    auto asked = good_post();
-    auto refused = guard.check(asked);
+    settings config;
+    config.auth_tokens = {{"anna", "secret-one"}, {"ben", "secret-two"}};
+    request_guard guard(config);
+    auto request = good_post();
+    auto refused = guard.check(request);
     REQUIRE(refused);
     CHECK(refused->status == 401);
-    asked.fields.emplace_back("authorization", "Bearer secret-tw");
-    CHECK(guard.check(asked)->status == 401);
-    asked.fields.back().second = "bearer secret-two";
-    CHECK_FALSE(guard.check(asked));
-    CHECK(asked.principal == "ben");
+    request.fields.emplace_back("authorization", "Bearer secret-tw");
+    CHECK(guard.check(request)->status == 401);
+    request.fields.back().second = "bearer secret-two";
+    CHECK_FALSE(guard.check(request));
+    CHECK(request.principal == "ben");
 }
 
 TEST_CASE("a route says who may use it and which body it takes")

@@ -66,10 +66,10 @@ TEST_CASE("bad input over REST is 4xx with a sentence")
 
 TEST_CASE("every refusal on a path that is not MCP's has one shape")
 {
-    auto chosen = http_fixture::quick_settings();
-    http_fixture server(chosen);
-    chosen.auth_tokens = {{"me", "secret"}};
-    http_fixture closed(chosen);
+    auto config = http_fixture::quick_settings();
+    http_fixture server(config);
+    config.auth_tokens = {{"me", "secret"}};
+    http_fixture closed(config);
     struct {
         http_fixture& at;
         std::string bytes;

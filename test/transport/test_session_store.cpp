@@ -11,7 +11,7 @@ namespace {
 
 struct store_fixture {
     asio::io_context io;
-    settings chosen;
+    settings config;
     refusal why = refusal::none;
 
     std::shared_ptr<http_session> make(session_store& store, std::string principal = "", std::string address = "a")
@@ -24,7 +24,7 @@ struct store_fixture {
 
 TEST_CASE_METHOD(store_fixture, "session ids are long and never the same")
 {
-    session_store store(io.get_executor(), chosen);
+    session_store store(io.get_executor(), config);
     std::set<std::string> seen;
     for (int i = 0; i < 1000; ++i) seen.insert(make(store)->id);
     CHECK(seen.size() == 1000);
@@ -33,19 +33,19 @@ TEST_CASE_METHOD(store_fixture, "session ids are long and never the same")
 
 TEST_CASE_METHOD(store_fixture, "a session is found by its own principal only")
 {
-    session_store store(io.get_executor(), chosen);
-    auto made = make(store, "anna");
-    CHECK(store.find(made->id, "anna") == made);
-    CHECK_FALSE(store.find(made->id, "ben"));
-    store.drop(made);
-    CHECK_FALSE(store.find(made->id, "anna"));
+    session_store store(io.get_executor(), config);
+    auto session = make(store, "anna");
+    CHECK(store.find(session->id, "anna") == session);
+    CHECK_FALSE(store.find(session->id, "ben"));
+    store.drop(session);
+    CHECK_FALSE(store.find(session->id, "anna"));
 }
 
 TEST_CASE_METHOD(store_fixture, "sessions are limited for each address and as a whole")
 {
-    chosen.max_sessions = 3;
-    chosen.max_sessions_per_address = 2;
-    session_store store(io.get_executor(), chosen);
+    config.max_sessions = 3;
+    config.max_sessions_per_address = 2;
+    session_store store(io.get_executor(), config);
     auto first = make(store, "", "a");
     auto second = make(store, "", "a");
     CHECK_FALSE(make(store, "", "a"));
@@ -59,22 +59,22 @@ TEST_CASE_METHOD(store_fixture, "sessions are limited for each address and as a 
 
 TEST_CASE_METHOD(store_fixture, "a full store drops the session that was idle for longest, never a busy one")
 {
-    chosen.max_sessions = 2;
-    session_store store(io.get_executor(), chosen);
+    config.max_sessions = 2;
+    session_store store(io.get_executor(), config);
     auto busy = make(store);
     auto idle = make(store);
     busy->general->attach();
     busy->last_used -= std::chrono::hours(1);
     idle->last_used -= std::chrono::minutes(30);
-    auto made = make(store);
-    REQUIRE(made);
+    auto session = make(store);
+    REQUIRE(session);
     CHECK(store.find(busy->id, ""));
     CHECK_FALSE(store.find(idle->id, ""));
 }
 
 TEST_CASE_METHOD(store_fixture, "idle sessions expire, used ones do not")
 {
-    session_store store(io.get_executor(), chosen);
+    session_store store(io.get_executor(), config);
     auto idle = make(store);
     auto used = make(store);
     idle->last_used -= std::chrono::hours(25);

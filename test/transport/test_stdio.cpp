@@ -101,13 +101,13 @@ private:
 
 settings quick_settings()
 {
-    settings chosen;
-    chosen.drain_timeout = std::chrono::milliseconds(5000);
-    return chosen;
+    settings config;
+    config.drain_timeout = std::chrono::milliseconds(5000);
+    return config;
 }
 
 // Serves `input` from a descriptor to its end; returns what was written.
-std::vector<json::object> serve(int input, const settings& chosen = quick_settings())
+std::vector<json::object> serve(int input, const settings& config = quick_settings())
 {
     asio::io_context io;
     server_core core(io.get_executor(), {"test", "Test", "1", ""}, {},
@@ -118,7 +118,7 @@ std::vector<json::object> serve(int input, const settings& chosen = quick_settin
     std::string text;
     std::thread reader([&] { text = read_all(output.read.get()); });
     try {
-        test::run_coroutine(io, serve_stdio(core, chosen, input, output.write.get()));
+        test::run_coroutine(io, serve_stdio(core, config, input, output.write.get()));
     } catch (...) {
         output.write.reset();
         reader.join();
@@ -129,14 +129,14 @@ std::vector<json::object> serve(int input, const settings& chosen = quick_settin
     return messages_of(text);
 }
 
-std::vector<json::object> serve_text(std::string_view text, const settings& chosen = quick_settings())
+std::vector<json::object> serve_text(std::string_view text, const settings& config = quick_settings())
 {
     pipe_ends input;
     std::thread writer([&] {
         write_all(input.write.get(), text);
         input.write.reset();
     });
-    auto messages = serve(input.read.get(), chosen);
+    auto messages = serve(input.read.get(), config);
     writer.join();
     return messages;
 }
@@ -174,11 +174,11 @@ TEST_CASE("stdio speaks both eras on one stream")
 
 TEST_CASE("a bad line is answered and the next one served")
 {
-    settings chosen = quick_settings();
-    chosen.max_body_bytes = 1000;
+    settings config = quick_settings();
+    config.max_body_bytes = 1000;
     const auto messages = serve_text("nonsense\n\n" + std::string(5000, 'x') + "\n" + R"({"jsonrpc":"2.0","id":[]})" +
                                          "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\r\n",
-                                     chosen);
+                                     config);
     REQUIRE(messages.size() == 4);
     CHECK(code_of(messages[0]) == rpc_code::parse_error);
     CHECK(messages[0].at("id").is_null());
@@ -212,9 +212,9 @@ TEST_CASE("requests of both eras can be cancelled by their id")
 
 TEST_CASE("what still runs after the drain timeout is cancelled")
 {
-    settings chosen = quick_settings();
-    chosen.drain_timeout = std::chrono::milliseconds(50);
-    const auto messages = serve_text(modern(1, "tools/call", R"("name":"wait",)"), chosen);
+    settings config = quick_settings();
+    config.drain_timeout = std::chrono::milliseconds(50);
+    const auto messages = serve_text(modern(1, "tools/call", R"("name":"wait",)"), config);
     CHECK(messages.empty());
 }
 
@@ -263,9 +263,9 @@ TEST_CASE("cancelling stdio ends it")
     pipe_ends input;
     pipe_ends output;
     bool ended = false;
-    const auto chosen = quick_settings();
+    const auto config = quick_settings();
     task_group tasks(io.get_executor());
-    tasks.spawn("stdio", serve_stdio(core, chosen, input.read.get(), output.write.get()));
+    tasks.spawn("stdio", serve_stdio(core, config, input.read.get(), output.write.get()));
     io.poll();
     tasks.cancel_all();
     ended = test::run_coroutine(io, tasks.wait_idle(std::chrono::seconds(10)));

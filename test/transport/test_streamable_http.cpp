@@ -95,9 +95,9 @@ TEST_CASE("messages arrive while the call runs")
 
 TEST_CASE("a silent stream gets comments")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.keep_alive = 20ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.keep_alive = 20ms;
+    http_fixture server(config);
     auto id = server.open_session();
     raw_client client(server.port());
     client.send(post("/mcp", call(3, "wait"), in_session(id)));
@@ -230,9 +230,9 @@ TEST_CASE("streams of 2025-11-25 begin with an id, and a call can send its clien
 
 TEST_CASE("a 2025-11-25 call that is silent for long can be resumed before its first message")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.keep_alive = 50ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.keep_alive = 50ms;
+    http_fixture server(config);
     auto id = server.open_session("2025-11-25");
     raw_client client(server.port());
     client.send(post("/mcp", call(3, "wait"), in_session(id)));
@@ -249,10 +249,10 @@ TEST_CASE("a 2025-11-25 call that is silent for long can be resumed before its f
 
 TEST_CASE("a client that does not read is cut and its stream stays bounded")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.write_timeout = 100ms;
-    chosen.event_log_bytes = 100'000;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.write_timeout = 100ms;
+    config.event_log_bytes = 100'000;
+    http_fixture server(config);
     auto id = server.open_session();
     raw_client client(server.port(), 4096);
     client.send(post("/mcp", call(3, "chat", R"({"count":3000,"size":10000})"), in_session(id)));
@@ -265,9 +265,9 @@ TEST_CASE("a client that does not read is cut and its stream stays bounded")
 
 TEST_CASE("sessions belong to the principal that made them")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.auth_tokens = {{"anna", "one"}, {"ben", "two"}};
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.auth_tokens = {{"anna", "one"}, {"ben", "two"}};
+    http_fixture server(config);
     auto body =
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto begun = request(server, post("/mcp", body, "Authorization: Bearer one\r\n"));
@@ -284,9 +284,9 @@ TEST_CASE("sessions belong to the principal that made them")
 
 TEST_CASE("a full server says when to come back")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.max_sessions_per_address = 1;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.max_sessions_per_address = 1;
+    http_fixture server(config);
     server.open_session();
     auto body =
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
@@ -297,9 +297,9 @@ TEST_CASE("a full server says when to come back")
 
 TEST_CASE("idle sessions expire")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.session_timeout = 80ms;
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.session_timeout = 80ms;
+    http_fixture server(config);
     auto id = server.open_session();
     CHECK(eventually([&] { return server.health().at("sessions") == 0; }));
     CHECK(request(server, post("/mcp", call(1, "echo"), in_session(id))).status == 404);

@@ -13,15 +13,15 @@ namespace {
 // The line of a request is written after its answer: wait for it.
 json::object line_with(const log_lines& log, std::string_view event, const std::string& id)
 {
-    json::object found;
+    json::object result;
     eventually([&] {
         for (auto& line : log.of(event))
-            if (member_text(line, "request") == id) found = std::move(line);
-        return !found.empty();
+            if (member_text(line, "request") == id) result = std::move(line);
+        return !result.empty();
     });
     INFO(event << " of " << id << " in\n" << log.text());
-    REQUIRE_FALSE(found.empty());
-    return found;
+    REQUIRE_FALSE(result.empty());
+    return result;
 }
 
 std::string rest(std::string_view tool, std::string_view body, std::string_view extra = {})
@@ -31,9 +31,9 @@ std::string rest(std::string_view tool, std::string_view body, std::string_view 
 
 settings with_alices_token()
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.auth_tokens = {{"anna", "her-secret-token"}};
-    return chosen;
+    auto config = http_fixture::quick_settings();
+    config.auth_tokens = {{"anna", "her-secret-token"}};
+    return config;
 }
 
 std::string as_anna() { return "Authorization: Bearer her-secret-token\r\n"; }
@@ -238,9 +238,9 @@ TEST_CASE("a balancer asks for health in HTTP/1.0 without a Host, with HEAD and 
 
 TEST_CASE("with a star any page reads the answers")
 {
-    auto chosen = http_fixture::quick_settings();
-    chosen.allowed_origins = {"*"};
-    http_fixture server(chosen);
+    auto config = http_fixture::quick_settings();
+    config.allowed_origins = {"*"};
+    http_fixture server(config);
     const auto answer = request(server, rest("echo", "{}", "Origin: https://app.example.org\r\n"));
     CHECK(answer.status == 200);
     CHECK(answer.field("access-control-allow-origin") == "https://app.example.org");

@@ -81,9 +81,9 @@ void name_it(X509* certificate, X509_NAME* name, const std::string& common)
 
 void extend(X509* certificate, int nid, const std::string& value)
 {
-    X509_EXTENSION* made = ::X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str());
-    ::X509_add_ext(certificate, made, -1);
-    ::X509_EXTENSION_free(made);
+    X509_EXTENSION* extension = ::X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str());
+    ::X509_add_ext(certificate, extension, -1);
+    ::X509_EXTENSION_free(extension);
 }
 
 owned<X509> make_certificate(EVP_PKEY* key, const std::string& common, long serial, int days)

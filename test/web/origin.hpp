@@ -14,7 +14,7 @@
 
 namespace cmcp::test {
 
-/// What a web server of the tests does with one request, step by step.
+/// A step of a test web server's reply to one request.
 struct step {
     enum class kind { send, endless, drip, hang, close };
     kind is = kind::send;

@@ -16,7 +16,7 @@ enum class role { calling, idle, slow };
 
 class client_session;
 
-/// What the sessions of one test share, and who is told of them.
+/// The load test as its sessions see it: shared options and figures, and the calls that report a session's progress.
 struct session_host {
     virtual ~session_host() = default;
     virtual void opened(client_session& which) = 0;
@@ -38,7 +38,7 @@ protected:
     }
 };
 
-/// One MCP client as a load test plays it: at most one call at a time.
+/// A simulated MCP client, with at most one call at a time.
 class client_session {
 public:
     client_session(session_host& host, role part) : host_(host), role_(part) {}
@@ -61,7 +61,7 @@ protected:
     virtual void transmit(std::string text, const operation& what) = 0;
     virtual void shut() = 0;  ///< closes all connections
 
-    /// What the transports tell.
+    /// Transports report through these functions.
     void opened();
     void broken(const failure& why);       ///< the session can go on only after open()
     bool agreed(std::string_view answer);  ///< to initialize; when it is no good, the session is broken

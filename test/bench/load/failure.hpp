@@ -36,8 +36,8 @@ private:
 /// On one line and short, without control characters: what a server says goes to a terminal.
 std::string one_line(std::string_view text);
 
-/// What a server says of a failure, on one short line: the message of a JSON-RPC error, the error or exit code of a
-/// tool's result, or the text of an HTTP answer.
+/// The server's own words for a failure, on one short line. They are the message of a JSON-RPC error, the error or exit
+/// code of a tool's result, or the text of an HTTP answer.
 std::string failure_text(std::string_view answer);
 
 }  // namespace cmcp::load

@@ -31,7 +31,7 @@ private:
     double sum_ = 0;
 };
 
-/// What reports show.
+/// The percentiles that reports show.
 inline constexpr std::array<double, 6> shown_percentiles{50, 90, 95, 99, 99.9, 99.99};
 
 }  // namespace cmcp::load

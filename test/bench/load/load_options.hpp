@@ -12,7 +12,7 @@
 
 namespace cmcp::load {
 
-/// What a load test does; see load_command_line.cpp for the words that users say it in.
+/// The settings of a load test; load_command_line.cpp has the options that set them.
 struct load_options {
     server_address server;
     std::vector<std::string> command;  ///< stdio: the server's argv, one process a session

@@ -256,7 +256,7 @@ void load_run::count_to_the_last()
     for (const auto& each : result_.record.calls) result_.in_time += each.succeeded;
 }
 
-// What was due and is not answered by now is a failure, not something to leave out.
+// Calls that were due and have no answer by now count as failures, because leaving them out would hide a slow server.
 void load_run::finish()
 {
     if (phase_ == phase::over) return;

@@ -16,7 +16,7 @@
 
 namespace cmcp::load {
 
-/// What a test found.
+/// The figures of a finished load test.
 struct load_result {
     explicit load_result(std::size_t kinds) : record(kinds) {}
 

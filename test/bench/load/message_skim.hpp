@@ -6,8 +6,8 @@
 
 namespace cmcp::load {
 
-/// What a load test must know of a JSON-RPC message, found in one pass without building a tree: measuring a server
-/// takes less of the machine than serving does. The views are raw JSON and end with the message.
+/// The parts of a JSON-RPC message that a load test needs. The reader makes one pass and builds no tree, because the
+/// measuring client must cost less than the server. The views are raw JSON and end with the message.
 struct message_skim {
     bool valid = false;              ///< one JSON object
     std::optional<std::int64_t> id;  ///< when it is an integer, as ours are
@@ -21,7 +21,7 @@ struct message_skim {
 
 message_skim skim_message(std::string_view text);
 
-/// What a progress notification brought. One without `message` is a heartbeat and brings no output.
+/// The content of a progress notification. A notification without `message` is a heartbeat and has no output.
 struct progress_skim {
     bool output = false;
     bool stderr_stream = false;           ///< _meta["container-mcp/stream"] is "stderr"

@@ -11,7 +11,7 @@ enum class transport { sse, streamable, stateless, stdio };
 
 std::string_view to_string(transport t);
 
-/// One kind of request of the mix.
+/// A kind of request in the mix.
 struct operation {
     std::string name;  ///< in reports
     std::string method;

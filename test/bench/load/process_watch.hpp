@@ -5,7 +5,7 @@
 
 namespace cmcp::load {
 
-/// What a process has used (proc(5): /proc/PID/task/*/schedstat, smaps_rollup, fd).
+/// CPU time, memory and descriptors of a process (proc(5): /proc/PID/task/*/schedstat, smaps_rollup, fd).
 struct process_figures {
     double cpu_seconds = 0;       ///< user and system, of the threads that live
     std::uint64_t anonymous = 0;  ///< bytes of its own memory, without files and shared pages

@@ -11,7 +11,7 @@ namespace cmcp::load {
 
 using clock = std::chrono::steady_clock;
 
-/// What is known of one kind of call.
+/// The figures of one kind of call.
 struct call_figures {
     std::uint64_t started = 0;
     std::uint64_t succeeded = 0;
@@ -31,7 +31,7 @@ struct call_figures {
     void merge(const call_figures& other);
 };
 
-/// What has come since the last live line.
+/// The figures since the last live line.
 struct recent_figures {
     std::uint64_t succeeded = 0;
     std::uint64_t failed = 0;

@@ -7,7 +7,7 @@
 
 namespace cmcp::load {
 
-/// What is of interest of an answer's header.
+/// The fields of an answer's header that the client uses.
 struct response_head {
     int status = 0;
     bool events = false;  ///< Content-Type: text/event-stream

@@ -27,7 +27,7 @@ struct threshold {
 /// Throws std::invalid_argument with a sentence and an example.
 threshold parse_threshold(std::string_view text);
 
-/// What holds where no threshold is given: at most one call in a hundred fails.
+/// The threshold of a test that names none: at most one call in a hundred may fail.
 threshold default_threshold();
 
 }  // namespace cmcp::load

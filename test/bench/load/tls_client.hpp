@@ -11,7 +11,7 @@
 
 namespace cmcp::load {
 
-/// What the TLS connections of a test share.
+/// The TLS context that all connections of a test share.
 class tls_context {
 public:
     /// `verify`: trust the system's authorities only, or those that the environment variable SSL_CERT_FILE names.

@@ -21,7 +21,7 @@ std::vector<verdict> judge(const load_options& options, const load_result& resul
 
 bool any_failed(const std::vector<verdict>& all);
 
-/// One line each with ✓ or ✗; of the default one only when it failed.
+/// Each verdict gets a line with ✓ or ✗; the default threshold gets one only when it failed.
 void print_verdicts(std::ostream& to, const std::vector<verdict>& all);
 
 }  // namespace cmcp::load

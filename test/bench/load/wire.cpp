@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t ports_of_an_address = 20'000;
 constexpr int slow_receive_buffer = 4096;
 
-// One for all connections: only one reads at a time.
+// All connections share one buffer, because only one reads at a time.
 std::array<char, 256 * 1024>& shared_buffer()
 {
     static std::array<char, 256 * 1024> buffer;

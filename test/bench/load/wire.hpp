@@ -16,14 +16,14 @@
 
 namespace cmcp::load {
 
-/// What went over the network.
+/// Bytes that went over the network.
 struct traffic {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
 };
 
-/// One connection to the server, by TLS where its address says https. Holds no buffer while nothing arrives, so that
-/// tens of thousands can wait.
+/// A connection to the server, with TLS where its address says https. A waiting connection holds no buffer, so tens of
+/// thousands can wait.
 class wire : public std::enable_shared_from_this<wire> {
 public:
     struct user {

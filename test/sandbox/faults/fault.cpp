@@ -35,9 +35,9 @@ const auto orders = read_orders();  // before the launcher leaves the host's mou
 
 bool left_out(std::string_view layer)
 {
-    const auto found = orders.find(layer);
-    if (found == orders.end()) return false;
-    if (found->second == "leave_out") return true;
+    const auto order = orders.find(layer);
+    if (order == orders.end()) return false;
+    if (order->second == "leave_out") return true;
     throw step_failed("layer " + std::string(layer), EPERM);
 }
 
