@@ -31,7 +31,7 @@ awaitable<> wait_once(event& changed, fate& mine, event::clock::time_point limit
     }
 }
 
-// Each of two hands the number on when it is its turn.
+// Each of two coroutines adds 1 when the number has its remainder modulo 2, then wakes the other.
 awaitable<> pass_on(event& changed, int& number, int remainder, int last)
 {
     while (number < last) {

@@ -39,7 +39,7 @@ std::set<int> descendants(int pid)
     return family;
 }
 
-// Without what has ended and only waits to be collected.
+// A process that has ended and only waits to be collected does not live.
 bool lives(int pid)
 {
     const std::string status = text_of("/proc/" + std::to_string(pid) + "/stat");

@@ -83,7 +83,7 @@ inline bool has(const std::vector<std::string>& notes, const std::string& part)
     return false;
 }
 
-/// False, and says so in a way that ctest knows, where there is no Chromium to test with.
+/// Returns false without Chromium, and prints the line that ctest takes for a skipped test.
 inline bool browser_is_installed()
 {
     if (!find_browser_program(settings()).empty()) return true;

@@ -1,4 +1,4 @@
-// Tools that change the lists, so that who listens is told.
+// Tools that change the lists of tools, prompts or resources, so that listeners are notified.
 #include "test/conformance/fixture_tool.hpp"
 #include "test/conformance/fixtures.hpp"
 

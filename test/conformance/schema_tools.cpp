@@ -1,4 +1,4 @@
-// Tools whose input schema is what is tested.
+// Tools for the tests of input schemas.
 #include "test/conformance/fixture_tool.hpp"
 #include "test/conformance/fixtures.hpp"
 

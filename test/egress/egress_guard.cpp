@@ -106,7 +106,7 @@ TEST_CASE("what the policy refuses is answered with 403, the rule and a sentence
     CHECK(has(refused(s.get("http://169.254.169.254/latest/meta-data/", *ticket)), "X-Egress-Rule: cloud metadata"));
     const auto unknown = refused(s.get("http://does-not-exist.invalid/", *ticket));
     const std::string rule =
-        ticket->refusals().back().rule;  // without a network no name server says that there is none
+        ticket->refusals().back().rule;  // "timeout" without a network, because no name server answers
     CHECK(((has(unknown, "502 Bad Gateway") && rule == "unresolved") ||
            (has(unknown, "504 Gateway Timeout") && rule == "timeout")));
     CHECK(ticket->refusals().back().host == "does-not-exist.invalid");
@@ -184,7 +184,7 @@ TEST_CASE("bytes, connections and silence have limits")
     auto second = s.client();
     second.write(s.connect(s.web.place(), *ticket));
     CHECK(has(second.read_answer(), "503 Service Unavailable"));
-    CHECK(client.read_rest().empty());  // nothing moved
+    CHECK(client.read_rest().empty());  // the idle tunnel was closed
     auto third = s.client();
     third.write(s.get(s.web.url("/big"), *ticket));
     const auto got = third.read_rest();

@@ -240,7 +240,7 @@ TEST_CASE("cancelling a run kills its container before the run ends")
     bool aborted = false;
     s.engine.program = [&] { s.engine.print(frame(1, "begun")); };
     s.output.received = [&] { stop.emit(asio::cancellation_type::terminal); };
-    s.output.hold();  // a receiver that takes nothing more is no reason to hang
+    s.output.hold();  // cancellation must end the run although its receiver takes no output
     bool done = false;
     asio::co_spawn(s.io, s.backend.run(s.request(), s.output),
                    asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, sandbox::run_result) {

@@ -19,8 +19,8 @@ namespace cmcp::test {
 /// A frame of attached output: stream 1 or 2 and its bytes.
 std::string frame(int stream, std::string_view bytes);
 
-/// An engine on a Unix socket that has the image "there" and runs one container at a time. What the container does is
-/// the test's: `program` is called when it is started. `requests` lists every request.
+/// An engine on a Unix socket that has the image "there" and runs one container at a time. A started container calls
+/// `program`, which the test sets.
 class scripted_engine {
 public:
     explicit scripted_engine(asio::io_context& io);
@@ -32,13 +32,13 @@ public:
     std::string socket() const { return (folder / "engine.sock").string(); }
 
     std::function<void()> program = [this] { exit(0); };
-    void print(std::string bytes);                         ///< to who is attached, as it is
-    void exit(int code);                                   ///< what is printed is sent first
+    void print(std::string bytes);                         ///< sends the bytes unchanged to the attached client
+    void exit(int code);                                   ///< ends the container after its output was sent
     std::string mounted(const std::string& target) const;  ///< where a folder or file of the container comes from
 
     std::vector<std::string> requests;  ///< "POST /containers/create", without the version and the query
     json::object container;             ///< body of the last creation
-    json::array left;                   ///< what a list of containers gives
+    json::array left;                   ///< the answer to a list of containers
     std::string refusal;                ///< of a creation; empty: it works
     bool out_of_memory = false;
     bool memory_limit = true;

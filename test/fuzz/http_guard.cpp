@@ -1,5 +1,5 @@
-// The way of a request's bytes up to the routes: header rules, parser, guard. Whatever is let through has one Host that
-// is served here, one framing, and a path. Bytes that arrive one by one are judged like all at once.
+// A request's bytes pass header rules, parser and guard. An admitted request has one Host that is served here, one
+// framing and a path. Bytes that arrive one by one get the same verdict as all at once.
 #include "http/raw_header.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_parser.hpp"

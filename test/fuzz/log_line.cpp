@@ -1,4 +1,4 @@
-// The log: whatever a value holds, a text line stays one line without control characters and a JSON line stays JSON.
+// With any value in it, a text line of the log stays one line without control characters, and a JSON line stays JSON.
 #include "log/format.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ using namespace cmcp;
 
 namespace {
 
-// The log is one for the process: one test goes through its whole life.
+// A process has one log, so a single test goes through its whole life.
 struct folder {
     std::filesystem::path path = std::filesystem::temp_directory_path() / ("cmcp-log-" + std::to_string(::getpid()));
     folder() { std::filesystem::create_directories(path); }

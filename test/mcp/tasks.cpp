@@ -30,7 +30,7 @@ public:
         core.tools().add(std::make_unique<test_tool>("work", function, R"({"type":"object"})", use));
     }
 
-    /// No task by itself, so that nothing depends on time.
+    /// Calls do not become tasks by themselves, so no test depends on time.
     static task_limits quiet()
     {
         task_limits limits;

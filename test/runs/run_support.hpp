@@ -95,7 +95,7 @@ private:
     bool wanted_;
 };
 
-/// Runs nothing: prints what it was told to and remembers what was asked.
+/// A backend without processes: every run prints `prints` and ends with `result`, and `requests` keeps the requests.
 class scripted_backend final : public sandbox::backend {
 public:
     awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override

@@ -31,7 +31,7 @@ bool is_installed()
     return why.empty();
 }
 
-/// A backend with Firejail, whatever the other tests are run with.
+/// A backend with Firejail, also where the other tests run without it.
 struct firejail_stage {
     explicit firejail_stage(std::string launcher = launcher_under_test().launcher_path, std::string firejail = program)
         : backend(io.get_executor(), options(std::move(launcher), std::move(firejail)))
@@ -138,7 +138,7 @@ TEST_CASE("under Firejail only the programs of an allow-list are there")
 TEST_CASE("where Firejail runs programs unconfined, none is run, and the sentence says what to do")
 {
     if (!is_installed() || ::getuid() != 0) return;
-    // Inside a PID namespace it takes itself to be in a sandbox already, and goes on without one.
+    // Firejail inside a PID namespace believes that a sandbox exists already, and runs the program without one.
     const script launcher("exec unshare --pid --mount --fork --mount-proc " + launcher_under_test().launcher_path +
                           " \"$@\"\n");
     firejail_stage s(launcher.path);

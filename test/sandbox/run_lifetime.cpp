@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How many processes of the machine have `text` in their command line.
+/// The number of processes of the machine with `text` in their command line.
 int processes_with(const std::string& text)
 {
     int count = 0;
@@ -215,12 +215,12 @@ TEST_CASE("many runs at once get their own output and leave nothing open", "[run
 TEST_CASE("the launcher keeps nothing of the runs that have ended", "[run]")
 {
     stage s;
-    s.run(s.bash("true"));  // the launcher has closed itself to others by then
+    s.run(s.bash("true"));  // after its first run the launcher has closed its /proc entry to others
     const auto folder = "/proc/" + std::to_string(s.backend.launcher_pid()) + "/fd";
     std::error_code refused;
     if (fs::directory_iterator(folder, refused); refused) return;  // an ordinary user may not look into it
     const auto count = [&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()); };
-    constexpr int few = 20, many = 80;  // those of the last run go a moment after its result
+    constexpr int few = 20, many = 80;  // the descriptors of the last run are closed shortly after its result
     for (int i = 0; i < few; ++i) s.run(s.bash("true"));
     const auto before = count();
     for (int i = 0; i < many; ++i) s.run(s.bash("true"));

@@ -28,8 +28,7 @@ public:
     std::string err;
 };
 
-/// An empty workspace folder that goes with the object. Open to all, so that it serves under any user. Its name is one
-/// that the AppArmor profile of the server allows below /tmp.
+/// An empty workspace folder that goes with the object. The server's AppArmor profile allows its name below /tmp.
 class temporary_workspace {
 public:
     temporary_workspace()
@@ -51,17 +50,18 @@ public:
     std::string path;
 };
 
-/// The tests of runs are run a second time with CMCP_TEST_BACKEND=firejail.
+/// ctest runs the tests of runs a second time with CMCP_TEST_BACKEND=firejail.
 inline bool under_firejail()
 {
     const char* name = std::getenv("CMCP_TEST_BACKEND");
     return name != nullptr && std::string_view(name) == "firejail";
 }
 
-/// And a third time with CMCP_TEST_WAITING=1: as runs that were confined before anyone asked for them.
+/// ctest runs the tests of runs a third time with CMCP_TEST_WAITING=1, where standby runs serve them.
 inline bool with_waiting() { return std::getenv("CMCP_TEST_WAITING") != nullptr; }
 
-/// For what Firejail cannot hold: true there, with the reason printed as the tests' runner expects it.
+/// Returns true under Firejail, for checks that Firejail cannot pass, and prints the reason in the form that ctest
+/// knows.
 inline bool not_held(const std::string& why)
 {
     if (under_firejail()) std::cout << "not tested: " << why << '\n';
@@ -86,7 +86,7 @@ inline native_backend::options launcher_under_test()
     return options;
 }
 
-/// Times are multiplied by it: CMCP_TEST_SLOW, for machines that are emulated.
+/// The factor for all times, from CMCP_TEST_SLOW; emulated machines need more than 1.
 inline int slowness()
 {
     const char* factor = std::getenv("CMCP_TEST_SLOW");
@@ -134,8 +134,8 @@ struct stage {
         return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), limit);
     }
 
-    /// Runs something else of the same kind until one of that kind had waited: others wait then too. False: none ever
-    /// does.
+    /// Repeats an empty run of the same kind until a standby run has served it, because the standby pool then has more.
+    /// Returns false when no standby run ever serves this kind.
     bool await_waiting(run_request wanted)
     {
         const bool bash = wanted.argv.at(0).ends_with("bash");
@@ -151,7 +151,7 @@ struct stage {
         for (int i = 0; i < most_tries; ++i) {
             const run_result result = run_now(wanted);
             if (result.waited) return true;
-            if (result.why != cause::exited) return false;  // the limits leave nothing to try it with
+            if (result.why != cause::exited) return false;  // even an empty run breaks these limits
         }
         return false;
     }

@@ -45,7 +45,7 @@ std::uint32_t answer(std::int64_t number, const arguments& values = {}, std::uin
 
 bool allowed(std::int64_t number, const arguments& values = {}) { return answer(number, values) == SECCOMP_RET_ALLOW; }
 
-// 0: something else than an error.
+// Returns 0 when the filter does not answer with an error.
 int error_of(std::int64_t number, const arguments& values = {})
 {
     const std::uint32_t result = answer(number, values);

@@ -55,7 +55,7 @@ TEST_CASE("whatever the server asks for, a workspace lies below the folder that 
         CHECK(why(outside) == cause::setup_failed);
 }
 
-// A server with a sanitizer's runtime inside is not confined, and says so.
+// These tests are left out under a sanitizer, because a server with a sanitizer's runtime is not confined.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 TEST_CASE("code injected into a confined server starts no program and makes no process")

@@ -19,7 +19,7 @@ std::string attack(stage& s, const std::string& code)
     return s.output.out + s.output.err;
 }
 
-// A call by number that has to fail with the given error.
+// Python code for a system call by number that must fail with `error`.
 std::string call_fails(const std::string& call, const std::string& error)
 {
     return "result = libc.syscall(" + call + ")\nprint('held' if result == -1 and ctypes.get_errno() == errno." +

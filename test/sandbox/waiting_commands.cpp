@@ -16,8 +16,7 @@ native_backend::options keeping_two()
     return options;
 }
 
-/// Runs the same until it was one that had waited. Takes no part in what the tests state: how soon one waits is not
-/// promised.
+/// Repeats the run until a standby run serves it, because the launcher does not promise how soon one is ready.
 run_result run_waiting(stage& s, const run_request& wanted)
 {
     constexpr int most_tries = 500;
@@ -29,7 +28,7 @@ run_result run_waiting(stage& s, const run_request& wanted)
     return {};
 }
 
-/// The processes that this one started: their numbers, and the names of their programs.
+/// Process ids and program names of the children of `parent`.
 std::map<int, std::string> children_of(int parent)
 {
     std::map<int, std::string> children;
@@ -44,7 +43,7 @@ std::map<int, std::string> children_of(int parent)
     return children;
 }
 
-/// A run that waits is a first process and its child, which is a shell already where one is held.
+/// A standby run is a first process and its child; the child is a shell where the launcher holds one before its main.
 bool a_shell_is_held(int launcher)
 {
     for (const auto& [first, its_name] : children_of(launcher))
@@ -83,7 +82,7 @@ TEST_CASE("a program that is installed beside a running launcher is there in the
     wanted.programs = {false, {"ls", late}};
     CHECK(run_waiting(s, wanted).exit_code == 1);
     fs::copy("/usr/bin/true", late);
-    constexpr int most_tries = 1000;  // a view that took long to build is not built again at once
+    constexpr int most_tries = 1000;  // the launcher waits before it builds a slow view again
     int tries = 0;
     while (s.run(wanted).exit_code != 0 && ++tries < most_tries) {
     }
@@ -223,7 +222,7 @@ TEST_CASE("no more runs wait than for four callers")
         run_waiting(s, wanted);
     }
     run_waiting(s, s.bash("true"));
-    constexpr std::size_t ending = 4;  // runs whose namespaces the kernel is still clearing away
+    constexpr std::size_t ending = 4;  // ended runs whose namespaces the kernel still removes
     CHECK(children_of(s.backend.launcher_pid()).size() <= most + ending);
 }
 
@@ -238,7 +237,7 @@ TEST_CASE("shells are held also after waiting runs were ended to make room for o
         return false;
     };
     std::vector<std::unique_ptr<temporary_workspace>> workspaces;
-    for (int callers = 0; callers < 14; ++callers) {  // those of the first are gone long before the last
+    for (int callers = 0; callers < 14; ++callers) {  // the first callers lose their standby runs long before the last
         run_request wanted = s.bash("true");
         workspaces.push_back(std::make_unique<temporary_workspace>());
         wanted.workspace = workspaces.back()->path;

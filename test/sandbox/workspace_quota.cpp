@@ -29,7 +29,7 @@ run_request bounded(run_request wanted, std::uint64_t size, std::uint64_t files 
     return wanted;
 }
 
-// Many files, none of them large, until something stops it.
+// Writes files of 2 MiB until a limit stops the run.
 constexpr const char* fill = "for i in $(seq 200); do head -c 2M /dev/zero > part$i; done; echo filled";
 
 }  // namespace
@@ -104,13 +104,13 @@ TEST_CASE("a run in a full workspace can delete but not write, and afterwards al
     CHECK(s.output.out == "1\npart1\n0\n");
     REQUIRE(full.denied.size() == 1);
     CHECK(full.denied[0].find("only deleting works") != std::string::npos);
-    // The count that tells so begins with this run at the latest.
+    // This run starts the next count at the latest, and that count finds the workspace empty.
     s.run(bounded(s.bash("sleep 0.3"), 32 * mib));
     s.run(bounded(s.bash("echo x > new; cat new"), 32 * mib));
     CHECK(s.output.out == "x\n");
 }
 
-// How soon depends on when the count gets processor time; that it comes does not.
+// The number of runs before the refusal depends on the processor time that the count gets.
 TEST_CASE("short runs that each write a little are stopped, too, when the workspace is full", "[run]")
 {
     stage s;

@@ -12,7 +12,7 @@
 
 namespace cmcp::test {
 
-/// While it lives, the log goes to a file as JSON lines, which a test reads. One at a time; it must outlive who logs.
+/// Sends the log to a file as JSON lines while the object lives. A test has at most one, and it outlives all that logs.
 class log_lines {
 public:
     explicit log_lines(log::level threshold = log::level::info)

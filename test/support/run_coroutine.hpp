@@ -9,8 +9,8 @@
 
 namespace cmcp::test {
 
-/// Runs one coroutine on `io` to its end and returns its value; rethrows what it throws; deadline_exceeded when it
-/// hangs.
+/// Runs a coroutine on `io` to its end and returns its value. The caller gets the coroutine's exception, or
+/// deadline_exceeded when the coroutine hangs.
 template <class T>
 T run_coroutine(asio::io_context& io, awaitable<T> work, std::chrono::seconds limit = std::chrono::seconds(20))
 {

@@ -30,7 +30,7 @@ metrics::span named(std::string name)
     return span;
 }
 
-/// A collector on loopback that keeps what it is sent and answers each with the next of `statuses` (the last for ever).
+/// A collector on loopback that keeps the requests and answers with the next of `statuses`; the last one repeats.
 struct collector {
     explicit collector(asio::io_context& io) : listens(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), news(io)
     {

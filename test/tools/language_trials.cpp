@@ -16,7 +16,7 @@ const std::vector<language> four_languages{
     {"absent", "", "no-such-program", "main.sh", "exec $P $F", "echo ok"},
 };
 
-/// Counts the runs that trials made.
+/// A stage that counts the runs of the trials.
 struct trial_stage : sandbox_stage {
     std::unique_ptr<language_trials> trials(const std::vector<language>& table = four_languages)
     {
@@ -86,6 +86,6 @@ TEST_CASE("execute_code and initialize_sandbox list what was tried; Java and Pas
     for (const char* name : {"java", "pascal"}) {
         INFO(name);
         const auto runs = std::find(listed.begin(), listed.end(), name) != listed.end();
-        CHECK(runs == !installed_program(*find_language(name)).empty());  // their settings in /etc are shown
+        CHECK(runs == !installed_program(*find_language(name)).empty());  // these two need their settings in /etc
     }
 }

@@ -261,7 +261,7 @@ TEST_CASE(
     system_stage s(config, way::zygote);
     const std::string known = "import sys\nprint('num' + 'py' in sys.modules)";
     if (text(s.python("import numpy"), "error").find("ModuleNotFoundError") != std::string::npos) return;
-    constexpr int most_tries = 1000;  // while it is being loaded, the other interpreter takes them
+    constexpr int most_tries = 1000;  // the plain interpreter serves until the one with libraries is loaded
     int tries = 0;
     while (text(s.python("# numpy\n" + known), "output") != "True\n" && ++tries < most_tries) {
     }

@@ -18,7 +18,7 @@ const char* const programs_at_home[] = {
     "print(p.map(abs, [-3]))",
 };
 
-// Only the kernel could change where /proc finds what a clone was started with.
+// A clone cannot change its command line in /proc, so such programs print the zygote's.
 bool shows_start(std::string_view code) { return code.find("/proc/self/cmdline") != std::string_view::npos; }
 
 // Run times and names of sandboxes differ.

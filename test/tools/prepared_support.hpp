@@ -4,7 +4,7 @@
 
 namespace cmcp::test {
 
-/// Whether a zygote was built, so that runs can be prepared here.
+/// True when a zygote was built, so that loaded interpreters can serve runs.
 inline bool built() { return ways().size() == 2; }
 
 inline settings with(std::size_t waiting, std::size_t runs)
@@ -15,7 +15,7 @@ inline settings with(std::size_t waiting, std::size_t runs)
     return config;
 }
 
-/// Without what differs from run to run by nature.
+/// The result without its times and sizes, which differ from run to run.
 inline json::object comparable(json::object result)
 {
     for (const char* name : {"duration_ms", "cpu_ms", "peak_memory_bytes", "prepared"}) result.erase(name);

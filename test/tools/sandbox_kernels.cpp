@@ -92,7 +92,7 @@ TEST_CASE("a kernel that is killed by its limit says so and starts anew")
     config.kernel_memory_limit = 100 << 20;
     kernel_stage s(config);
     const auto result = s.keep("x = bytearray(400_000_000)\nprint(len(x))");
-    // The allocation is refused, or the process is ended: both are the limit's doing.
+    // The limit either refuses the allocation or ends the process.
     if (result.contains("kernel"))
         CHECK(text(result, "kernel").find("SANDBOX_KERNEL_MEMORY") != std::string::npos);
     else

@@ -96,7 +96,7 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
         std::ofstream(first.places().workspace(id) / "a.txt") << "1";
-        fs::create_directories(first.places().workspace(first.handles().make("sbx")));  // and of a creation
+        fs::create_directories(first.places().workspace(first.handles().make("sbx")));  // killed amid a creation
         const auto lost = run_coroutine(io, first.create({}, {"lost", {}}));
         fs::remove_all(first.places().folder(lost.id));
     }

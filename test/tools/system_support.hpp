@@ -20,7 +20,7 @@ inline sandbox::native_backend::options launcher_under_test()
 
 inline std::string zygote_path() { return std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote"; }
 
-/// How Python runs can be started here: by way of a zygote only where one was built.
+/// The ways to start a Python run; the zygote's exists only where a zygote was built.
 enum class way { cold, zygote };
 
 inline std::vector<way> ways()
@@ -81,7 +81,7 @@ struct system_stage {
         more["code"] = code;
         last = call("system_run_python", std::move(more));
         INFO(json::serialize(last.structured));
-        CHECK(last.structured.contains("prepared") == prepared);  // nothing falls back unseen
+        CHECK(last.structured.contains("prepared") == prepared);  // a run that fell back to a cold start fails the test
         return last.structured;
     }
     std::filesystem::path workspace() const { return folder.path / "workspace"; }

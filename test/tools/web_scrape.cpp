@@ -121,7 +121,7 @@ TEST_CASE("what cannot be fetched is told in a sentence, as a result")
     CHECK(has(error("http://10.0.0.1/"),
               "refused: 10.0.0.1:80 is refused: that address is not public (private (10.0.0.0/8))"));
     CHECK(has(error("http://[::1]/"), "(loopback)"));
-    CHECK(has(error("http://0x7f.1:6000/"), "port 6000") == false);  // opened whole by WEB_ALLOWED_PRIVATE
+    CHECK(has(error("http://0x7f.1:6000/"), "port 6000") == false);  // WEB_ALLOWED_PRIVATE opens all ports of 127.0.0.1
     CHECK(has(error("http://169.254.169.254/"), "(cloud metadata)"));
     s.web.on("/away", send("HTTP/1.1 302 Found\r\nLocation: http://192.168.1.1/\r\nContent-Length: 0\r\n\r\n"));
     CHECK(has(error(s.web.url("/away")), "refused: 192.168.1.1:80 is refused"));

@@ -31,7 +31,7 @@ struct tool_probe {
 
 /// A real server on port 0, run by a thread of its own. Tools:
 ///   echo {text}            answers at once
-///   broken {}              throws what is no error of a tool
+///   broken {}              throws an exception that is no tool error
 ///   wait {}                answers "released" after release()
 ///   chat {count, size}     sends notifications, then answers
 ///   talk_and_wait {}       one notification, waits for release(), another one, answers

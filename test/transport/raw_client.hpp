@@ -30,7 +30,7 @@ struct raw_event {
     json::value parsed() const { return json::parse(data); }
 };
 
-/// A blocking client that sends exactly the bytes it is given. Every wait is bounded: it throws when time is over.
+/// A blocking client that sends its bytes unchanged. A wait that takes too long throws.
 class raw_client {
 public:
     explicit raw_client(std::uint16_t port, int receive_buffer = 0);

@@ -107,8 +107,8 @@ TEST_CASE("clients that do not read hold no more memory than the server may use,
 
     auto large =
         post("/mcp", call_2026(3, "echo", R"({"text":")" + std::string(200'000, 'y') + "\"}"), headers_2026("echo"));
-    CHECK(eventually(
-        [&] { return other.request(large).status == 503; }));  // once the kernel takes no more for the others
+    // The server refuses as soon as the kernel's buffers for the other clients are full.
+    CHECK(eventually([&] { return other.request(large).status == 503; }));
     stuck.clear();
     CHECK(eventually([&] { return figure(server, "cmcp_buffered_bytes") == 0; }));
     raw_client later(server.port());

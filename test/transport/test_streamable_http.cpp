@@ -257,7 +257,7 @@ TEST_CASE("a client that does not read is cut and its stream stays bounded")
     raw_client client(server.port(), 4096);
     client.send(post("/mcp", call(3, "chat", R"({"count":3000,"size":10000})"), in_session(id)));
     REQUIRE(eventually([&] { return server.probe().sent > 10; }));
-    // Held back by the full stream until the deadline cuts the client; then it runs to its end.
+    // The full stream holds back the tool until the deadline cuts the client, and the tool then ends.
     CHECK(eventually([&] { return server.probe().finished == 1; }));
     CHECK(server.probe().sent == 3000);
     CHECK(eventually([&] { return server.health().at("connections") == 1; }));

@@ -10,7 +10,7 @@ using namespace cmcp::test;
 
 namespace {
 
-// The line of a request is written after its answer: wait for it.
+// The server writes the line of a request after its answer, so the test waits for it.
 json::object line_with(const log_lines& log, std::string_view event, const std::string& id)
 {
     json::object result;

@@ -14,7 +14,7 @@ using namespace cmcp::test;
 
 namespace {
 
-// The browser's end: reads commands, says what the test wants.
+// The browser's end of the connection: reads commands and sends the test's messages.
 struct fake_browser {
     asio::io_context io;
     devtools_connection::stream peer{io};
@@ -35,7 +35,7 @@ struct fake_browser {
         io.poll();
     }
 
-    // A call in the background; its outcome as text.
+    // A call in the background, with its result or error as text.
     struct outcome {
         std::optional<std::string> text;
     };

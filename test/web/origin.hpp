@@ -44,7 +44,7 @@ public:
         return (tls_ != nullptr ? "https://" : "http://") + place() + path;
     }
 
-    std::string greeting;               ///< sent to who connects, before anything is asked
+    std::string greeting;               ///< sent to a new connection before its first request
     std::vector<std::string> requests;  ///< whole, header and body
     std::size_t connections = 0;
 

@@ -4,7 +4,7 @@
 
 namespace cmcp::load {
 
-/// Why no load can be put on a server; the text is for the user.
+/// The load test cannot start; the text is for the user.
 struct cannot_begin : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

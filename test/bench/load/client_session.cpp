@@ -95,7 +95,7 @@ failure client_session::judged(const message_skim& answer, std::string_view text
     return why;
 }
 
-// A heartbeat tells that the call goes on, not that there is output.
+// A heartbeat is no output, so it counts neither as first progress nor as a gap.
 void client_session::progressed(const progress_skim& piece, clock::time_point now)
 {
     auto& into = figures();

@@ -7,8 +7,8 @@
 
 namespace cmcp::load {
 
-/// Asks for one page at even intervals beside the load, over a connection of its own; a late answer counts from when
-/// its request was due.
+/// Requests one page at even intervals during the load, over a connection of its own. The time of an answer counts from
+/// when its request was due.
 class health_probe final : private http_channel::user {
 public:
     health_probe(asio::any_io_executor executor, const load_options& options, route& ways, traffic& counted,

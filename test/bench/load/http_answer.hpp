@@ -9,7 +9,7 @@
 
 namespace cmcp::load {
 
-/// The status of an HTTP answer, and its body as far as a sentence about it may need it.
+/// The status of an HTTP answer and the beginning of its body, which failure sentences quote.
 struct http_answer {
     int status = 200;
     std::string body;

@@ -24,7 +24,7 @@ void http_channel::request(std::string text, std::size_t rate)
     waiting_ = true;
     if (wire_ && wire_->connected()) return wire_->send(std::move(text));
     unsent_ = std::move(text);
-    parser_.reset();  // what was left of the former connection when it was closed amid its bytes
+    parser_.reset();  // the former connection may have left half an answer
     wire_ = std::make_shared<wire>(executor_, counted_);
     wire_->open(ways_.next(rate), *this);
 }
@@ -45,7 +45,7 @@ void http_channel::wire_open()
 
 void http_channel::wire_bytes(std::string_view bytes)
 {
-    auto kept = wire_;  // what is told may close the channel
+    auto kept = wire_;  // the user may close the channel in a callback
     if (!parser_.feed(bytes) && kept == wire_) wire_lost("not HTTP/1.1");
 }
 
@@ -53,7 +53,7 @@ void http_channel::wire_lost(const std::string& reason)
 {
     auto old = std::exchange(wire_, nullptr);
     if (old) old->close();
-    parser_.closed();  // an answer without a length ends with its connection, and the user may then ask anew
+    parser_.closed();  // ends an answer without a length, after which the user may send the next request
     if (wire_ || !waiting_) return;
     close();
     user_.answer_lost(*this, reason);

@@ -6,7 +6,7 @@
 
 namespace cmcp::load {
 
-/// Nothing when the program is to end with `status` (help, or a mistake that has been told).
+/// Returns nothing when the program shall end with `status`, after help or a reported mistake.
 std::optional<load_options> parse_command_line(int argc, char** argv, int& status);
 
 }  // namespace cmcp::load

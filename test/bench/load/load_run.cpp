@@ -10,7 +10,7 @@ namespace {
 
 constexpr milliseconds care_interval(100);
 
-// Arrivals closer together than this are handed out together: the timer would cost more than the calls.
+// Arrivals closer together than this start together, because a timer for each would cost more than the calls.
 constexpr std::chrono::microseconds arrival_slack(200);
 
 traffic& traffic_of_this_process()
@@ -97,7 +97,7 @@ void load_run::opened(client_session& which)
         result_.revision = which.revision();
         --opening_;
         --opening_left_;
-        // Not from within the session's own callback: its neighbours may open at once as well.
+        // The timer leaves the session's callback first, because the next sessions may open at once and recurse.
         return after(phase_timer_, milliseconds(0), &load_run::open_more);
     }
     if (issuing() && which.part() != role::idle) give(which);
@@ -145,7 +145,7 @@ void load_run::begin_measuring()
     after(phase_timer_, options.duration, &load_run::stop_issuing);
 }
 
-// Slow readers always call again at once: what they do is not part of the rate.
+// Slow readers call again at once, because the rate does not include their calls.
 void load_run::give(client_session& which)
 {
     if (which.part() == role::slow) {
@@ -213,7 +213,7 @@ void load_run::lost(client_session& which)
     to_reopen_.push_back(&which);
 }
 
-// Timeouts, and sessions that were lost: they come back, not all at once and not without a pause.
+// Ends overdue calls and reopens lost sessions, a bounded number at each interval.
 void load_run::look_after()
 {
     auto now = clock::now();
@@ -247,7 +247,7 @@ void load_run::interrupt()
         finish();
 }
 
-// A test that ends with its last call lasts until that is answered; one that ends by the clock leaves out what is late.
+// A test of a given number of calls lasts until the last answer. A test of a given time leaves out late answers.
 void load_run::count_to_the_last()
 {
     if (calls_left() || last_answer_ < began_) return;

@@ -31,7 +31,7 @@ struct load_result {
     std::optional<process_figures> at_start, when_open, before_load, at_end;  ///< of the server, with --pid
 };
 
-/// Opens the sessions, then calls at the rate asked for or as fast as answers come, until time or count are over.
+/// Opens the sessions, then calls at the given rate or as fast as answers come, until the time or the count is over.
 class load_run : public session_host {
 public:
     load_run(asio::io_context& io, const load_options& options, route& by, load_result& into);

@@ -24,7 +24,7 @@ std::size_t connections_of(const load_options& options)
     return (options.sessions + options.slow) * each + options.idle + options.opening + 1;
 }
 
-// As many descriptors as there will be connections, as far as the system lets us.
+// Raises the limit of descriptors to the number of connections, or as far as the system allows.
 void raise_descriptor_limit(std::size_t connections)
 {
     rlimit limit{};

@@ -9,7 +9,7 @@ namespace cmcp::load {
 
 namespace {
 
-// Walks over JSON text and interprets no more than a load test must know.
+// Walks over JSON text and reads only the members that a load test needs.
 class json_walker {
 public:
     explicit json_walker(std::string_view text) : text_(text) {}
@@ -24,7 +24,7 @@ public:
 
     std::optional<std::string_view> string();  // raw, without its quotes
 
-    // The text of whatever value stands here; empty when there is none.
+    // The text of the value at this place; empty when there is none.
     std::string_view value();
 
     bool at_end()
@@ -107,10 +107,10 @@ std::size_t utf8_size(unsigned unit)
 {
     if (unit < 0x80) return 1;
     if (unit < 0x800) return 2;
-    return unit >= 0xd800 && unit < 0xe000 ? 2 : 3;  // half of a pair, which makes four bytes together
+    return unit >= 0xd800 && unit < 0xe000 ? 2 : 3;  // a surrogate is half of a character of four bytes
 }
 
-// How many bytes of UTF-8 a string stands for; `raw` is without its quotes.
+// The number of UTF-8 bytes that a JSON string decodes to; `raw` is without its quotes.
 std::size_t decoded_size(std::string_view raw)
 {
     std::size_t size = 0;
@@ -140,7 +140,7 @@ bool failed_run_object(std::string_view object)
     return failed;
 }
 
-// The raw string of the first text of `content`; empty: there is none.
+// The raw string of the first text in `content`; empty where `content` has none.
 std::string_view first_text(std::string_view content)
 {
     std::string_view text;

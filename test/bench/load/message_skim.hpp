@@ -31,9 +31,8 @@ struct progress_skim {
 
 progress_skim skim_progress(std::string_view params);
 
-/// Whether the result of a tool tells of a run that failed: its `exit_code` is not 0, or its `success` is false. Read
-/// from structuredContent, or from the first text where a revision has none. Such a run is no tool error, but it did
-/// not work.
+/// True when a tool's result reports a failed run: its `exit_code` is not 0, or its `success` is false. The members are
+/// in structuredContent, or in the first text where a revision has no structuredContent. A failed run is no tool error.
 bool tells_of_failed_run(std::string_view result);
 
 /// The revision that an answer to initialize names; empty when it names none.

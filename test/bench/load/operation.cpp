@@ -114,7 +114,8 @@ mix::mix(std::vector<operation> all) : all_(std::move(all)), credit_(all_.size()
     for (const auto& each : all_) total_ += each.weight;
 }
 
-// Smooth weighted round robin: each gains its weight, the richest pays the total.
+// Smooth weighted round robin: each operation gains its weight, and the one with the most credit runs and pays the
+// total.
 std::size_t mix::next()
 {
     std::size_t best = 0;

@@ -9,7 +9,8 @@ namespace cmcp::load {
 
 namespace {
 
-// Of all its threads, in nanoseconds (Documentation/scheduler/sched-stats.rst): /proc/PID/stat counts ticks of 10 ms.
+// The sum over all threads from schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst), because
+// /proc/PID/stat counts in ticks of 10 ms.
 double cpu_seconds(const std::filesystem::path& process)
 {
     double sum = 0;

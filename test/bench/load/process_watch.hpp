@@ -13,7 +13,7 @@ struct process_figures {
     std::uint64_t descriptors = 0;
 };
 
-/// Nothing when there is no such process or it may not be looked at.
+/// Returns nothing when the process does not exist or its files may not be read.
 std::optional<process_figures> look_at_process(int pid);
 
 }  // namespace cmcp::load

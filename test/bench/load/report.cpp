@@ -246,7 +246,7 @@ void print_report(std::ostream& to, const load_options& options, const load_resu
     if (!options.health.empty()) print_row(to, options.health, result.record.health);
 }
 
-// The figures of the last second: an average since the start hides what happens now.
+// The line shows the last second, because an average since the start hides the present.
 void print_tick(std::ostream& to, const load_run& running)
 {
     const auto& result = running.result();

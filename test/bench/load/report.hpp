@@ -14,7 +14,7 @@ json::object report_json(const load_options& options, const load_result& result,
 void print_report(std::ostream& to, const load_options& options, const load_result& result);
 void print_tick(std::ostream& to, const load_run& running);
 
-/// Calls of a second, bytes of a session and the like, as both reports give them.
+/// The derived figures that both reports show.
 struct summary {
     summary(const load_options& options, const load_result& result);
 

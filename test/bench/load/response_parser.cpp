@@ -64,7 +64,7 @@ struct response_parser::answer final : http::basic_parser<false> {
         return on_body_impl(piece, error);
     }
 
-    // Pure in the base from Boost 1.84 on.
+    // The base declares this function pure from Boost 1.84 on.
     void on_trailer_field_impl(http::field, string_view, string_view, error_code&) {}
     void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
     void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
@@ -87,7 +87,7 @@ bool response_parser::feed(std::string_view bytes)
     return unread_.size() <= longest_header;
 }
 
-// False when a handler has reset the parser: the bytes that are left belong to no answer.
+// Returns false when a handler has reset the parser, because the remaining bytes then belong to no answer.
 bool response_parser::hand_over()
 {
     const auto current = answer_;

@@ -15,8 +15,8 @@ struct response_head {
     std::string session;  ///< Mcp-Session-Id
 };
 
-/// Reads the HTTP/1.1 answers of one connection, one after another, in whatever pieces they come. Pure. A handler may
-/// call reset().
+/// Reads the HTTP/1.1 answers of one connection in order, from pieces of any size, without I/O. A handler may call
+/// reset().
 class response_parser {
 public:
     struct handlers {
@@ -27,7 +27,7 @@ public:
 
     explicit response_parser(handlers to) : to_(std::move(to)) { reset(); }
 
-    /// False when the bytes are not HTTP/1.1: nothing more can be read from this connection.
+    /// Returns false when the bytes are not HTTP/1.1; the connection is then useless.
     bool feed(std::string_view bytes);
     bool closed();  ///< the connection ended; false when it did so amid an answer
     void reset();   ///< for a new connection

@@ -15,7 +15,7 @@ namespace {
 
 std::uint16_t default_port(bool secure) { return secure ? 443 : 80; }
 
-// 0: it is none. Boost.URL 1.81 lets a port overflow.
+// Returns 0 for a port that is out of range, because Boost.URL 1.81 lets a port overflow.
 std::uint16_t read_port(const urls::url_view& parts, bool secure)
 {
     if (!parts.has_port() || parts.port().empty()) return default_port(secure);

@@ -6,7 +6,7 @@
 
 namespace cmcp::load {
 
-/// Reads an event stream (HTML Living Standard section 9.2.6) in whatever pieces it comes. Pure.
+/// Reads an event stream (HTML Living Standard section 9.2.6) from pieces of any size, without I/O.
 class sse_parser {
 public:
     /// `name` is "message" when the event has none; both views end with the call.

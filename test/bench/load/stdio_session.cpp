@@ -140,7 +140,7 @@ void stdio_session::send_line(std::string text)
     pipes_->write(std::move(text));
 }
 
-// The end of its input tells a stdio server to end; the one that does not is killed.
+// A stdio server ends at the end of its input; a server that goes on is killed.
 void stdio_session::shut()
 {
     if (pipes_) {

@@ -77,7 +77,7 @@ void streamable_session::answer_head(http_channel&, const response_head& head)
     body_.clear();
     if (events_) parser_ = sse_parser([this](std::string_view, std::string_view data) { received(data); });
     if (!head.session.empty()) session_ = head.session;
-    // The server may hold back the header until there is an event; then this comes late, but it comes.
+    // A server may hold back the header until its first event, so a session can become ready late.
     if (step_ == step::holding && !stateless() && events_) became_ready();
 }
 
@@ -93,14 +93,14 @@ void streamable_session::answer_body(http_channel&, std::string_view piece)
 
 void streamable_session::received(std::string_view text)
 {
-    // An event that only tells its id, so that the client could come back (2025-11-25).
+    // An event without data only brings its id, with which a client could resume (2025-11-25).
     if (text.empty()) return;
     if (step_ == step::holding && opening()) return became_ready();
     if (ready()) return message(text);
     if (skim_message(text).id == 0) agreement_ = text;
 }
 
-// The body of an error may be the answer to the call, or tell why there is none.
+// The body of an HTTP error may hold the JSON-RPC answer to the call, or a text with the reason.
 void streamable_session::not_accepted()
 {
     auto seen = skim_message(reply_.body);

@@ -34,7 +34,7 @@ tls_context::tls_context(bool verify) : context_(::SSL_CTX_new(::TLS_client_meth
 {
     if (!context_) throw cannot_begin("TLS cannot be used: OpenSSL makes no context.");
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
-    // A connection that waits holds no buffers; what is sent lies elsewhere when it is tried again.
+    // A waiting connection holds no buffers, and a repeated write may pass its bytes at another address.
     SSL_CTX_set_mode(context_.get(),
                      SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     ::SSL_CTX_set_default_verify_paths(context_.get());

@@ -27,7 +27,7 @@ private:
     std::unique_ptr<SSL_CTX, free_context> context_;
 };
 
-/// TLS over one connected, non-blocking socket, which it does not own. What would block says so, like a socket does.
+/// TLS over a connected, non-blocking socket of the caller. Reads and writes give would_block as a socket does.
 class tls_client {
 public:
     /// The server's certificate must name `host`, where certificates are verified at all.

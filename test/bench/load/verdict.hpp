@@ -8,7 +8,7 @@
 
 namespace cmcp::load {
 
-/// How a threshold came out.
+/// The outcome of a threshold.
 struct verdict {
     std::string expression;
     std::string value;        ///< what was measured, for people

@@ -128,7 +128,7 @@ std::size_t wire::write_bytes(error_code& error)
 
 void wire::await_bytes() { when(tcp::socket::wait_read, &wire::read_what_is_there); }
 
-// A record of TLS is no longer than the buffer, so none is left half read while the socket is silent.
+// The buffer holds a whole TLS record, so no part of a record stays unread in OpenSSL while the socket is silent.
 void wire::read_what_is_there()
 {
     auto& buffer = shared_buffer();
@@ -170,7 +170,7 @@ void wire::write_some()
 {
     error_code error;
     auto size = write_bytes(error);
-    if (error && error != asio::error::would_block) return;  // reading tells that the connection is lost
+    if (error && error != asio::error::would_block) return;  // the next read reports the lost connection
     counted_.out += size;
     if (size == unsent_.size()) {
         unsent_ = {};

@@ -73,7 +73,7 @@ private:
     bool writing_ = false;
 };
 
-/// How to reach the server: its addresses looked up once, and the loopback addresses to come from.
+/// The ways to the server: its addresses, looked up once, and the loopback addresses to connect from.
 class route {
 public:
     /// Throws cannot_begin. `connections`: how many there will be at once.

@@ -13,8 +13,8 @@
 namespace cmcp::sandbox {
 namespace {
 
-// "fail seccomp" or "leave_out landlock", a line each, in the file beside the launcher as it was started (by a link of
-// the test's own). Without that file the variable H3_FAIL_LAYER of the server's environment names layers that fail.
+// A test starts the launcher by a link of its own and writes lines such as "fail seccomp" or "leave_out landlock" into
+// the file beside that link. The variable H3_FAIL_LAYER of the server's environment names layers that fail, too.
 std::map<std::string, std::string, std::less<>> read_orders()
 {
     std::map<std::string, std::string, std::less<>> orders;
