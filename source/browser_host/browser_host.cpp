@@ -21,13 +21,6 @@ using browser_host_protocol::event_message;
 constexpr std::size_t error_kept = 4096;
 constexpr unsigned identity_of_browser = 1023;  // the last of the range: runs take the lowest that is free
 
-std::pair<unique_fd, unique_fd> make_pipe()
-{
-    int ends[2];
-    check(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "make a pipe");
-    return {unique_fd(ends[0]), unique_fd(ends[1])};
-}
-
 }  // namespace
 
 host::~host()
@@ -69,7 +62,8 @@ void host::launch(jail_plan plan)
     plan.outside = ids.outside(identity_of_browser);
     plan.maps_itself = !ids.privileged();
     auto [ours, theirs] = packet_socket_pair();
-    auto [reading, writing] = make_pipe();
+    auto [reading, writing] = make_pipe(O_NONBLOCK);
+    check(reading.get(), "make a pipe");
     plan.control = std::move(theirs);
     plan.error = std::move(writing);
     child_ = clone_into_namespaces(all_namespaces(false), -1);
@@ -88,7 +82,7 @@ void host::watch()
 {
     for (;;) {
         pollfd all[] = {{server_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}};
-        const int ready = ::poll(all, error_ ? 3 : 2, memory_.milliseconds_to_next_look());
+        const int ready = ::poll(all, error_ ? 3 : 2, milliseconds_to_next_look());
         if (ready < 0 && errno != EINTR) return;
         if (ready <= 0) {
             look_at_memory();
@@ -100,9 +94,18 @@ void host::watch()
     }
 }
 
+int host::milliseconds_to_next_look() const
+{
+    if (!meter_) return -1;
+    return used_ > memory_limit_ / 2 ? 50 : 250;
+}
+
 void host::look_at_memory()
 {
-    if (!memory_.look()) return;
+    used_ = meter_.measure(memory_limit_).memory;
+    if (used_ <= memory_limit_) return;
+    // Somewhat below the limit, or many small processes would be ended one a look while others are started.
+    meter_.end_largest(used_ - memory_limit_ + memory_limit_ / 8);
     event_message message;
     message.what = event::killed;
     tell(std::move(message));
@@ -141,8 +144,7 @@ bool host::hear_browser()
     std::vector<int> listeners;
     for (std::uint32_t i = 0; i < proxies_; ++i) listeners.push_back(fds[i].get());
     tell(std::move(message), listeners);
-    memory_ = memory_watch(std::move(fds[proxies_]), std::move(fds[proxies_ + 1]), std::move(fds[proxies_ + 2]),
-                           memory_limit_);
+    meter_ = usage_meter(usage_sources::from(std::span(fds).subspan(proxies_)));
     return true;
 }
 

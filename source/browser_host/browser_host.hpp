@@ -1,7 +1,7 @@
 #pragma once
 
 #include "browser_host/browser_jail.hpp"
-#include "browser_host/memory_watch.hpp"
+#include "jail/watchdog.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace cmcp::browser_host {
 
-/// Makes one browser as the server asks over the socket, watches its memory, and ends it with the socket.
+/// Makes one browser as the server asks over the socket, and ends it with the socket. Ends its largest processes when
+/// all together pass the limit of memory: mostly the page that is to blame, so that the others go on.
 class host {
 public:
     explicit host(unique_fd server) : server_(std::move(server)) {}
@@ -26,6 +27,7 @@ private:
     void watch();
     bool hear_browser();
     void read_error();
+    int milliseconds_to_next_look() const;  ///< -1: there is nothing to look at
     void look_at_memory();
     void tell(browser_host_protocol::event_message message, std::span<const int> descriptors = {});
 
@@ -36,7 +38,8 @@ private:
     std::string error_tail_;
     std::uint64_t memory_limit_ = 0;
     std::uint32_t proxies_ = 0;
-    memory_watch memory_;
+    sandbox::usage_meter meter_;
+    std::uint64_t used_ = 0;  ///< bytes, as last measured
 };
 
 }  // namespace cmcp::browser_host

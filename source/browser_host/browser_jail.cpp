@@ -6,6 +6,7 @@
 #include "jail/limits.hpp"
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <netinet/in.h>
@@ -58,11 +59,11 @@ void report(int control, event_message message, std::span<const int> descriptors
     send_packet(control, browser_host_protocol::encode(message), descriptors);
 }
 
-void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& listeners, const root_mounts& mounts)
+void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& listeners, const usage_sources& mounts)
 {
     std::vector<int> all;
     for (const auto& listener : listeners) all.push_back(listener.get());
-    for (const auto* fd : {&mounts.processes, &mounts.temporary, &mounts.shared}) all.push_back(fd->get());
+    for (const int fd : mounts.descriptors()) all.push_back(fd);
     event_message ready;
     ready.what = event::ready;
     ready.own_sandbox = own_sandbox;
@@ -86,12 +87,8 @@ void give_up_privileges()
 // The browser's sandbox is made of further user namespaces: whether it can be is found by trying.
 bool can_make_own_sandbox()
 {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(::syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) == 0 ? 0 : 1);
-    int status = 1;
-    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status == 0;
+    constexpr int kinds = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+    return in_forked_child([] { return ::syscall(SYS_unshare, kinds) == 0 ? 0 : 1; }) == 0;
 }
 
 [[noreturn]] void exec_browser(jail_plan& plan)
@@ -147,11 +144,11 @@ void enter_jail(jail_plan& plan)
     report_ready(plan.control.get(), own_sandbox, listeners, mounts);
 }
 
-[[noreturn]] void report_failure(int control, const std::string& step, int error)
+[[noreturn]] void report_failure(int control, const std::exception& failure)
 {
     event_message message;
-    message.step = step;
-    message.error = error;
+    message.step = failure.what();
+    message.error = error_of(failure);
     report(control, std::move(message));
     ::_exit(1);
 }
@@ -166,10 +163,8 @@ void become_browser(jail_plan& plan)
         const pid_t child = check(::fork(), "start a process");
         if (child == 0) exec_browser(plan);
         reap_until_end(plan, child);
-    } catch (const step_failed& failure) {
-        report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
-        report_failure(control, failure.what(), 0);
+        report_failure(control, failure);
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "posix/unique_fd.hpp"
+#include "jail/watchdog.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,16 +15,9 @@ struct root_plan {
     std::uint64_t files = 0;  ///< bytes of each memory file system
 };
 
-/// The file systems that the memory watch counts.
-struct root_mounts {
-    unique_fd processes;  ///< /proc, for reading
-    unique_fd temporary;  ///< /tmp (O_PATH)
-    unique_fd shared;     ///< /dev/shm (O_PATH)
-};
-
 /// Builds the root of the browser and enters it: /usr read-only, a generated /etc, a few devices, its own /proc, memory
 /// file systems for everything that is written. Nothing of it outlives the mount namespace, which must be the caller's
-/// own. Throws step_failed.
-root_mounts enter_browser_root(const root_plan& plan);
+/// own. Returns the file systems of which the host counts the memory. Throws step_failed.
+sandbox::usage_sources enter_browser_root(const root_plan& plan);
 
 }  // namespace cmcp::browser_host

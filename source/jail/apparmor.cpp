@@ -1,12 +1,12 @@
 #include "jail/apparmor.hpp"
 
-#include "posix/unique_fd.hpp"
+#include "posix/child_process.hpp"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 
 namespace cmcp::sandbox {
@@ -54,13 +54,21 @@ int enter_apparmor(const std::string& profile) { return write_attribute("current
 
 int try_apparmor(const std::string& profile)
 {
-    const pid_t child = ::fork();
-    if (child < 0) return errno;
-    if (child == 0) ::_exit(enter_apparmor_at_exec(profile));
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = in_forked_child([&] { return enter_apparmor_at_exec(profile); });
     return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+}
+
+std::string find_no_apparmor()
+{
+    if (!apparmor_enabled()) return "the kernel has no AppArmor, or it is switched off";
+    for (const char* program : {"bash", "python3"}) {
+        const std::string profile = apparmor_profile_for(program);
+        const int error = try_apparmor(profile);
+        if (error == ENOENT)
+            return "the profile " + profile + " is not loaded: apparmor_parser -r the files of container/apparmor";
+        if (error != 0) return "the profile " + profile + " cannot be entered: " + std::strerror(error);
+    }
+    return {};
 }
 
 std::string apparmor_profile_for(const std::string& path)

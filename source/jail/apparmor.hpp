@@ -21,6 +21,9 @@ int enter_apparmor(const std::string& profile);
 /// The result that enter_apparmor_at_exec() would have, without a change to this process.
 int try_apparmor(const std::string& profile);
 
+/// Why runs cannot enter a profile of AppArmor; empty: they can.
+std::string find_no_apparmor();
+
 /// The profile for a run of the program `path`; container/apparmor/ holds them.
 std::string apparmor_profile_for(const std::string& path);
 

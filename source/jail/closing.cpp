@@ -4,6 +4,7 @@
 #include "jail/capabilities.hpp"
 #include "jail/fault.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
@@ -29,7 +30,7 @@ void install_filters(const jail_plan& plan)
 {
     const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
     const int fd = listener.get();
-    if (listener) send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::listen)), {&fd, 1});
+    if (listener) send_packet(plan.control.get(), encoded(child_says::listen), {&fd, 1});
     for (const bpf_program* filter : plan.filters)
         if (!(listener && filter == plan.filters.front()) && !install_filter(*filter))
             throw step_failed("system call filter");
@@ -59,12 +60,7 @@ std::uint64_t peak_memory_of(pid_t process)
 // many.
 bool at_process_limit()
 {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(0);
-    if (child < 0) return errno == EAGAIN;
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    return false;
+    return in_forked_child([] { return 0; }) < 0 && errno == EAGAIN;
 }
 
 bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
@@ -96,6 +92,11 @@ void enter_profile(const jail_plan& plan)
 
 }  // namespace
 
+void tell_ready(int control, const usage_sources& sources)
+{
+    send_packet(control, encoded(child_says::ready), sources.descriptors());
+}
+
 void enter_working_folder(const run_request& request)
 {
     const auto& folder = request.working_dir.empty() ? request.workspace_inside : request.working_dir;
@@ -113,9 +114,9 @@ void give_up_privileges(const jail_plan& plan)
     if (!left_out("seccomp")) install_filters(plan);
 }
 
-void report_failure(int control, const std::string& step, int error)
+void report_failure(int control, const std::exception& failure)
 {
-    send_packet(control, encoded(child_says::failed, error, step));
+    send_packet(control, encoded(child_says::failed, error_of(failure), std::string_view(failure.what())));
     ::_exit(1);
 }
 

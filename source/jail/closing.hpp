@@ -1,15 +1,18 @@
 #pragma once
 
 #include "jail/jail.hpp"
+#include "jail/watchdog.hpp"
 
 #include <signal.h>
 #include <sys/types.h>
 
-#include <string>
+#include <exception>
 
 /// The last steps of a run's set-up and its end, which are the same however its namespaces and mounts were made. All
 /// that can fail throw step_failed.
 namespace cmcp::sandbox {
+
+void tell_ready(int control, const usage_sources& sources);
 
 void enter_working_folder(const run_request& request);
 
@@ -17,7 +20,7 @@ void enter_working_folder(const run_request& request);
 void give_up_privileges(const jail_plan& plan);
 
 /// Tells the launcher that a step failed, and ends the process.
-[[noreturn]] void report_failure(int control, const std::string& step, int error);
+[[noreturn]] void report_failure(int control, const std::exception& failure);
 
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.

@@ -1,8 +1,11 @@
 #include "jail/identities.hpp"
 
+#include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
 
 #include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +54,18 @@ identities::identities() : privileged_(has_needed_capabilities()), self_{::geteu
     const unsigned users = range_in("/proc/self/uid_map");
     const unsigned groups = range_in("/proc/self/gid_map");
     if (users != 0 && users == groups) base_ = users;
+}
+
+void identities::enter_own_namespaces() const
+{
+    check(::unshare(CLONE_NEWNS | (privileged_ ? 0 : CLONE_NEWUSER)),
+          privileged_ ? "mount namespace" : "user namespace");
+    if (!privileged_) {
+        ::prctl(PR_SET_DUMPABLE, 1);
+        write_id_maps("self", self_, self_, true);
+        ::prctl(PR_SET_DUMPABLE, 0);
+    }
+    keep_mounts_private();
 }
 
 identities::lease identities::take()

@@ -33,6 +33,10 @@ public:
     bool own_range() const { return base_ != 0; }
     id_pair self() const { return self_; }
 
+    /// Moves this process into a mount namespace (and, as an ordinary user, a user namespace) of its own: the machine
+    /// never sees the mounts made there, and they end with the process. Throws step_failed.
+    void enter_own_namespaces() const;
+
     lease take();  ///< of a free number; throws step_failed when all are in use
     id_pair outside(unsigned number) const;
 

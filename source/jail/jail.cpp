@@ -9,6 +9,7 @@
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/socket_memory.hpp"
+#include "jail/watchdog.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <fcntl.h>
@@ -24,12 +25,11 @@
 #include <utility>
 #include <vector>
 
-extern "C" int umount2(const char* target, int flags) noexcept;
-
 namespace cmcp::sandbox {
 namespace {
 
 constexpr const char* root_place = "/usr";  // until it is the root
+constexpr const char* proc_step = "mount /proc";
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 // Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.
@@ -54,61 +54,49 @@ void close_foreign_descriptors(const jail_plan& plan)
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
 
-struct own_mounts {
-    unique_fd processes;  // the launcher's look at this PID namespace
-    unique_fd temporary;
-    unique_fd shared;
-    unique_fd sockets;
-};
-
-unique_fd mount_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
+unique_fd mount_own_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
 {
-    const auto& limits = plan.request.limits;
-    const std::uint64_t inodes = std::max<std::uint64_t>(1024, limits.tmp_size / 4096);
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
-    auto memory = new_tmpfs({limits.tmp_size, inodes, "1777"}, private_memory | no_exec | more, "mount " + path);
-    attach_mount(memory.get(), plan.root.get(), path.substr(1), "mount " + path);
-    return memory;
+    return mount_memory(plan.root.get(), path, plan.request.limits.tmp_size, 1024, private_memory | no_exec | more);
 }
 
 // The figures lie in the root's own folder /proc, which the mount covers.
-void mount_processes_and_figures(const jail_plan& plan, const std::string& step)
+void mount_processes_and_figures(const jail_plan& plan)
 {
     const int root = plan.root.get();
     std::vector<std::pair<std::string, unique_fd>> figures;
     const auto copy = [&](const char* name) {
         const std::string place = std::string("proc/") + name;
-        figures.emplace_back(place, copy_mount_tree(root, place, step));
+        figures.emplace_back(place, copy_mount_tree(root, place, proc_step));
     };
     for (const char* name : figures_of_limits) copy(name);
-    const auto visible = new_whole_proc(step);
-    attach_mount(visible.mount.get(), root, "proc", step);
+    const auto visible = new_proc({.traceable_only = true});
+    attach_mount(visible.mount.get(), root, "proc", proc_step);
     copy(kernels_figure);
-    for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, step);
-    show_processes_only(visible, step);
+    for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, proc_step);
+    show_processes_only(visible);
 }
 
 // Where the kernel cannot show figures beside processes only, processes only are shown.
-void mount_visible_processes(const jail_plan& plan, const std::string& step)
+void mount_visible_processes(const jail_plan& plan)
 {
     try {
-        mount_processes_and_figures(plan, step);
+        mount_processes_and_figures(plan);
     } catch (const step_failed&) {
-        ::umount2((root_place + std::string("/proc")).c_str(),
-                  2 /* MNT_DETACH */);  // fails where it did not get so far
-        const auto visible = new_proc(true, step);
-        attach_mount(visible.get(), plan.root.get(), "proc", step);
+        detach_mounts(root_place + std::string("/proc"));  // fails where it did not get so far
+        const auto visible = new_proc({.processes_only = true, .traceable_only = true});
+        attach_mount(visible.mount.get(), plan.root.get(), "proc", proc_step);
     }
 }
 
 // Inside a container with a masked /proc the kernel refuses a fresh one; the run then has none, never the container's.
-void mount_processes(const jail_plan& plan, own_mounts& mounts)
+void mount_processes(const jail_plan& plan, usage_sources& mounts)
 {
     if (left_out("private_proc")) return;
     try {
-        mount_visible_processes(plan, "mount /proc");
-        const auto watched = new_proc(false, "mount /proc");
-        mounts.processes.reset(::openat(watched.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        mount_visible_processes(plan);
+        const auto watched = new_proc({.processes_only = true});
+        mounts.processes.reset(::openat(watched.mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     } catch (const step_failed& refused) {
         if (refused.error != EPERM) throw;
     }
@@ -120,17 +108,17 @@ void show_workspace(const jail_plan& plan)
         attach_mount(plan.workspace.get(), plan.root.get(), plan.request.workspace_inside.substr(1),
                      "mount the workspace");
     else
-        mount_memory(plan, plan.request.workspace_inside, 0);
+        mount_own_memory(plan, plan.request.workspace_inside, 0);
 }
 
-own_mounts build_file_system(const jail_plan& plan)
+usage_sources build_file_system(const jail_plan& plan)
 {
-    own_mounts mounts;
+    usage_sources mounts;
     left_out("mounts");
     attach_mount(plan.root.get(), AT_FDCWD, root_place, "mount the root");
     mount_processes(plan, mounts);
-    mounts.temporary = mount_memory(plan, "/tmp", 0);
-    mounts.shared = mount_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
+    mounts.temporary = mount_own_memory(plan, "/tmp", 0);
+    mounts.shared = mount_own_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
     mounts.sockets = open_socket_statistics();
     show_workspace(plan);
     enter_root(plan.root.get());
@@ -144,14 +132,6 @@ void name_host()
     if (::sethostname("sandbox", 7) != 0 && errno != EPERM && errno != ENOSYS) throw step_failed("set the host name");
 }
 
-void report_ready(const jail_plan& plan, const own_mounts& mounts)
-{
-    std::vector<int> all;
-    if (mounts.processes) all = {mounts.processes.get(), mounts.temporary.get(), mounts.shared.get()};
-    if (mounts.processes && mounts.sockets) all.push_back(mounts.sockets.get());
-    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::ready)), all);
-}
-
 void enter_jail(jail_plan& plan)
 {
     close_foreign_descriptors(plan);
@@ -161,8 +141,8 @@ void enter_jail(jail_plan& plan)
     left_out("own_uid");
     become_inside_user(!plan.maps_itself);
     {
-        const own_mounts mounts = build_file_system(plan);
-        report_ready(plan, mounts);
+        const usage_sources mounts = build_file_system(plan);
+        tell_ready(plan.control.get(), mounts);
     }
     if (!left_out("network_namespace")) bring_loopback_up();
     if (!left_out("uts_namespace")) name_host();
@@ -225,10 +205,8 @@ void run_child(jail_plan& plan, guest& inside)
         const pid_t child = check(::fork(), "start a process");
         if (child == 0) inside.become();
         reap_until_end(plan, child);
-    } catch (const step_failed& failure) {
-        report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
-        report_failure(control, failure.what(), 0);
+        report_failure(control, failure);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "jail/apparmor.hpp"
 #include "jail/outside_socket.hpp"
 #include "jail/probe_facts.hpp"
-#include "posix/unique_fd.hpp"
+#include "posix/child_process.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,15 +97,8 @@ bool limit_stays()
 
 bool crash_leaves_none()
 {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::raise(SIGQUIT);
-        ::_exit(0);
-    }
-    int status = 0;
-    while (child > 0 && ::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return false;
-    return child > 0 && WIFSIGNALED(status) && !WCOREDUMP(status);
+    const int status = in_forked_child([] { return ::raise(SIGQUIT); });
+    return WIFSIGNALED(status) && !WCOREDUMP(status);
 }
 
 void look_at_core_dumps(json::object& facts)

@@ -7,15 +7,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 // <sys/mount.h> clashes with <linux/mount.h> under some C libraries, so the needed functions are declared here.
 extern "C" int umount2(const char* target, int flags) noexcept;
+extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 
 namespace cmcp::sandbox {
 namespace {
 
-constexpr int detach_flag = 2;  // MNT_DETACH
+constexpr int detach_flag = 2;                                 // MNT_DETACH
+constexpr unsigned long recursive_private = 0x4000 | 0x40000;  // MS_REC | MS_PRIVATE
+constexpr const char* proc_step = "mount /proc";
 
 long configure(int context, unsigned command, const char* key, const char* value)
 {
@@ -75,29 +79,39 @@ unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, cons
     return finish(context, attributes, step);
 }
 
-unique_fd new_proc(bool hidden, const std::string& step)
+unique_fd mount_memory(int root, const std::string& path, std::uint64_t size, std::uint64_t files,
+                       std::uint64_t attributes)
 {
-    const auto context = open_context("proc", step);
-    check(configure(context.get(), FSCONFIG_SET_STRING, "subset", "pid"), step);
-    if (hidden) check(configure(context.get(), FSCONFIG_SET_STRING, "hidepid", "invisible"), step);
-    return finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, step);
+    const std::string step = "mount " + path;
+    auto memory = new_tmpfs({size, std::max(files, size / 4096), "1777"}, attributes, step);
+    attach_mount(memory.get(), root, path.substr(1), step);
+    return memory;
 }
 
-whole_proc new_whole_proc(const std::string& step)
+proc_mount new_proc(proc_options options)
 {
-    auto context = open_context("proc", step);
-    check(configure(context.get(), FSCONFIG_SET_STRING, "hidepid", "invisible"), step);
-    auto mount = finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, step);
+    auto context = open_context("proc", proc_step);
+    const auto set = [&](const char* key, const char* value) {
+        check(configure(context.get(), FSCONFIG_SET_STRING, key, value), proc_step);
+    };
+    if (options.processes_only) set("subset", "pid");
+    if (options.traceable_only) set("hidepid", "invisible");
+    auto mount = finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, proc_step);
     return {std::move(mount), std::move(context)};
 }
 
-void show_processes_only(const whole_proc& proc, const std::string& step)
+void show_processes_only(const proc_mount& proc)
 {
-    check(configure(proc.context.get(), FSCONFIG_SET_STRING, "subset", "pid"), step);
-    check(configure(proc.context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr), step);
+    check(configure(proc.context.get(), FSCONFIG_SET_STRING, "subset", "pid"), proc_step);
+    check(configure(proc.context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr), proc_step);
     for (const char* setting : {"sys", "version", "kallsyms", "keys"})
-        if (::faccessat(proc.mount.get(), setting, F_OK, 0) == 0 || errno != ENOENT) throw step_failed(step, ENOTSUP);
+        if (::faccessat(proc.mount.get(), setting, F_OK, 0) == 0 || errno != ENOENT)
+            throw step_failed(proc_step, ENOTSUP);
 }
+
+void detach_mounts(const std::string& path) { ::umount2(path.c_str(), detach_flag); }
+
+void keep_mounts_private() { check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace"); }
 
 std::string stage_folder()
 {

@@ -20,6 +20,12 @@ bool map_mount_ids(int tree, int user_namespace);
 /// Attaches a detached tree at `path` (relative to `directory`; empty: at the directory itself).
 void attach_mount(int tree, int directory, const std::string& path, const std::string& step);
 
+/// Takes away the mounts at `path`; nothing where there are none.
+void detach_mounts(const std::string& path);
+
+/// In a mount namespace of its own: changes here do not show outside, nor the other way round.
+void keep_mounts_private();
+
 struct tmpfs_options {
     std::uint64_t size;  ///< bytes
     std::uint64_t inodes;
@@ -29,18 +35,25 @@ struct tmpfs_options {
 /// A new detached tmpfs with MOUNT_ATTR_* `attributes`.
 unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, const std::string& step);
 
-/// A new detached proc of the caller's PID namespace that shows processes only. `hidden`: not those one may not trace.
-unique_fd new_proc(bool hidden, const std::string& step);
+/// A tmpfs of `size` bytes at `path` of the mounted `root` that everyone may write to, for `files` files or more.
+unique_fd mount_memory(int root, const std::string& path, std::uint64_t size, std::uint64_t files,
+                       std::uint64_t attributes);
 
-/// The same, hidden, but until show_processes_only() its top folder shows everything. Afterwards the kernel finds
-/// nothing more there but processes, and what something was mounted upon by then.
-struct whole_proc {
+struct proc_options {
+    bool processes_only = false;
+    bool traceable_only = false;  ///< hides the processes that one may not trace
+};
+
+/// A new detached proc of the caller's PID namespace.
+struct proc_mount {
     unique_fd mount;
     unique_fd context;
 };
-whole_proc new_whole_proc(const std::string& step);
-void show_processes_only(const whole_proc& proc,
-                         const std::string& step);  ///< ENOTSUP: the kernel does not hide the rest
+proc_mount new_proc(proc_options options);
+
+/// Afterwards the kernel finds nothing more in the top folder but processes, and what something was mounted upon by
+/// then. ENOTSUP: the kernel does not hide the rest.
+void show_processes_only(const proc_mount& proc);
 
 /// A folder of the machine for new roots to be mounted upon, which no program here needs and no workspace is in.
 std::string stage_folder();

@@ -1,6 +1,6 @@
 #include "jail/probe_facts.hpp"
 
-#include "posix/unique_fd.hpp"
+#include "posix/child_process.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -133,12 +132,8 @@ json::object namespace_facts()
 
 int landlock_levels_left()
 {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(count_landlock_levels());
-    int status = 0;
-    while (child > 0 && ::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return -1;
-    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const int status = in_forked_child(count_landlock_levels);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 json::object refusal_facts()

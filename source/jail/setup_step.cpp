@@ -66,6 +66,17 @@ bool advises_on(const advice& a, const std::string& step, int error)
 
 }  // namespace
 
+int error_of(const std::exception& failure)
+{
+    const auto* step = dynamic_cast<const step_failed*>(&failure);
+    return step != nullptr ? step->error : 0;
+}
+
+std::string explain_setup_failure(const std::exception& failure)
+{
+    return explain_setup_failure(failure.what(), error_of(failure));
+}
+
 std::string explain_setup_failure(const std::string& step, int error)
 {
     std::string text = "The sandbox could not be set up: step \"" + step + "\" failed";

@@ -29,7 +29,11 @@ T check(T result, const std::string& step)
     return result;
 }
 
+/// errno of a step_failed; 0: the exception is another one.
+int error_of(const std::exception& failure);
+
 /// The sentence for the caller: which step failed, why, and what to do about it.
 std::string explain_setup_failure(const std::string& step, int error);
+std::string explain_setup_failure(const std::exception& failure);
 
 }  // namespace cmcp::sandbox

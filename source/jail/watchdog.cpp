@@ -1,8 +1,9 @@
 #include "jail/watchdog.hpp"
 
-#include "jail/process_folder.hpp"
 #include "jail/socket_memory.hpp"
+#include "posix/child_process.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,6 +23,38 @@
 
 namespace cmcp::sandbox {
 namespace {
+
+// Empty where it cannot be read, as of a process that has ended meanwhile.
+std::string read_text(int directory, const std::string& path, std::size_t most = 2048)
+{
+    const unique_fd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    if (!file) return text;
+    constexpr std::size_t piece = 2048;
+    while (text.size() < most) {
+        const std::size_t before = text.size();
+        text.resize(before + piece);
+        const ssize_t length = ::read(file.get(), text.data() + before, piece);
+        text.resize(before + (length > 0 ? static_cast<std::size_t>(length) : 0));
+        if (length <= 0) break;
+    }
+    return text;
+}
+
+// Those whose names begin with a digit from `first` on.
+std::vector<std::string> numbered_entries(int directory, char first)
+{
+    std::vector<std::string> names;
+    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const auto close = [](DIR* opened) { ::closedir(opened); };
+    const std::unique_ptr<DIR, decltype(close)> entries(copy < 0 ? nullptr : ::fdopendir(copy), close);
+    if (!entries) return names;
+    while (const dirent* entry = ::readdir(entries.get())) {
+        const std::string_view name = entry->d_name;
+        if (name[0] >= first && name[0] <= '9') names.emplace_back(name);
+    }
+    return names;
+}
 
 std::vector<std::string> process_names(int directory)
 {
@@ -141,67 +175,97 @@ std::uint64_t deleted_files(int processes, dev_t device)
 
 }  // namespace
 
-usage_meter::usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets, int helper)
-    : processes_(std::move(processes)),
-      temporary_(std::move(temporary)),
-      shared_(std::move(shared)),
-      sockets_(std::move(sockets)),
-      helper_(std::to_string(helper))
+std::vector<int> usage_sources::descriptors() const
 {
+    std::vector<int> all;
+    if (processes) all = {processes.get(), temporary.get(), shared.get()};
+    if (processes && sockets) all.push_back(sockets.get());
+    return all;
 }
 
-std::uint64_t usage_meter::files_in_memory() const { return bytes_used(temporary_) + bytes_used(shared_); }
+usage_sources usage_sources::from(std::span<unique_fd> descriptors)
+{
+    usage_sources sources;
+    unique_fd* const places[] = {&sources.processes, &sources.temporary, &sources.shared, &sources.sockets};
+    for (std::size_t i = 0; i < std::min(descriptors.size(), std::size(places)); ++i)
+        *places[i] = std::move(descriptors[i]);
+    return sources;
+}
+
+std::uint64_t usage_meter::files_in_memory() const
+{
+    return bytes_used(sources_.temporary) + bytes_used(sources_.shared);
+}
 
 // Asking for every socket costs more than the rest.
 std::uint64_t usage_meter::in_sockets()
 {
     const auto now = std::chrono::steady_clock::now();
-    if (!sockets_ || now < count_again_) return in_sockets_;
+    if (!sources_.sockets || now < count_again_) return in_sockets_;
     count_again_ = now + std::chrono::milliseconds(20);
     const std::string known =
-        read_text(processes_.get(), "1/net/sockstat") + read_text(processes_.get(), "1/net/sockstat6");
-    return in_sockets_ = socket_memory(sockets_.get(), known.empty() || has_internet_sockets(known));
+        read_text(sources_.processes.get(), "1/net/sockstat") + read_text(sources_.processes.get(), "1/net/sockstat6");
+    return in_sockets_ = socket_memory(sources_.sockets.get(), known.empty() || has_internet_sockets(known));
 }
 
 std::uint64_t usage_meter::written() const
 {
     std::uint64_t all = 0;
     // The reaper's figure holds those of the processes that it has collected.
-    if (processes_)
-        for (const auto& name : numbered_entries(processes_.get(), '1')) all += written_bytes(processes_.get(), name);
+    if (sources_.processes)
+        for (const auto& name : numbered_entries(sources_.processes.get(), '1'))
+            all += written_bytes(sources_.processes.get(), name);
     return all;
 }
 
 std::chrono::microseconds usage_meter::processor_time() const
 {
     std::uint64_t all = 0;
-    if (processes_)
-        for (const auto& name : numbered_entries(processes_.get(), '1')) all += ticks(processes_.get(), name);
+    if (sources_.processes)
+        for (const auto& name : numbered_entries(sources_.processes.get(), '1'))
+            all += ticks(sources_.processes.get(), name);
     static const auto each_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     return std::chrono::microseconds(all * 1'000'000 / each_second);
 }
 
 std::uint64_t usage_meter::deleted(dev_t device) const
 {
-    return processes_ ? deleted_files(processes_.get(), device) : 0;
+    return sources_.processes ? deleted_files(sources_.processes.get(), device) : 0;
+}
+
+void usage_meter::end_largest(std::uint64_t bytes) const
+{
+    const int processes = sources_.processes.get();
+    std::vector<std::pair<std::uint64_t, std::string>> all;
+    for (auto& name : numbered_entries(processes, '1'))
+        all.emplace_back(field(read_text(processes, name + "/status", 4096), "\nRssAnon:"), name);
+    std::ranges::sort(all, std::greater());
+    std::uint64_t freed = 0;
+    for (const auto& [size, name] : all) {
+        if (freed >= bytes) return;
+        // A folder of /proc serves as a pidfd: its number means nothing in this PID namespace.
+        const unique_fd process(::openat(processes, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (process) kill_process(process.get());
+        freed += size;
+    }
 }
 
 usage usage_meter::measure(std::uint64_t limit)
 {
     usage now;
-    if (!processes_) return now;
-    auto names = process_names(processes_.get());
+    if (!sources_.processes) return now;
+    auto names = process_names(sources_.processes.get());
     std::erase(names, helper_);
     const std::uint64_t files = files_in_memory() + in_sockets();
     now.memory = files;
     for (const auto& name : names) {
-        now.memory += resident_bytes(processes_.get(), name);
-        now.processes += threads(processes_.get(), name);
+        now.memory += resident_bytes(sources_.processes.get(), name);
+        now.processes += threads(sources_.processes.get(), name);
     }
     if (now.memory <= limit) return now;
     own_memory total;
     for (const auto& name : names) {
-        const own_memory own = own_bytes(processes_.get(), name);
+        const own_memory own = own_bytes(sources_.processes.get(), name);
         total.anonymous += own.anonymous;
         total.shared += own.shared;
     }

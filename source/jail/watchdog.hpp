@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -17,15 +19,27 @@ struct usage {
     std::uint64_t processes = 0;  ///< processes and threads, without the reaper
 };
 
+/// The places at which the usage of a PID namespace shows from outside.
+struct usage_sources {
+    unique_fd processes;  ///< its own /proc, opened for reading
+    unique_fd temporary;  ///< /tmp (O_PATH)
+    unique_fd shared;     ///< /dev/shm (O_PATH)
+    unique_fd sockets;    ///< from open_socket_statistics() in its network namespace, or none
+
+    std::vector<int> descriptors() const;  ///< for a message; empty without `processes`
+    static usage_sources from(std::span<unique_fd> descriptors);
+};
+
 /// Looks at the processes of one PID namespace from outside. Needs no cgroup and no privilege.
 class usage_meter {
 public:
     usage_meter() = default;
 
-    /// `processes`: the namespace's own /proc, opened for reading; `temporary`, `shared`: its /tmp and /dev/shm
-    /// (O_PATH); `sockets`: from open_socket_statistics() in its network namespace, or none. `helper`: number of a
-    /// process there that belongs to the sandbox as the first one does; 0: none.
-    usage_meter(unique_fd processes, unique_fd temporary, unique_fd shared, unique_fd sockets, int helper = 0);
+    /// `helper`: number of a process there that belongs to the sandbox as the first one does; 0: none.
+    explicit usage_meter(usage_sources sources, int helper = 0)
+        : sources_(std::move(sources)), helper_(std::to_string(helper))
+    {
+    }
 
     /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
     /// the exact proportional figures are read.
@@ -41,16 +55,16 @@ public:
     /// Bytes of files on `device` that have no name any more but are in use. Slow.
     std::uint64_t deleted(dev_t device) const;
 
-    explicit operator bool() const { return static_cast<bool>(processes_); }
+    /// Ends the largest processes, until they held `bytes` together.
+    void end_largest(std::uint64_t bytes) const;
+
+    explicit operator bool() const { return static_cast<bool>(sources_.processes); }
 
 private:
     std::uint64_t files_in_memory() const;
     std::uint64_t in_sockets();
 
-    unique_fd processes_;
-    unique_fd temporary_;
-    unique_fd shared_;
-    unique_fd sockets_;
+    usage_sources sources_;
     std::string helper_;
     std::uint64_t in_sockets_ = 0;  ///< as last counted
     std::chrono::steady_clock::time_point count_again_{};

@@ -5,7 +5,8 @@
 #include "jail/probe_facts.hpp"
 #include "jail/setup_step.hpp"
 #include "launcher/inside.hpp"
-#include "launcher/run_rules.hpp"
+#include "launcher/view_store.hpp"
+#include "posix/child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,13 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 
 namespace cmcp::sandbox {
 namespace {
@@ -63,8 +61,7 @@ std::string version_of(const std::string& path)
         }
         ::_exit(127);
     }
-    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    collect_child(child.pid);
     std::string said = content(messages.get());
     const auto version =
         said.find(version_begins);  // warnings may come before it; where it is missing, a complaint is there
@@ -107,8 +104,7 @@ void follow(std::string& path, const std::string& from, const std::string& to)
 // Its workspace is shown to the run with the run's own ids: in mounts that nobody else sees.
 void mount_firejail_workspace(const jail_plan& plan)
 {
-    constexpr unsigned long recursive_private = 0x4000 | 0x40000;  // MS_REC | MS_PRIVATE
-    check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace");
+    keep_mounts_private();
     if (plan.workspace)
         attach_mount(plan.workspace.get(), AT_FDCWD, plan.request.workspace_inside, "mount the workspace");
 }

@@ -1,8 +1,7 @@
 #include "launcher/firejail_profile.hpp"
 
-#include "jail/etc_files.hpp"
 #include "jail/setup_step.hpp"
-#include "launcher/run_rules.hpp"
+#include "jail/system_files.hpp"
 
 #include <algorithm>
 #include <array>

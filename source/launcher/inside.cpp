@@ -151,15 +151,10 @@ void tell_inside(int control)
     send_packet(control, encoded(child_says::inside, ::getpid()), {&fd, 1});
 }
 
-void tell_ready(int control)
+usage_sources open_usage_sources()
 {
-    const unique_fd processes = open_folder("/proc", O_RDONLY);
-    const unique_fd temporary = open_folder("/tmp", O_PATH);
-    const unique_fd shared = open_folder("/dev/shm", O_PATH);
-    const unique_fd sockets = open_socket_statistics();
-    std::vector<int> all{processes.get(), temporary.get(), shared.get()};
-    if (sockets) all.push_back(sockets.get());
-    send_packet(control, std::string(1, static_cast<char>(child_says::ready)), all);
+    return {open_folder("/proc", O_RDONLY), open_folder("/tmp", O_PATH), open_folder("/dev/shm", O_PATH),
+            open_socket_statistics()};
 }
 
 void prepare(inside_plan& arrived)
@@ -171,7 +166,7 @@ void prepare(inside_plan& arrived)
     die_with_parent();  // with Firejail's first process
     check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "collect orphans");
     tell_inside(plan.control.get());
-    tell_ready(plan.control.get());
+    tell_ready(plan.control.get(), open_usage_sources());
     apply_limits(plan.request.limits);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
@@ -184,10 +179,8 @@ void prepare(inside_plan& arrived)
     try {
         give_up_privileges(plan);
         prepared.become();
-    } catch (const step_failed& failure) {
-        report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
-        report_failure(control, failure.what(), 0);
+        report_failure(control, failure);
     }
 }
 
@@ -247,10 +240,8 @@ void live_inside(unique_fd socket)
     try {
         decode_inside_plan(await_packet_or_end(control), arrived);
         run_inside(arrived);
-    } catch (const step_failed& failure) {
-        report_failure(control, failure.what(), failure.error);
     } catch (const std::exception& failure) {
-        report_failure(control, failure.what(), 0);
+        report_failure(control, failure);
     }
 }
 

@@ -1,8 +1,8 @@
 #include "launcher/launcher.hpp"
 
+#include "jail/apparmor.hpp"
 #include "jail/probe.hpp"
 #include "jail/setup_step.hpp"
-#include "launcher/own_place.hpp"
 #include "launcher/server_wishes.hpp"
 #include "launcher/standby_clones.hpp"
 #include "launcher/standby_commands.hpp"
@@ -63,7 +63,7 @@ launcher::launcher(unique_fd server, launcher_settings settings)
     try {
         enter_place(facts);
     } catch (const step_failed& failure) {
-        obstacle_ = explain_setup_failure(failure.what(), failure.error);
+        obstacle_ = explain_setup_failure(failure);
     }
     facts["obstacle"] = obstacle_;
     send(encode_hello(json::serialize(facts)));
@@ -72,7 +72,7 @@ launcher::launcher(unique_fd server, launcher_settings settings)
 void launcher::enter_place(json::object& facts)
 {
     if (settings_.firejail.empty()) {
-        enter_own_namespaces(ids_);
+        ids_.enter_own_namespaces();
         views_ = std::make_unique<view_store>();
         if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(own_, settings_.waiting));
         return;
@@ -203,7 +203,7 @@ try {
     keeps_python_ = true;
     add_clones(std::move(options));
 } catch (const step_failed& failure) {
-    const std::string why = explain_setup_failure(failure.what(), failure.error);
+    const std::string why = explain_setup_failure(failure);
     tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
 }
 
@@ -318,10 +318,8 @@ try {
     auto cold = std::make_unique<run>(parts(), key, start.request, start.probe);
     cold->launch(start, std::move(descriptors));
     keep(key, std::move(cold));
-} catch (const step_failed& failure) {
-    refuse(start.id, explain_setup_failure(failure.what(), failure.error));
 } catch (const std::exception& failure) {
-    refuse(start.id, explain_setup_failure(failure.what(), 0));
+    refuse(start.id, explain_setup_failure(failure));
 }
 
 void launcher::refuse(std::uint64_t id, const std::string& why)

@@ -113,9 +113,7 @@ bool run::hear()
         if (says == child_says::inside) hear_inside(message, fds);
         if (says == child_says::listen && fds.size() == 1) refusals_.listen(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
-        fds.resize(4);
-        meter_ = usage_meter(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]), std::move(fds[3]),
-                             firejail_ ? firejail_->helper : 0);
+        meter_ = usage_meter(usage_sources::from(fds), firejail_ ? firejail_->helper : 0);
     }
 }
 

@@ -201,7 +201,7 @@ void run::launch_firejail()
         try {
             parts_.jailer->become(plan, firejail_->profile, firejail_->messages.get());
         } catch (const step_failed& failure) {
-            report_failure(plan.control.get(), failure.what(), failure.error);
+            report_failure(plan.control.get(), failure);
         }
     });
 }

@@ -1,18 +1,16 @@
 #include "launcher/tree_count.hpp"
 
+#include "jail/namespaces.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
 
-#include <fcntl.h>
-#include <linux/sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <tuple>
+
 
 namespace cmcp::sandbox {
 namespace {
@@ -34,18 +32,12 @@ namespace {
 
 tree_count::tree_count(int folder, tree_bounds most)
 {
-    int ends[2];
-    check(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "count the workspace");
-    answer_.reset(ends[0]);
-    const unique_fd theirs(ends[1]);
-    int pidfd = -1;
-    clone_args arguments{};
-    arguments.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
-    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-    arguments.exit_signal = SIGCHLD;
-    const long pid = check(::syscall(SYS_clone3, &arguments, sizeof arguments), "count the workspace");
-    if (pid == 0) count_and_end(folder, most, theirs.get());
-    process_.reset(pidfd);
+    unique_fd theirs;
+    std::tie(answer_, theirs) = make_pipe(O_NONBLOCK);
+    check(answer_.get(), "count the workspace");
+    cloned child = clone_into_namespaces(0, -1);
+    if (child.pid == 0) count_and_end(folder, most, theirs.get());
+    process_ = std::move(child.pidfd);
 }
 
 tree_count::~tree_count()

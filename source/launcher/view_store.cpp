@@ -1,12 +1,10 @@
 #include "launcher/view_store.hpp"
 
-#include "jail/etc_files.hpp"
 #include "jail/machine_figures.hpp"
 #include "jail/mounts.hpp"
-#include "jail/program_view.hpp"
 #include "jail/setup_step.hpp"
+#include "jail/system_files.hpp"
 #include "jail/tree_builder.hpp"
-#include "launcher/run_rules.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,15 +13,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-
-extern "C" int umount2(const char* target, int flags) noexcept;
+#include <iterator>
 
 namespace cmcp::sandbox {
 namespace {
 
 constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-constexpr std::uint64_t device = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+constexpr std::array run_devices{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 constexpr off_t copy_limit = 16 << 20;
 constexpr std::size_t most_views = 16;
 constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
@@ -49,31 +47,11 @@ void check_workspace_place(const std::string& path)
 void add_devices(tree_builder& tree)
 {
     tree.folder("/dev/shm");
-    for (const char* name : run_devices) tree.bind(std::string("/dev/") + name, std::string("/dev/") + name, device);
+    for (const char* path : run_devices) add_device(tree, path);
     tree.link("/dev/fd", "/proc/self/fd");
     tree.link("/dev/stdin", "/proc/self/fd/0");
     tree.link("/dev/stdout", "/proc/self/fd/1");
     tree.link("/dev/stderr", "/proc/self/fd/2");
-}
-
-// Links /bin, /lib and so on into /usr as the machine does; returns those that are folders of their own.
-std::vector<std::string> add_system_links(tree_builder& tree)
-{
-    std::vector<std::string> folders;
-    for (const std::string path : system_folders) {
-        std::error_code ignored;
-        if (std::filesystem::is_symlink(path, ignored))
-            tree.link(path, std::filesystem::read_symlink(path, ignored).string());
-        else if (std::filesystem::is_directory(path, ignored))
-            folders.push_back(path);
-    }
-    return folders;
-}
-
-void add_all_programs(tree_builder& tree)
-{
-    tree.bind("/usr", "/usr", read_only);
-    for (const auto& path : add_system_links(tree)) tree.bind(path, path, read_only);
 }
 
 void add_file(tree_builder& tree, const std::string& path)
@@ -81,7 +59,7 @@ void add_file(tree_builder& tree, const std::string& path)
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw step_failed("find " + path);
     if (status.st_size > copy_limit)
-        tree.bind(path, path, read_only);
+        bind_read_only(tree, path);
     else
         tree.copy(path, path);
 }
@@ -90,7 +68,7 @@ void add_listed_programs(tree_builder& tree, const view_files& files)
 {
     add_system_links(tree);
     for (const auto& [path, target] : files.links) tree.link(path, target);
-    for (const auto& path : files.directories) tree.bind(path, path, read_only);
+    for (const auto& path : files.directories) bind_read_only(tree, path);
     for (const auto& path : files.programs) add_file(tree, path);
     for (const auto& path : files.libraries) add_file(tree, path);
 }
@@ -115,7 +93,32 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
 }
 
+bool is_elf_interpreter(const std::string& path)
+{
+    const auto name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
+}
+
 }  // namespace
+
+landlock_rules rules_of(const run_request& request, const view_files* files)
+{
+    landlock_rules rules;
+    // A run may read every visible file, because its view holds no other.
+    rules.read_only = {"/"};
+    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
+    rules.read_write.insert(rules.read_write.end(), run_devices.begin(), run_devices.end());
+    if (files == nullptr) {
+        rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
+        for (const char* path : system_folders)
+            if (std::filesystem::is_directory(path) && !std::filesystem::is_symlink(path))
+                rules.read_execute.emplace_back(path);
+        return rules;
+    }
+    rules.read_execute = files->programs;
+    std::ranges::copy_if(files->libraries, std::back_inserter(rules.read_execute), is_elf_interpreter);
+    return rules;
+}
 
 view_store::view_store() : stage_(stage_folder())
 {
@@ -187,7 +190,7 @@ std::string view_store::protected_program(const std::string& path)
 
 void view_store::forget(const view& old)
 {
-    ::umount2(old.place.c_str(), 2 /* MNT_DETACH */);
+    detach_mounts(old.place);
     ::rmdir(old.place.c_str());
 }
 

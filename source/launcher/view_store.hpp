@@ -2,6 +2,7 @@
 
 #include "jail/file_marks.hpp"
 #include "jail/landlock.hpp"
+#include "jail/program_view.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
@@ -21,6 +22,10 @@ struct view {
     file_marks marks;                                   ///< of the machine's files that it was made from
     std::chrono::steady_clock::time_point next_look{};  ///< when it may be built anew at the earliest
 };
+
+/// The rights of a run on its view. `files`: those of an allow-list; none: all programs may be executed, also in
+/// writable places.
+landlock_rules rules_of(const run_request& request, const view_files* files);
 
 class view_store {
 public:

@@ -1,11 +1,15 @@
 #pragma once
 
+#include "posix/unique_fd.hpp"
+
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace cmcp {
 
@@ -18,6 +22,32 @@ inline siginfo_t collect_process(int pidfd)
     while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &end, WEXITED) != 0 && errno == EINTR) {
     }
     return end;
+}
+
+/// The same by its number: the status of waitpid(), or -1 with errno.
+inline int collect_child(pid_t child)
+{
+    int status = -1;
+    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+/// Does `work` in a forked child, which ends with its result. The status of waitpid(), or -1 with errno.
+template <class Work>
+int in_forked_child(Work work)
+{
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(work());
+    return collect_child(child);
+}
+
+/// The reading and the writing end of a new pipe, close-on-exec; none with errno.
+inline std::pair<unique_fd, unique_fd> make_pipe(int flags = 0)
+{
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC | flags) != 0) return {};
+    return {unique_fd(ends[0]), unique_fd(ends[1])};
 }
 
 }  // namespace cmcp

@@ -1,5 +1,7 @@
 #include "sandbox/run_streams.hpp"
 
+#include "posix/child_process.hpp"
+
 #include <boost/asio/this_coro.hpp>
 
 #include <fcntl.h>
@@ -7,6 +9,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <tuple>
 
 namespace cmcp::sandbox {
 namespace {
@@ -20,10 +23,9 @@ constexpr std::size_t piece = 64 << 10;
 
 run_stream::run_stream(const asio::any_io_executor& executor, unique_fd& write_end) : pipe_(executor)
 {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
-    write_end.reset(ends[1]);
-    unique_fd read_end(ends[0]);
+    unique_fd read_end;
+    std::tie(read_end, write_end) = make_pipe();
+    if (!read_end) fail("pipe2");
     ::fcntl(read_end.get(), F_SETPIPE_SZ,
             pipe_size);                            // the user's share of pipe memory may be used up: then the default
     ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // the reading end only: the run's own end blocks

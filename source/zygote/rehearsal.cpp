@@ -2,6 +2,7 @@
 
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/python_start.hpp"
 
 #include <fcntl.h>
@@ -71,10 +72,8 @@ run_request rehearsed_start(const std::vector<std::string>& argv)
 working_set rehearse(interpreter& python, const std::vector<std::string>& argv)
 {
     const run_request start = rehearsed_start(argv);
-    int ends[2];
-    check(::pipe2(ends, O_CLOEXEC), "make a pipe");
-    const unique_fd reading(ends[0]);
-    unique_fd writing(ends[1]);
+    auto [reading, writing] = make_pipe();
+    check(reading.get(), "make a pipe");
     python.before_fork();
     const pid_t child = ::fork();
     if (child == 0) perform(python, start, writing.get());
@@ -82,8 +81,7 @@ working_set rehearse(interpreter& python, const std::vector<std::string>& argv)
     check(child, "start a process");
     writing.reset();
     const std::string bytes = read_all(reading.get());
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    collect_child(child);
     return working_set::decode(bytes);
 }
 

@@ -3,10 +3,22 @@
 #include "jail/file_marks.hpp"
 #include "jail/tree_builder.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
+/// The parts of the machine that a root shows.
 namespace cmcp::sandbox {
+
+/// Folders of programs beside /usr: of their own, or links into it.
+inline constexpr std::array system_folders{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+/// Links /bin, /lib and so on into /usr as the machine does; returns those that are folders of their own.
+std::vector<std::string> add_system_links(tree_builder& tree);
+void add_all_programs(tree_builder& tree);  ///< with /usr, read-only
+
+void bind_read_only(tree_builder& tree, const std::string& path);  ///< at the same path
+void add_device(tree_builder& tree, const std::string& path);
 
 /// The small /etc of a run: generated accounts and names, the loader's cache, the time zone; with `all_programs` also
 /// what programs of /usr look for there. Never the host's accounts, keys or host names.

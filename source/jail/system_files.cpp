@@ -1,4 +1,4 @@
-#include "jail/etc_files.hpp"
+#include "jail/system_files.hpp"
 
 #include "jail/setup_step.hpp"
 
@@ -11,7 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t read_only_mount = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr const char* copied[] = {"/etc/ld.so.cache",  "/etc/localtime",  "/etc/timezone",   "/etc/protocols",
                                   "/etc/services",     "/etc/mime.types", "/etc/os-release", "/etc/debian_version",
                                   "/etc/matplotlibrc", "/etc/fpc.cfg"};
@@ -44,13 +43,42 @@ bool readable_by_all(const fs::path& path)
 
 }  // namespace
 
+std::vector<std::string> add_system_links(tree_builder& tree)
+{
+    std::vector<std::string> folders;
+    for (const std::string path : system_folders) {
+        std::error_code ignored;
+        if (fs::is_symlink(path, ignored))
+            tree.link(path, fs::read_symlink(path, ignored).string());
+        else if (fs::is_directory(path, ignored))
+            folders.push_back(path);
+    }
+    return folders;
+}
+
+void add_all_programs(tree_builder& tree)
+{
+    bind_read_only(tree, "/usr");
+    for (const auto& path : add_system_links(tree)) bind_read_only(tree, path);
+}
+
+void bind_read_only(tree_builder& tree, const std::string& path)
+{
+    tree.bind(path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+void add_device(tree_builder& tree, const std::string& path)
+{
+    tree.bind(path, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+}
+
 void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs)
 {
     add_accounts(tree, home);
     add_names(tree);
     for (const auto& path : files_of_etc()) tree.copy(path, path);
     if (!all_programs) return;
-    for (const auto& path : folders_of_etc()) tree.bind(path, path, read_only_mount);
+    for (const auto& path : folders_of_etc()) bind_read_only(tree, path);
 }
 
 std::vector<std::string> files_of_etc()
