@@ -3,6 +3,7 @@
 #include "jail/identities.hpp"
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -47,7 +48,7 @@ jail_plan host::receive_plan()
     if (received.bytes.empty()) throw step_failed("hear from the server", ECONNRESET);
     if (received.descriptors.size() != 2) throw step_failed("receive descriptors", EBADMSG);
     jail_plan plan;
-    plan.start = browser_host_protocol::decode_start(received.bytes);
+    plan.start = decoded<browser_host_protocol::start_message>(received.bytes);
     plan.stream = std::move(received.descriptors[0]);
     plan.policy = read_memory(received.descriptors[1].get(), "read the policy");
     memory_limit_ = plan.start.memory;
@@ -130,7 +131,7 @@ bool host::hear_browser()
         message.what = event::ended;
         message.status = SIGKILL;
     } else {
-        message = browser_host_protocol::decode_event(heard->bytes);
+        message = decoded<event_message>(heard->bytes);
     }
     if (message.what == event::ended) {
         if (error_) read_error();
@@ -151,7 +152,7 @@ bool host::hear_browser()
 void host::tell(event_message message, std::span<const int> descriptors)
 {
     try {
-        send_packet(server_.get(), browser_host_protocol::encode(message), descriptors);
+        send_packet(server_.get(), encoded(message), descriptors);
     } catch (const std::system_error&) {
         // The server is gone: watch() sees it next.
     }

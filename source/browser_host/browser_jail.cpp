@@ -1,10 +1,10 @@
 #include "browser_host/browser_jail.hpp"
 
 #include "browser_host/browser_root.hpp"
-#include "browser_host/refused_calls.hpp"
 #include "jail/capabilities.hpp"
 #include "jail/limits.hpp"
 #include "jail/payload.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include <span>
-#include <system_error>
+#include <string_view>
 #include <vector>
 
 namespace cmcp::browser_host {
@@ -33,6 +33,19 @@ constexpr int stream_in = 3;   // where --remote-debugging-pipe reads
 constexpr int stream_out = 4;  // where it writes
 constexpr std::uint64_t most_threads =
     3000;  // of all its processes; a page with a dozen frames of other sites has some 500
+
+// Calls that a browser never makes and that reach far into the kernel. Those of the browser's own sandbox (namespaces,
+// chroot, filters) stay.
+// clang-format off
+constexpr std::string_view refused_calls[] = {
+    "add_key", "keyctl", "request_key", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter",
+    "io_uring_register", "open_by_handle_at", "name_to_handle_at", "mount", "umount2", "mount_setattr", "move_mount",
+    "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "pivot_root", "setns", "swapon", "swapoff", "reboot",
+    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "quotactl", "syslog",
+    "vhangup", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "process_vm_readv", "process_vm_writev",
+    "pidfd_getfd", "personality", "fanotify_init",
+};
+// clang-format on
 
 unique_fd listen_at(std::uint16_t port)
 {
@@ -56,7 +69,7 @@ std::vector<unique_fd> make_listeners(std::uint32_t count)
 
 void report(int control, event_message message, std::span<const int> descriptors = {})
 {
-    send_packet(control, browser_host_protocol::encode(message), descriptors);
+    send_packet(control, encoded(message), descriptors);
 }
 
 void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& listeners, const usage_sources& mounts)
@@ -77,11 +90,7 @@ void give_up_privileges()
     die_with_parent();
     set_limit(RLIMIT_CORE, 0, "limit core files");
     set_limit(RLIMIT_NPROC, most_threads, "limit processes");
-    try {
-        refuse_calls();
-    } catch (const std::system_error& failure) {
-        throw step_failed(failure.what(), failure.code().value());
-    }
+    if (!install_filter(compile_refusals(refused_calls))) throw step_failed("filter the browser's system calls");
 }
 
 // The browser's sandbox is made of further user namespaces: whether it can be is found by trying.

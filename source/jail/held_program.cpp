@@ -6,6 +6,7 @@
 #include "jail/payload.hpp"
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <fcntl.h>

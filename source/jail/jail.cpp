@@ -5,8 +5,8 @@
 #include "jail/limits.hpp"
 #include "jail/machine_figures.hpp"
 #include "jail/mounts.hpp"
-#include "jail/outside_socket.hpp"
 #include "jail/payload.hpp"
+#include "jail/probe.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/socket_memory.hpp"
 #include "jail/watchdog.hpp"
@@ -29,7 +29,6 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr const char* root_place = "/usr";  // until it is the root
-constexpr const char* proc_step = "mount /proc";
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 // Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.

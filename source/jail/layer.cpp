@@ -43,17 +43,8 @@ bool is_there(const layers& all, std::string_view group)
 
 std::string_view to_string(layer::state s)
 {
-    switch (s) {
-        case layer::state::on:
-            return "on";
-        case layer::state::degraded:
-            return "degraded";
-        case layer::state::off:
-            return "off";
-        case layer::state::not_asked:
-            return "not asked for";
-    }
-    return "unknown";
+    constexpr std::string_view names[] = {"on", "degraded", "off", "not asked for"};
+    return names[static_cast<std::size_t>(s)];
 }
 
 std::vector<std::string> missing(const layers& all, const std::vector<std::string>& required)

@@ -1,5 +1,6 @@
-#include "jail/facts.hpp"
 #include "jail/probe.hpp"
+#include "jail/probe_facts.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 
@@ -74,13 +75,6 @@ layer judge_time_namespace(const both_sides& facts)
     return known ? own_namespace(facts, "time") : off("the kernel has no time namespaces");
 }
 
-std::string list(const std::vector<std::string>& names)
-{
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-    return all;
-}
-
 layer judge_seccomp(const both_sides& facts)
 {
     constexpr int filter_mode = 2;
@@ -90,7 +84,7 @@ layer judge_seccomp(const both_sides& facts)
     for (const auto& [name, answer] : refused)
         if (!is_true(refused, name)) open.emplace_back(name);
     if (refused.empty()) return degraded("a filter is in force; what it refuses was not tried");
-    if (!open.empty()) return degraded("not refused: " + list(open));
+    if (!open.empty()) return degraded("not refused: " + joined(open, ", "));
     return on("an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
 }
 
@@ -134,18 +128,13 @@ layer judge_no_new_privs(const both_sides& facts)
 layer judge_rlimits(const both_sides& facts)
 {
     const json::object& limits = part(facts.inside, "limits");
-    std::string open;
-    int count = 0;
-    const auto note = [&](std::string_view name) {
-        open += (open.empty() ? "" : ", ") + std::string(name);
-        ++count;
-    };
-    for (std::string_view name : {"cpu", "fsize", "nofile", "nproc"})
-        if (number(limits, name).value_or(-1) < 0) note(name);
-    if (number(limits, "msgqueue") != 0) note("msgqueue");
-    constexpr int all = 5;
-    if (count == all) return off("no limit is in force");
-    if (count != 0) return degraded("not limited: " + open);
+    std::vector<std::string> open;
+    for (const char* name : {"cpu", "fsize", "nofile", "nproc"})
+        if (number(limits, name).value_or(-1) < 0) open.emplace_back(name);
+    if (number(limits, "msgqueue") != 0) open.emplace_back("msgqueue");
+    constexpr std::size_t all = 5;
+    if (open.size() == all) return off("no limit is in force");
+    if (!open.empty()) return degraded("not limited: " + joined(open, ", "));
     return on("processor time, file size, open files, processes, message queues");
 }
 

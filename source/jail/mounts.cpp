@@ -19,7 +19,6 @@ namespace {
 
 constexpr int detach_flag = 2;                                 // MNT_DETACH
 constexpr unsigned long recursive_private = 0x4000 | 0x40000;  // MS_REC | MS_PRIVATE
-constexpr const char* proc_step = "mount /proc";
 
 long configure(int context, unsigned command, const char* key, const char* value)
 {

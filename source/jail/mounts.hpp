@@ -39,6 +39,8 @@ unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, cons
 unique_fd mount_memory(int root, const std::string& path, std::uint64_t size, std::uint64_t files,
                        std::uint64_t attributes);
 
+inline constexpr const char* proc_step = "mount /proc";
+
 struct proc_options {
     bool processes_only = false;
     bool traceable_only = false;  ///< hides the processes that one may not trace

@@ -70,8 +70,6 @@ cloned clone_for_parent(bool with_time, int cgroup)
 
 cloned clone_into_namespaces(std::uint64_t kinds, int cgroup) { return clone_with(kinds, cgroup); }
 
-cloned clone_into_user_namespace() { return clone_with(CLONE_NEWUSER, -1); }
-
 void write_id_maps(const std::string& process, id_pair inside, id_pair outside, bool deny_setgroups)
 {
     const std::string folder = "/proc/" + process;
@@ -100,7 +98,7 @@ void become_inside_user(bool leaves_groups)
 
 unique_fd make_mapping_namespace(id_pair from, id_pair to)
 {
-    cloned holder = clone_into_user_namespace();
+    cloned holder = clone_into_namespaces(CLONE_NEWUSER, -1);
     if (holder.pid == 0)
         for (;;) ::pause();
     try {

@@ -33,9 +33,6 @@ cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);
 /// chose for this process.
 cloned clone_for_parent(bool with_time, int cgroup);
 
-/// Clones this process into a new user namespace only. Throws step_failed("clone").
-cloned clone_into_user_namespace();
-
 /// Writes the id maps of `process` ("self" or a number): `inside` is `outside` in the writer's namespace.
 /// `deny_setgroups` is needed without CAP_SETGID outside. Throws step_failed("id map").
 void write_id_maps(const std::string& process, id_pair inside, id_pair outside, bool deny_setgroups);

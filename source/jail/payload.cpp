@@ -4,6 +4,9 @@
 #include "jail/probe.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
+#include "posix/child_process.hpp"
+
+#include "wire/wire.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -35,14 +38,6 @@ void place(const unique_fd& from, int to)
 }
 
 }  // namespace
-
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> result;
-    for (auto& text : texts) result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
 
 void unblock_signals()
 {
@@ -90,7 +85,7 @@ void answer_probe(jail_plan& plan)
 
 void wait_for_run(jail_plan& plan)
 {
-    send_packet(plan.control.get(), std::string(1, static_cast<char>(child_says::waiting)));
+    send_packet(plan.control.get(), encoded(child_says::waiting));
     packet message = await_packet_or_end(plan.control.get());
     start_message start = decode_begin(message.bytes);
     take_descriptors(plan, start, message.descriptors);

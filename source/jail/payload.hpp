@@ -18,9 +18,6 @@ void take_places(jail_plan& plan);
 /// start. Ends where nothing does.
 void wait_for_run(jail_plan& plan);
 
-/// The argument of execve(): the texts and a null pointer. The texts must outlive it.
-std::vector<char*> pointers(std::vector<std::string>& texts);
-
 void unblock_signals();  ///< all of them, for a program that is executed next
 
 std::vector<std::string> make_environment(const run_request& request);  ///< NAME=value

@@ -2,12 +2,17 @@
 
 #include "jail/layer.hpp"
 #include "jsonrpc/json.hpp"
+#include "posix/unique_fd.hpp"
 
 namespace cmcp::sandbox {
 
 /// The payload of the probe run: finds out by trying what this process can do and writes one JSON object to `fd`. Call
 /// it inside the finished sandbox, in place of the exec. Needs no /proc.
 void report_probe(int fd);
+
+/// Before the probe run's rules are in force: listens at a name by which the probe finds out whether the rules keep it
+/// from sockets made outside them. Throws step_failed.
+unique_fd make_outside_socket();
 
 /// The facts of the launcher that a comparison needs: namespaces, uid, Landlock. Forks a short-lived child. The
 /// launcher may add "cgroup" (a sentence that says why runs are not placed into one, empty when they are) and

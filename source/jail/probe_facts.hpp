@@ -2,6 +2,11 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace cmcp::sandbox {
 
 /// Kind ("user", "pid", …) to inode number of each namespace of this process; a kind that cannot be read is left out.
@@ -20,7 +25,11 @@ json::object network_facts();
 /// Name of a resource to the hard limit in force; -1: none.
 json::object limit_facts();
 
-/// The facts from which the layers are judged, tried one after the other inside of the finished sandbox.
-void add_layer_facts(json::object& facts);
+/// Facts of a probe. A fact that is missing or of another kind counts as the bad case: no layer is on because nobody
+/// looked.
+const json::object& part(const json::object& facts, std::string_view name);
+std::optional<std::int64_t> number(const json::object& facts, std::string_view name);
+bool is_true(const json::object& facts, std::string_view name);
+std::optional<std::string> text(const json::object& facts, std::string_view name);
 
 }  // namespace cmcp::sandbox

@@ -1,7 +1,6 @@
 #include "jail/program_view.hpp"
 
 #include "jail/elf_needed.hpp"
-#include "jail/library_search.hpp"
 #include "jail/python_data.hpp"
 
 #include <sys/stat.h>

@@ -20,6 +20,8 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::uint16_t name_service = 53;
+constexpr int each_look = 500;
+constexpr std::size_t most_denied = 16;
 
 struct sizes {
     std::size_t call = sizeof(seccomp_notif);
@@ -79,37 +81,49 @@ std::string destination_of(const seccomp_notif& call)
 
 }  // namespace
 
-refusal_listener::refusal_listener(unique_fd listener) : listener_(std::move(listener))
+refusal_listener::refusal_listener(unique_fd listener) : listener_(std::move(listener)), budget_(each_look)
 {
     const sizes needed = of_this_kernel();
     call_.resize(needed.call);
     reply_.resize(needed.reply);
 }
 
-std::optional<refusal> refusal_listener::answer(bool& over)
+void refusal_listener::look()
+{
+    if (listener_) budget_ = each_look;
+}
+
+// Without a name there is nothing worth telling.
+void refusal_listener::note(std::string what)
+{
+    --budget_;
+    const bool known = what.empty() || std::ranges::find(denied_, what) != denied_.end();
+    if (!known && denied_.size() < most_denied) denied_.push_back(std::move(what));
+}
+
+bool refusal_listener::answer()
 {
     pollfd wait{listener_.get(), POLLIN, 0};
-    over = ::poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) == 0;
-    if (wait.revents == 0 || over) return std::nullopt;
-    std::fill(call_.begin(), call_.end(), std::byte{});  // the kernel wants zeros
-    if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, call_.data()) != 0) return std::nullopt;
+    // Otherwise no filtered process is left, and none ever will be.
+    if (::poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) == 0) listener_.reset();
+    if (wait.revents == 0 || !listener_) return false;
+    std::ranges::fill(call_, std::byte{});  // the kernel wants zeros
+    if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, call_.data()) != 0) return false;
     const auto& call = *reinterpret_cast<const seccomp_notif*>(call_.data());
-    std::fill(reply_.begin(), reply_.end(), std::byte{});
+    std::ranges::fill(reply_, std::byte{});
     auto& reply = *reinterpret_cast<seccomp_notif_resp*>(reply_.data());
     reply.id = call.id;
-    refusal heard;
     // A call of a foreign architecture gets no answer but the end.
     const bool native = is_native(call.data.arch, call.data.nr);
     if (native && call.data.nr == SYS_connect) {
-        heard.what = destination_of(call);
+        note(destination_of(call));
         reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
-        heard = {syscall_name(call.data.nr, call.data.arch), !native};
+        note(syscall_name(call.data.nr, call.data.arch));
         reply.error = -EPERM;
     }
-    if (!heard.deadly)
-        ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &reply);  // fails only when the caller has gone
-    return heard;
+    if (native) ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &reply);  // fails only when the caller has gone
+    return !native;
 }
 
 }  // namespace cmcp::sandbox

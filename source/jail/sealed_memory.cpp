@@ -1,6 +1,7 @@
 #include "jail/sealed_memory.hpp"
 
 #include "jail/setup_step.hpp"
+#include "posix/bytes.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,11 +22,7 @@ unique_fd sealed_memory(const char* name, std::string_view content)
 {
     unique_fd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file) throw_errno("memfd_create");
-    for (std::size_t done = 0; done < content.size();) {
-        const ssize_t length = ::write(file.get(), content.data() + done, content.size() - done);
-        if (length < 0) throw_errno("write to a memory file");
-        done += static_cast<std::size_t>(length);
-    }
+    if (!write_all(file.get(), content)) throw_errno("write to a memory file");
     constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     if (::fcntl(file.get(), F_ADD_SEALS, seals) != 0 || ::lseek(file.get(), 0, SEEK_SET) != 0)
         throw_errno("seal a memory file");

@@ -60,13 +60,19 @@ void add_rule(scmp_filter_ctx filter, const syscall_rule& rule)
     check_seccomp(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
 }
 
+context new_filter(std::uint32_t otherwise)
+{
+    context filter(::seccomp_init(otherwise), &::seccomp_release);
+    if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
+    check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
+    return filter;
+}
+
 context empty_filter()
 {
-    context filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), &::seccomp_release);
-    if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
+    context filter = new_filter(SCMP_ACT_ERRNO(EPERM));
     check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
                   "foreign architectures");
-    check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
     return filter;
 }
 
@@ -171,6 +177,13 @@ bpf_program compile_rules(const std::vector<syscall_rule>& rules)
     const context filter = empty_filter();
     for (const syscall_rule& rule : rules) add_rule(filter.get(), rule);
     return with_prologue(filter);
+}
+
+bpf_program compile_refusals(std::span<const std::string_view> names)
+{
+    const context filter = new_filter(SCMP_ACT_ALLOW);
+    for (const std::string_view name : names) add_rule(filter.get(), {name, -1, EPERM, {}});
+    return {export_code(filter.get())};
 }
 
 // libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.

@@ -5,7 +5,9 @@
 #include <linux/filter.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -29,6 +31,9 @@ struct syscall_rule;
 
 /// A filter of these rules alone: every other call fails with EPERM. Throws std::system_error.
 bpf_program compile_rules(const std::vector<syscall_rule>& rules);
+
+/// A filter that only takes `names` away: they fail with EPERM. Throws std::system_error.
+bpf_program compile_refusals(std::span<const std::string_view> names);
 
 /// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.
 bool install_filter(const bpf_program& filter);

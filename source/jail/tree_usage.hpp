@@ -1,5 +1,7 @@
 #pragma once
 
+#include "posix/unique_fd.hpp"
+
 #include <cstdint>
 
 namespace cmcp::sandbox {
@@ -19,5 +21,23 @@ struct tree_bounds {
 /// Counts the files below `folder` (an open directory), without following links or entering other file systems. Stops
 /// early once one of the bounds is exceeded. Needs one descriptor a level.
 tree_usage count_tree(int folder, tree_bounds most);
+
+/// A count of a folder tree in a process of its own: however large the tree is, the launcher goes on meanwhile.
+class tree_count {
+public:
+    tree_count(int folder, tree_bounds most);  ///< throws step_failed
+    tree_count(const tree_count&) = delete;
+    tree_count& operator=(const tree_count&) = delete;
+    ~tree_count();
+
+    int answer() const { return answer_.get(); }  ///< readable once the count has ended
+
+    /// After answer() became readable; a count that died says "not complete".
+    tree_usage take() const;
+
+private:
+    unique_fd process_;
+    unique_fd answer_;
+};
 
 }  // namespace cmcp::sandbox

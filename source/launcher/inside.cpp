@@ -1,10 +1,9 @@
 #include "launcher/inside.hpp"
 
 #include "jail/closing.hpp"
-#include "jail/facts.hpp"
 #include "jail/limits.hpp"
-#include "jail/outside_socket.hpp"
 #include "jail/payload.hpp"
+#include "jail/probe.hpp"
 #include "jail/probe_facts.hpp"
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"

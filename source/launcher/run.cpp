@@ -111,7 +111,7 @@ bool run::hear()
         if (says == child_says::waiting && phase_ == phase::closes_in) phase_ = phase::stands_by;
         if (says == child_says::executes) program_ = program::executed_when_told;
         if (says == child_says::inside) hear_inside(message, fds);
-        if (says == child_says::listen && fds.size() == 1) refusals_.listen(std::move(fds[0]));
+        if (says == child_says::listen && fds.size() == 1) refusals_ = refusal_listener(std::move(fds[0]));
         if (says != child_says::ready || fds.size() < 3) continue;
         meter_ = usage_meter(usage_sources::from(fds), firejail_ ? firejail_->helper : 0);
     }
@@ -132,7 +132,7 @@ void run::hear_end(wire_reader& message)
 
 void run::hear_refusal()
 {
-    if (refusals_.hear()) kill(cause::denied_syscall);
+    if (refusals_.answer()) kill(cause::denied_syscall);
 }
 
 void run::kill(cause why)

@@ -4,10 +4,10 @@
 #include "jail/cgroup.hpp"
 #include "jail/identities.hpp"
 #include "jail/jail.hpp"
+#include "jail/refusal_listener.hpp"
 #include "jail/verdict.hpp"
 #include "jail/watchdog.hpp"
 #include "launcher/firejail.hpp"
-#include "launcher/refusal_notes.hpp"
 #include "launcher/view_store.hpp"
 #include "launcher/workspace_watch.hpp"
 #include "wire/launcher_protocol.hpp"
@@ -134,7 +134,7 @@ private:
     cloned child_;
     std::optional<firejail_run> firejail_;
     usage_meter meter_;
-    refusal_notes refusals_;
+    refusal_listener refusals_;
     steady_time begun_{};
     steady_time deadline_ = steady_time::max();
     steady_time next_look_ = steady_time::max();

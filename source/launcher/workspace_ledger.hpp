@@ -1,6 +1,6 @@
 #pragma once
 
-#include "launcher/tree_count.hpp"
+#include "jail/tree_usage.hpp"
 #include "wire/run_request.hpp"
 
 #include <sys/stat.h>

@@ -1,15 +1,13 @@
 #pragma once
 
-#include "posix/unique_fd.hpp"
-
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
+#include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -42,12 +40,13 @@ int in_forked_child(Work work)
     return collect_child(child);
 }
 
-/// The reading and the writing end of a new pipe, close-on-exec; none with errno.
-inline std::pair<unique_fd, unique_fd> make_pipe(int flags = 0)
+/// The argument of execve(): the texts and a null pointer. The texts must outlive it.
+inline std::vector<char*> pointers(std::vector<std::string>& texts)
 {
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC | flags) != 0) return {};
-    return {unique_fd(ends[0]), unique_fd(ends[1])};
+    std::vector<char*> result;
+    for (auto& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
 }
 
 }  // namespace cmcp

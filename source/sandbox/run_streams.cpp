@@ -1,6 +1,6 @@
 #include "sandbox/run_streams.hpp"
 
-#include "posix/child_process.hpp"
+#include "posix/bytes.hpp"
 
 #include <boost/asio/this_coro.hpp>
 

@@ -88,7 +88,7 @@ browser_process::browser_process(asio::any_io_executor executor, const std::stri
     try {
         host_ = sandbox::start_launcher(host_path);
         const int descriptors[] = {theirs.get(), policy_file.get()};
-        sandbox::send_packet(host_.socket.get(), browser_host_protocol::encode(start), descriptors);
+        sandbox::send_packet(host_.socket.get(), sandbox::encoded(start), descriptors);
     } catch (const std::system_error& failure) {
         throw browser_unavailable("The browser cannot be started: " + std::string(failure.what()) + ".");
     }
@@ -119,7 +119,7 @@ awaitable<event_message> browser_process::next_event()
         event_message message;
         message.what = host_event::ended;
         message.status = SIGKILL;
-        if (!received->bytes.empty()) message = browser_host_protocol::decode_event(received->bytes);
+        if (!received->bytes.empty()) message = sandbox::decoded<event_message>(received->bytes);
         if (message.what == host_event::ready) adopt_listeners(std::move(received->descriptors));
         co_return message;
     }

@@ -1,14 +1,13 @@
 #pragma once
 
-#include "posix/unique_fd.hpp"
+#include "wire/wire.hpp"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// Messages between the server and container-mcp-browser (which makes the browser's namespaces) over a SOCK_SEQPACKET
-/// socket, one a packet, the kind in the first byte.
+/// socket, one a packet (wire.hpp), the kind in the first byte.
 namespace cmcp::browser_host_protocol {
 
 /// Ports on the loopback address of the browser's network namespace at which its proxies listen, one a listener.
@@ -38,10 +37,16 @@ struct event_message {
     std::string step;
 };
 
-std::string encode(const start_message& start);
-start_message decode_start(std::string_view bytes);  ///< throws std::runtime_error
+template <class Wire>
+void fields(Wire& wire, sandbox::wired<Wire, start_message>& start)
+{
+    wire(start.argv, start.memory, start.files, start.proxies);
+}
 
-std::string encode(const event_message& message);
-event_message decode_event(std::string_view bytes);  ///< throws std::runtime_error
+template <class Wire>
+void fields(Wire& wire, sandbox::wired<Wire, event_message>& message)
+{
+    wire(message.what, message.error, message.status, message.own_sandbox, message.step);
+}
 
 }  // namespace cmcp::browser_host_protocol

@@ -1,5 +1,6 @@
 #include "wire/program_starter.hpp"
 
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
@@ -71,14 +72,6 @@ public:
 private:
     posix_spawn_file_actions_t actions_;
 };
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (auto& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
 
 bool is_packet_socket(int fd)
 {
@@ -160,7 +153,7 @@ started_program spawn_program(spawn_order order, int socket)
     const spawn_actions actions(moved ? moved.get() : socket, order.with_errors);
     started_program started;
     const int error = ::posix_spawn(&started.pid, order.path.c_str(), actions.get(), attributes.get(),
-                                    pointers_to(order.arguments).data(), pointers_to(order.environment).data());
+                                    pointers(order.arguments).data(), pointers(order.environment).data());
     if (error != 0) throw std::system_error(error, std::system_category(), "cannot start " + order.path);
     started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
     if (!started.pidfd) throw std::system_error(errno, std::system_category(), "pidfd_open");

@@ -24,7 +24,11 @@ enum class cause {
     setup_failed,
 };
 
-std::string_view to_string(cause c);
+inline constexpr std::string_view cause_names[] = {
+    "exited",          "signalled",    "timeout",        "cpu_limit", "memory_limit", "process_limit",
+    "file_size_limit", "output_limit", "denied_syscall", "cancelled", "setup_failed",
+};
+constexpr std::string_view to_string(cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
 struct run_result {
     cause why = cause::setup_failed;

@@ -6,8 +6,6 @@
 #include "wire/python_start.hpp"
 #include "wire/zygote_options.hpp"
 #include "zygote/interpreter.hpp"
-#include "zygote/prelude.hpp"
-#include "zygote/profiles.hpp"
 
 #include <unistd.h>
 
@@ -17,6 +15,9 @@
 #include <stdexcept>
 
 namespace cmcp::sandbox {
+
+extern const std::string_view prelude;  // prelude.py: functions in a namespace of their own, which no run sees
+
 namespace {
 
 constexpr int most_known_descriptor = 4;  // streams, the launcher's socket, and one that keeps its place
@@ -119,16 +120,19 @@ void set_flags(bool isolated)
     Py_DECREF(fields);
 }
 
-json::array load(const std::vector<std::string>& modules)
+// Tells how many modules of the profile are there, and which are missing.
+void load(const std::string& profile, json::object& about)
 {
-    PyObject* const list = list_of(modules);
-    PyObject* const missing = checked(call("load", list), "load the modules");
+    PyObject* const name = checked(PyUnicode_FromString(profile.c_str()), "load the modules");
+    PyObject* const loaded = checked(call("load", name), "load the modules");
+    PyObject* const missing = PyTuple_GetItem(loaded, 1);
     json::array absent;
     for (Py_ssize_t i = 0; i < PyList_Size(missing); ++i)
         absent.emplace_back(PyUnicode_AsUTF8(PyList_GetItem(missing, i)));
-    Py_DECREF(missing);
-    Py_DECREF(list);
-    return absent;
+    about["modules"] = PyLong_AsLong(PyTuple_GetItem(loaded, 0)) - static_cast<long>(absent.size());
+    about["missing"] = std::move(absent);
+    Py_DECREF(loaded);
+    Py_DECREF(name);
 }
 
 // A clone has one thread and none of our descriptors.
@@ -187,16 +191,13 @@ interpreter::interpreter(const std::vector<std::string>& argv)
 
 std::string interpreter::preload(const std::string& profile)
 {
-    const auto modules = modules_of(profile);
-    json::array missing = load(modules);
-    if (before != nullptr) Py_DECREF(checked(PyEval_EvalCode(before, main_names(), main_names()), "run its own code"));
-    Py_DECREF(checked(call("settle", main_names()), "settle"));
-    check_nothing_is_left_behind();
     json::object about;
     about["python"] = std::string(Py_GetVersion()).substr(0, std::string(Py_GetVersion()).find(' '));
     about["profile"] = profile;
-    about["modules"] = modules.size() - missing.size();
-    about["missing"] = std::move(missing);
+    load(profile, about);
+    if (before != nullptr) Py_DECREF(checked(PyEval_EvalCode(before, main_names(), main_names()), "run its own code"));
+    Py_DECREF(checked(call("settle", main_names()), "settle"));
+    check_nothing_is_left_behind();
     return json::serialize(about);
 }
 

@@ -3,6 +3,7 @@
 #include "jail/closing.hpp"
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
 #include "wire/wire.hpp"
 
 #include <sys/prctl.h>
@@ -54,7 +55,7 @@ public:
 private:
     [[noreturn]] void execute()
     {
-        send_packet(plan_.control.get(), std::string(1, static_cast<char>(child_says::executes)));
+        send_packet(plan_.control.get(), encoded(child_says::executes));
         std::vector<std::string> environment = make_environment(plan_.request);
         ::execve(plan_.request.argv.at(0).c_str(), pointers(plan_.request.argv).data(), pointers(environment).data());
         throw step_failed("start program " + plan_.request.argv.at(0));

@@ -22,11 +22,29 @@ class Absent:
 def package_of(name):
     return name.partition('.')[0]
 
-def load(names):
+standard_library = '''
+    argparse array ast asyncio base64 bisect calendar cmath codecs collections collections.abc concurrent.futures
+    concurrent.futures.process concurrent.futures.thread configparser contextlib contextvars copy csv ctypes
+    dataclasses datetime decimal difflib enum fnmatch fractions functools getpass glob gzip hashlib heapq hmac html
+    html.parser http.client importlib.util inspect io ipaddress itertools json keyword linecache locale logging lzma
+    bz2 math multiprocessing multiprocessing.pool numbers operator os pathlib pickle platform pprint queue random re
+    secrets select selectors shlex shutil signal socket sqlite3 ssl stat statistics string struct subprocess sys
+    sysconfig tarfile tempfile textwrap threading time timeit tokenize traceback types typing unicodedata unittest
+    urllib.parse urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo
+'''.split()
+# web_scrape reads pages with these modules, which take longer to load than most pages.
+page_readers = 'bs4 lxml.etree soupsieve'.split()
+data_libraries = '''
+    numpy numpy.random numpy.linalg numpy.fft pandas matplotlib matplotlib.pyplot matplotlib.backends.backend_agg
+'''.split()
+
+# Loads the modules of a profile; returns their number and those that are not installed, which are left out.
+def load(profile):
+    names = standard_library + page_readers + (data_libraries if profile == 'data' else [])
     listener = Absent()
     sys.meta_path.append(listener)
     try:
-        return load_all(names)
+        return len(names), load_all(names)
     finally:
         sys.meta_path.remove(listener)
 

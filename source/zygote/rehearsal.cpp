@@ -2,6 +2,7 @@
 
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "wire/python_start.hpp"
 
@@ -25,11 +26,7 @@ void report(int)
 {
     ::prctl(PR_SET_DUMPABLE, 1);  // its files in /proc are its own then
     const std::string bytes = working_set::of_this_process().encode();
-    for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t some = ::write(report_place, bytes.data() + done, bytes.size() - done);
-        if (some <= 0) return;
-        done += static_cast<std::size_t>(some);
-    }
+    write_all(report_place, bytes);
 }
 
 // The streams and the place of the result are /dev/null in this process.
@@ -41,19 +38,6 @@ void report(int)
     python.take(start);
     python.meets_other_packages();
     python.run(report);
-}
-
-std::string read_all(int from)
-{
-    std::string all;
-    char piece[4096];
-    for (;;) {
-        const ssize_t length = ::read(from, piece, sizeof piece);
-        if (length > 0)
-            all.append(piece, static_cast<std::size_t>(length));
-        else if (length == 0 || errno != EINTR)
-            return all;
-    }
 }
 
 // With the packages of a home that is not there: runs with packages of their own do a little more than others.
