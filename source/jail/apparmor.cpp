@@ -1,6 +1,7 @@
 #include "jail/apparmor.hpp"
 
 #include "posix/child_process.hpp"
+#include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

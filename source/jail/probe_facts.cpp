@@ -1,6 +1,7 @@
 #include "jail/probe_facts.hpp"
 
 #include "posix/child_process.hpp"
+#include "posix/unique_fd.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
