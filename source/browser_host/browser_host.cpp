@@ -36,10 +36,7 @@ try {
     launch(receive_plan());
     watch();
 } catch (const step_failed& failure) {
-    event_message message;
-    message.step = failure.what();
-    message.error = failure.error;
-    tell(std::move(message));
+    tell({.error = failure.error, .step = failure.what()});
 }
 
 jail_plan host::receive_plan()
@@ -107,9 +104,7 @@ void host::look_at_memory()
     if (used_ <= memory_limit_) return;
     // Somewhat below the limit, or many small processes would be ended one a look while others are started.
     meter_.end_largest(used_ - memory_limit_ + memory_limit_ / 8);
-    event_message message;
-    message.what = event::killed;
-    tell(std::move(message));
+    tell({.what = event::killed});
 }
 
 void host::read_error()
@@ -126,30 +121,25 @@ bool host::hear_browser()
 {
     auto heard = receive_packet(control_.get());
     if (!heard) return true;
-    event_message message;
-    if (heard->bytes.empty()) {
-        message.what = event::ended;
-        message.status = SIGKILL;
-    } else {
-        message = decoded<event_message>(heard->bytes);
-    }
+    event_message message{.what = event::ended, .status = SIGKILL};
+    if (!heard->bytes.empty()) message = decoded<event_message>(heard->bytes);
     if (message.what == event::ended) {
         if (error_) read_error();
         message.step = error_tail_;
     }
     auto& fds = heard->descriptors;
     if (message.what != event::ready || fds.size() != proxies_ + 3) {
-        tell(std::move(message));
+        tell(message);
         return false;
     }
     std::vector<int> listeners;
     for (std::uint32_t i = 0; i < proxies_; ++i) listeners.push_back(fds[i].get());
-    tell(std::move(message), listeners);
+    tell(message, listeners);
     meter_ = usage_meter(usage_sources::from(std::span(fds).subspan(proxies_)));
     return true;
 }
 
-void host::tell(event_message message, std::span<const int> descriptors)
+void host::tell(const event_message& message, std::span<const int> descriptors)
 {
     try {
         send_packet(server_.get(), encoded(message), descriptors);

@@ -29,7 +29,7 @@ private:
     void read_error();
     int milliseconds_to_next_look() const;  ///< -1: there is nothing to look at
     void look_at_memory();
-    void tell(browser_host_protocol::event_message message, std::span<const int> descriptors = {});
+    void tell(const browser_host_protocol::event_message& message, std::span<const int> descriptors = {});
 
     unique_fd server_;
     sandbox::cloned child_;

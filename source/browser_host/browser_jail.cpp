@@ -7,6 +7,7 @@
 #include "jail/seccomp_filter.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <netinet/in.h>
@@ -67,7 +68,7 @@ std::vector<unique_fd> make_listeners(std::uint32_t count)
     return all;
 }
 
-void report(int control, event_message message, std::span<const int> descriptors = {})
+void report(int control, const event_message& message, std::span<const int> descriptors = {})
 {
     send_packet(control, encoded(message), descriptors);
 }
@@ -77,10 +78,7 @@ void report_ready(int control, bool own_sandbox, const std::vector<unique_fd>& l
     std::vector<int> all;
     for (const auto& listener : listeners) all.push_back(listener.get());
     for (const int fd : mounts.descriptors()) all.push_back(fd);
-    event_message ready;
-    ready.what = event::ready;
-    ready.own_sandbox = own_sandbox;
-    report(control, std::move(ready), all);
+    report(control, {.what = event::ready, .own_sandbox = own_sandbox}, all);
 }
 
 void give_up_privileges()
@@ -126,10 +124,7 @@ bool can_make_own_sandbox()
         const pid_t ended = ::wait4(-1, &status, 0, nullptr);
         if (ended < 0 && errno != EINTR) ::_exit(1);
         if (ended != browser) continue;
-        event_message message;
-        message.what = event::ended;
-        message.status = status;
-        report(plan.control.get(), std::move(message));
+        report(plan.control.get(), {.what = event::ended, .status = status});
         ::_exit(0);
     }
 }
@@ -155,10 +150,7 @@ void enter_jail(jail_plan& plan)
 
 [[noreturn]] void report_failure(int control, const std::exception& failure)
 {
-    event_message message;
-    message.step = failure.what();
-    message.error = error_of(failure);
-    report(control, std::move(message));
+    report(control, {.error = error_of(failure), .step = failure.what()});
     ::_exit(1);
 }
 

@@ -54,19 +54,6 @@ void take_held_places(jail_plan& plan)
     throw step_failed("start program " + arguments[0]);
 }
 
-class held_guest final : public guest {
-public:
-    explicit held_guest(jail_plan& plan) : plan_(plan) {}
-    [[noreturn]] void become() override
-    {
-        check(::setsid(), "new session");
-        execute_held(plan_);
-    }
-
-private:
-    jail_plan& plan_;
-};
-
 }  // namespace
 
 bool may_be_held(const run_request& request)
@@ -103,8 +90,7 @@ std::string encode_held_start(const start_message& start)
 
 void run_held_child(jail_plan& plan)
 {
-    held_guest program(plan);
-    run_child(plan, program);
+    run_child(plan, [&] { execute_held(plan); });
 }
 
 }  // namespace cmcp::sandbox

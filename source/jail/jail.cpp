@@ -184,26 +184,29 @@ void watch_run_signals()
 
 void run_child(jail_plan& plan)
 {
-    payload prepared(plan);
-    run_child(plan, prepared);
+    run_child(plan, [&] { execute_payload(plan); });
 }
 
 void run_waiting_child(jail_plan& plan)
 {
-    payload waiting(plan, true);
-    run_child(plan, waiting);
+    run_child(plan, [&] {
+        wait_for_run(plan);
+        execute_payload(plan);
+    });
 }
 
-void run_child(jail_plan& plan, guest& inside)
+void run_child(jail_plan& plan, const guest& inside)
 {
     const int control = plan.control.get();
     try {
         enter_jail(plan);
-        inside.before_fork();
+        plan.before_fork();
         watch_run_signals();
         const pid_t child = check(::fork(), "start a process");
-        if (child == 0) inside.become();
-        reap_until_end(plan, child);
+        if (child != 0) reap_until_end(plan, child);
+        check(::setsid(), "new session");
+        inside();
+        ::_exit(127);
     } catch (const std::exception& failure) {
         report_failure(control, failure);
     }

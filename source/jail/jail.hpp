@@ -6,6 +6,7 @@
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct jail_plan {
     unique_fd root;            ///< detached mount trees
     unique_fd workspace;       ///< none: an empty folder in memory
     unique_fd output, error, input, script, result;
-    std::string apparmor;      ///< the profile to enter; empty: none
+    std::string apparmor;                       ///< the profile to enter; empty: none
+    std::function<void()> before_fork = [] {};  ///< in process 1, once the jail is closed
     bool executes = true;      ///< false: the clone of an interpreter, which enters the profile without an exec
     int held_library = -1;     ///< of a program that is to be held, see held_program.hpp; the launcher's own
     unique_fd outside_socket;  ///< of a probe run, made before its rules were in force
@@ -43,17 +45,13 @@ enum class child_says : char {
     executes = 'x',  ///< a clone: the run is executed after all
 };
 
-/// The part of process 2 of a run, once the jail is closed.
-class guest {
-public:
-    virtual ~guest() = default;
-    virtual void before_fork() {}            ///< in process 1
-    [[noreturn]] virtual void become() = 0;  ///< in process 2; throws step_failed when it cannot
-};
+/// The part of process 2 of a run, once the jail is closed. It does not return; throws step_failed when it cannot be
+/// done.
+using guest = std::function<void()>;
 
 /// The child's whole life, from the clone on. Waits for one packet on the control socket before it begins.
 [[noreturn]] void run_child(jail_plan& plan);          ///< executes the program of the request
 [[noreturn]] void run_waiting_child(jail_plan& plan);  ///< the same, once it is told which and with what
-[[noreturn]] void run_child(jail_plan& plan, guest& inside);
+[[noreturn]] void run_child(jail_plan& plan, const guest& inside);
 
 }  // namespace cmcp::sandbox

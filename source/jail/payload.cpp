@@ -5,10 +5,10 @@
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 
 #include "wire/wire.hpp"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,13 +38,6 @@ void place(const unique_fd& from, int to)
 }
 
 }  // namespace
-
-void unblock_signals()
-{
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
 
 std::vector<std::string> make_environment(const run_request& request)
 {
@@ -87,7 +80,7 @@ void wait_for_run(jail_plan& plan)
 {
     send_packet(plan.control.get(), encoded(child_says::waiting));
     packet message = await_packet_or_end(plan.control.get());
-    start_message start = decode_begin(message.bytes);
+    start_message start = decode_start(message.bytes);
     take_descriptors(plan, start, message.descriptors);
     plan.probe = start.probe;
     apply_cpu_limit(start.request.limits);
@@ -98,30 +91,18 @@ void wait_for_run(jail_plan& plan)
     plan.request.environment = std::move(start.request.environment);
 }
 
-payload::payload(jail_plan& plan, bool waits) : plan_(plan), waits_(waits)
+void execute_program(jail_plan& plan)
 {
-    if (!waits) prepare();
+    std::vector<std::string> environment = make_environment(plan.request);
+    ::execve(plan.request.argv.at(0).c_str(), pointers(plan.request.argv).data(), pointers(environment).data());
+    throw step_failed("start program " + plan.request.argv.at(0));
 }
 
-// In process 1 where possible: steps that may fail or take time come before the clone.
-void payload::prepare()
+void execute_payload(jail_plan& plan)
 {
-    environment_ = make_environment(plan_.request);
-    arguments_ = pointers(plan_.request.argv);
-    variables_ = pointers(environment_);
-}
-
-void payload::become()
-{
-    check(::setsid(), "new session");
-    if (waits_) {
-        wait_for_run(plan_);
-        prepare();
-    }
-    take_places(plan_);
-    if (plan_.probe) answer_probe(plan_);
-    ::execve(arguments_[0], arguments_.data(), variables_.data());
-    throw step_failed("start program " + plan_.request.argv.at(0));
+    take_places(plan);
+    if (plan.probe) answer_probe(plan);
+    execute_program(plan);
 }
 
 }  // namespace cmcp::sandbox

@@ -18,25 +18,12 @@ void take_places(jail_plan& plan);
 /// start. Ends where nothing does.
 void wait_for_run(jail_plan& plan);
 
-void unblock_signals();  ///< all of them, for a program that is executed next
-
 std::vector<std::string> make_environment(const run_request& request);  ///< NAME=value
 
-/// The program of a run, ready to be executed.
-class payload final : public guest {
-public:
-    /// `waits`: the plan is to be completed by wait_for_run().
-    explicit payload(jail_plan& plan, bool waits = false);
-    [[noreturn]] void become() override;  ///< throws step_failed when the program cannot be started
+/// Executes the program of the plan as it is. Throws step_failed when it cannot be started.
+[[noreturn]] void execute_program(jail_plan& plan);
 
-private:
-    void prepare();
-
-    jail_plan& plan_;
-    bool waits_;
-    std::vector<std::string> environment_;
-    std::vector<char*> arguments_;
-    std::vector<char*> variables_;
-};
+/// The same with the descriptors of a run, or answers the probe.
+[[noreturn]] void execute_payload(jail_plan& plan);
 
 }  // namespace cmcp::sandbox

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -31,29 +30,25 @@ constexpr std::string_view shown_to_all[] = {"/usr/lib/locale/C.utf8", "/usr/lib
 constexpr std::string_view linked_folders[] = {"/bin", "/sbin", "/lib", "/lib64"};
 
 // Files that some programs read of their own accord; "*" stands for the loader's folders.
-const std::multimap<std::string, std::string, std::less<>>& own_folders()
-{
-    static const std::multimap<std::string, std::string, std::less<>> table{
-        {"git", "/usr/share/git-core"},
-        {"file", "/usr/share/misc"},
-        {"file", "/usr/lib/file"},
-        {"perl", "/usr/share/perl"},
-        {"perl", "/usr/share/perl5"},
-        {"perl", "*/perl"},
-        {"perl", "*/perl5"},
-        {"perl", "*/perl-base"},
-        {"gawk", "*/gawk"},
-        {"gawk", "/usr/share/awk"},
-        {"node", "/usr/share/nodejs"},
-        {"node", "/usr/share/node_modules"},
-        {"jq", "/usr/share/jq"},
-        {"ruby", "/usr/lib/ruby"},
-        {"ruby", "*/ruby"},
-        {"python", "/usr/share/fonts"},
-        {"python", "/usr/local/share/fonts"},
-    };
-    return table;
-}
+constexpr std::pair<std::string_view, std::string_view> own_folders[] = {
+    {"git", "/usr/share/git-core"},
+    {"file", "/usr/share/misc"},
+    {"file", "/usr/lib/file"},
+    {"perl", "/usr/share/perl"},
+    {"perl", "/usr/share/perl5"},
+    {"perl", "*/perl"},
+    {"perl", "*/perl5"},
+    {"perl", "*/perl-base"},
+    {"gawk", "*/gawk"},
+    {"gawk", "/usr/share/awk"},
+    {"node", "/usr/share/nodejs"},
+    {"node", "/usr/share/node_modules"},
+    {"jq", "/usr/share/jq"},
+    {"ruby", "/usr/lib/ruby"},
+    {"ruby", "*/ruby"},
+    {"python", "/usr/share/fonts"},
+    {"python", "/usr/local/share/fonts"},
+};
 
 // Other names under which a program starts itself, in folders of its own.
 constexpr std::pair<std::string_view, std::string_view> own_names[] = {{"git", "/usr/lib/git-core/git"}};
@@ -180,11 +175,11 @@ private:
     {
         // perl5.36 and python3.11 are the real names of perl and python3.
         const std::string plain = name.substr(0, name.find_first_of("0123456789.-"));
-        const auto [first, last] = own_folders().equal_range(plain);
-        for (auto entry = first; entry != last; ++entry) {
-            if (!entry->second.starts_with('*')) add_folder(entry->second);
-            if (!entry->second.starts_with('*')) continue;
-            for (const std::string& folder : search_.folders()) add_folder(folder + entry->second.substr(1));
+        for (const auto& [program, place] : own_folders) {
+            if (program != plain) continue;
+            if (!place.starts_with('*')) add_folder(std::string(place));
+            if (!place.starts_with('*')) continue;
+            for (const std::string& folder : search_.folders()) add_folder(folder + std::string(place.substr(1)));
         }
     }
 

@@ -1,15 +1,8 @@
 #include "jail/zygote_wire.hpp"
 
 #include "jail/setup_step.hpp"
-#include "wire/wire.hpp"
 
 namespace cmcp::sandbox {
-
-template <class Wire>
-void fields(Wire& wire, wired<Wire, zygote_setup>& setup)
-{
-    wire(setup.profile, setup.memory_is_counted, setup.with_time_namespace);
-}
 
 template <class Wire>
 void fields(Wire& wire, wired<Wire, jail_plan>& plan)
@@ -31,10 +24,6 @@ unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
 }
 
 }  // namespace
-
-std::string encode_setup(const zygote_setup& setup) { return encoded(setup); }
-
-zygote_setup decode_setup(std::string_view bytes) { return decoded<zygote_setup>(bytes); }
 
 // The path of the workspace outside stays outside: nothing in the child needs it.
 void write_plan(wire_writer& out, const jail_plan& plan)
@@ -78,24 +67,18 @@ void decode_plan(packet message, jail_plan& plan)
 
 std::string encode_begin(const start_message& start, bool with_program)
 {
-    const run_request& request = start.request;
-    run_request program;
+    run_request begun;
     if (with_program) {
-        program.argv = request.argv;
-        program.environment = request.environment;
+        begun.argv = start.request.argv;
+        begun.environment = start.request.environment;
     }
-    return encoded(encode_start(0, start.probe, program), start.has_input, start.has_script, request.result_channel,
-                   request.working_dir, request.limits.wall, request.limits.cpu);
-}
-
-start_message decode_begin(std::string_view bytes)
-{
-    wire_reader in(bytes);
-    start_message start = decode_start(in.next<std::string>());
-    run_request& request = start.request;
-    in(start.has_input, start.has_script, request.result_channel, request.working_dir, request.limits.wall,
-       request.limits.cpu);
-    return start;
+    if (start.has_input) begun.input.emplace();
+    if (start.has_script) begun.script.emplace();
+    begun.result_channel = start.request.result_channel;
+    begun.working_dir = start.request.working_dir;
+    begun.limits.wall = start.request.limits.wall;
+    begun.limits.cpu = start.request.limits.cpu;
+    return encode_start(0, start.probe, begun);
 }
 
 void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors)

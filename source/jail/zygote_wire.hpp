@@ -3,6 +3,7 @@
 #include "jail/jail.hpp"
 #include "wire/launcher_protocol.hpp"
 #include "wire/packet_socket.hpp"
+#include "wire/wire.hpp"
 
 #include <string>
 #include <string_view>
@@ -18,8 +19,12 @@ struct zygote_setup {
     bool memory_is_counted = false;  ///< by cgroups: decides which filters are installed
     bool with_time_namespace = false;
 };
-std::string encode_setup(const zygote_setup& setup);
-zygote_setup decode_setup(std::string_view bytes);
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, zygote_setup>& setup)
+{
+    wire(setup.profile, setup.memory_is_counted, setup.with_time_namespace);
+}
 
 /// First byte of a zygote's messages.
 enum class zygote_says : char {
@@ -33,18 +38,17 @@ enum class zygote_says : char {
 inline constexpr std::string_view clone_order = "c";
 
 /// The plan without its filters and descriptors.
-void write_plan(class wire_writer& out, const jail_plan& plan);
-void read_plan(class wire_reader& in, jail_plan& plan);
+void write_plan(wire_writer& out, const jail_plan& plan);
+void read_plan(wire_reader& in, jail_plan& plan);
 
 /// The plan without its filters and its run's own descriptors. Descriptors: root, [workspace].
 std::string encode_plan(const jail_plan& plan);
 std::vector<int> plan_descriptors(const jail_plan& plan);
 void decode_plan(packet message, jail_plan& plan);
 
-/// Working folder, times and kind of a start; `with_program`: arguments and environment too. Descriptors as in
-/// launcher_protocol.hpp.
+/// For decode_start(): working folder, times and kind of a start; `with_program`: arguments and environment too.
+/// Descriptors as in launcher_protocol.hpp.
 std::string encode_begin(const start_message& start, bool with_program);
-start_message decode_begin(std::string_view bytes);
 
 /// Moves a start's descriptors to their places in the plan. Throws step_failed when some are missing.
 void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors);

@@ -7,6 +7,7 @@
 #include "launcher/inside.hpp"
 #include "launcher/view_store.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -9,6 +9,7 @@
 #include "jail/setup_step.hpp"
 #include "jail/socket_memory.hpp"
 #include "jail/zygote_wire.hpp"
+#include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
@@ -22,11 +23,23 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <vector>
 
 namespace cmcp::sandbox {
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, sock_filter>& each)
+{
+    wire(each.code, each.jt, each.jf, each.k);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, bpf_program>& filter)
+{
+    wire(filter.code);
+}
+
 namespace {
 
 // A plan as it arrives inside, with the filters that a plan elsewhere only points to. Not to be moved: it points into
@@ -37,34 +50,6 @@ struct inside_plan {
     bpf_program announcing;
     std::string namespaces_outside;  // JSON
 };
-
-std::string bytes_of(const bpf_program& filter)
-{
-    return {reinterpret_cast<const char*>(filter.code.data()), filter.code.size() * sizeof(sock_filter)};
-}
-
-bpf_program filter_of(const std::string& bytes)
-{
-    bpf_program filter;
-    filter.code.resize(bytes.size() / sizeof(sock_filter));
-    std::memcpy(filter.code.data(), bytes.data(), filter.code.size() * sizeof(sock_filter));
-    return filter;
-}
-
-void write_filters(wire_writer& out, const jail_plan& plan)
-{
-    std::vector<std::string> filters;
-    for (const bpf_program* filter : plan.filters) filters.push_back(bytes_of(*filter));
-    out(filters, bytes_of(*plan.announcing));
-}
-
-void read_filters(wire_reader& in, inside_plan& into)
-{
-    for (const auto& bytes : in.next<std::vector<std::string>>()) into.filters.push_back(filter_of(bytes));
-    into.announcing = filter_of(in.next<std::string>());
-    for (const auto& filter : into.filters) into.plan.filters.push_back(&filter);
-    into.plan.announcing = &into.announcing;
-}
 
 // Standard output, standard error, [input], [script], [result channel].
 std::vector<int> inside_descriptors(const jail_plan& plan)
@@ -79,9 +64,10 @@ std::vector<int> inside_descriptors(const jail_plan& plan)
 std::string encode_inside_plan(const jail_plan& plan, const std::string& namespaces_outside)
 {
     wire_writer out;
-    out(static_cast<bool>(plan.input), static_cast<bool>(plan.script), static_cast<bool>(plan.result));
-    write_filters(out, plan);
-    out(namespaces_outside);
+    std::vector<bpf_program> filters;
+    for (const bpf_program* filter : plan.filters) filters.push_back(*filter);
+    out(static_cast<bool>(plan.input), static_cast<bool>(plan.script), static_cast<bool>(plan.result), filters,
+        *plan.announcing, namespaces_outside);
     write_plan(out, plan);
     return out.take();
 }
@@ -95,8 +81,9 @@ void decode_inside_plan(packet message, inside_plan& into)
     start_message start;
     in(start.has_input, start.has_script, start.request.result_channel);
     take_descriptors(into.plan, start, message.descriptors);
-    read_filters(in, into);
-    in(into.namespaces_outside);
+    in(into.filters, into.announcing, into.namespaces_outside);
+    for (const auto& filter : into.filters) into.plan.filters.push_back(&filter);
+    into.plan.announcing = &into.announcing;
     read_plan(in, into.plan);
 }
 
@@ -172,24 +159,16 @@ void prepare(inside_plan& arrived)
 }
 
 // The run's own rules bind the payload, not this process: so its signals do not reach here.
-[[noreturn]] void become_payload(jail_plan& plan, payload& prepared)
+[[noreturn]] void become_payload(jail_plan& plan)
 {
     const int control = plan.control.get();
     try {
         give_up_privileges(plan);
-        prepared.become();
+        check(::setsid(), "new session");
+        execute_payload(plan);
     } catch (const std::exception& failure) {
         report_failure(control, failure);
     }
-}
-
-unique_fd watch_children()
-{
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGCHLD);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch children"));
 }
 
 // The launcher says nothing more, so the socket becomes readable with the launcher's end. The run ends with it.
@@ -213,10 +192,10 @@ unique_fd watch_children()
     jail_plan& plan = arrived.plan;
     const int control = plan.control.get();
     prepare(arrived);
-    payload prepared(plan);
-    const unique_fd children = watch_children();
+    const unique_fd children = watch_signals({SIGCHLD});
+    check(children.get(), "watch children");
     const pid_t child = check(::fork(), "start a process");
-    if (child == 0) become_payload(plan, prepared);
+    if (child == 0) become_payload(plan);
     for (unique_fd* each : {&plan.output, &plan.error, &plan.input, &plan.script, &plan.result}) each->reset();
     watch_until_end(control, children.get(), child);
 }

@@ -6,10 +6,10 @@
 #include "launcher/server_wishes.hpp"
 #include "launcher/standby_clones.hpp"
 #include "launcher/standby_commands.hpp"
+#include "posix/signals.hpp"
 
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,28 +27,19 @@ constexpr std::uint64_t key_tag(std::uint64_t key, key_event event)
     return key * 4 + static_cast<std::uint64_t>(event);
 }
 
-unique_fd watch_signals()
-{
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGTERM);
-    ::sigaddset(&set, SIGINT);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    return unique_fd(check(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "watch signals"));
-}
-
 }  // namespace
 
 launcher::launcher(unique_fd server, launcher_settings settings)
     : server_(std::move(server)),
       settings_(std::move(settings)),
       poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
-      signals_(watch_signals()),
+      signals_(watch_signals({SIGTERM, SIGINT})),
       cgroups_(settings_.use_cgroups),
       filters_(cgroups_.active()),
       with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0),
       no_apparmor_(find_no_apparmor())
 {
+    check(signals_.get(), "watch signals");
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
     watch(workspaces_.readable(), count_tag);
@@ -66,7 +57,7 @@ launcher::launcher(unique_fd server, launcher_settings settings)
         obstacle_ = explain_setup_failure(failure);
     }
     facts["obstacle"] = obstacle_;
-    send(encode_hello(json::serialize(facts)));
+    send(encode_text(message_kind::hello, json::serialize(facts)));
 }
 
 void launcher::enter_place(json::object& facts)
@@ -196,14 +187,18 @@ void launcher::take_message(packet message)
 
 void launcher::prepare(zygote_options options)
 try {
-    if (!obstacle_.empty()) return tell(json::serialize(json::object{{"state", "off"}, {"detail", obstacle_}}));
-    if (firejail_) return tell(R"({"state": "off", "detail": "Firejail starts every run anew"})");
+    if (!obstacle_.empty() || firejail_)
+        return tell_off(obstacle_.empty() ? "Firejail starts every run anew" : obstacle_);
     check_zygote(options.path);
     options.path = views_->protected_program(options.path);
     keeps_python_ = true;
     add_clones(std::move(options));
 } catch (const step_failed& failure) {
-    const std::string why = explain_setup_failure(failure);
+    tell_off(explain_setup_failure(failure));
+}
+
+void launcher::tell_off(const std::string& why)
+{
     tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
 }
 

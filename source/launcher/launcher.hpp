@@ -43,6 +43,7 @@ private:
     bool must_be_counted(const start_message& start);
     void start_counted();
     void prepare(zygote_options options);
+    void tell_off(const std::string& why);
     void add_clones(zygote_options options);
     void start(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
@@ -62,7 +63,7 @@ private:
     run* find(std::uint64_t key) override;
     void drop(std::uint64_t key) override;
     void start_cold(start_message start, std::vector<unique_fd> descriptors) override;
-    void tell(const std::string& state) override { send(encode_prepared(state)); }
+    void tell(const std::string& state) override { send(encode_text(message_kind::prepared, state)); }
 
     void send(std::string message);
     void flush();

@@ -9,7 +9,7 @@
 #include "jail/watchdog.hpp"
 #include "launcher/firejail.hpp"
 #include "launcher/view_store.hpp"
-#include "launcher/workspace_watch.hpp"
+#include "launcher/workspace_ledger.hpp"
 #include "wire/launcher_protocol.hpp"
 #include "wire/packet_socket.hpp"
 

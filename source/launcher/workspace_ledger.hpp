@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jail/tree_usage.hpp"
+#include "jail/watchdog.hpp"
 #include "wire/run_request.hpp"
 
 #include <sys/stat.h>
@@ -83,7 +84,34 @@ tree_bounds workspace_bounds(const run_limits& limits);
 /// The workspace as the host sees it, open for counting; none where it has no bounds. Throws step_failed.
 unique_fd open_bounded_workspace(const run_request& request);
 
-/// The sentence for the caller of a run that was ended for `found`.
-std::string explain_full(workspace_ledger::finding why, const run_limits& limits);
+/// Whether a run fills its workspace beyond what the workspace may hold. Counts are the ledger's; files that a count
+/// cannot see (deleted but in use, moved about meanwhile) show as bytes that the run wrote and the disk
+/// lost.
+class workspace_watch {
+public:
+    explicit workspace_watch(workspace_ledger& ledger) : ledger_(ledger) {}
+
+    void open(const run_request& request);  ///< throws step_failed; does nothing where the size does not count
+    void begin();                           ///< the run begins
+
+    /// The workspace held too much already. The run is not ended for files of others, but may only make room.
+    bool began_full() const { return began_full_; }
+    bool as_full_as_before() const;  ///< as it was when it was opened
+
+    /// Empty: all is well. Otherwise the sentence for which the run has to end.
+    std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, usage_meter& meter);
+    void note_end(const run_limits& limits);
+
+private:
+    bool hides_files(std::uint64_t written, tree_bounds most, const usage_meter& meter);
+
+    workspace_ledger& ledger_;
+    unique_fd folder_;  ///< none: its size does not count
+    workspace_ledger::key key_{};
+    workspace_ledger::room room_at_start_;
+    bool began_full_ = false;
+    std::uint64_t written_at_count_ = 0;
+    std::chrono::steady_clock::time_point search_again_{};
+};
 
 }  // namespace cmcp::sandbox

@@ -16,7 +16,7 @@ zygote::zygote(const zygote_options& options, const zygote_setup& setup)
     pidfd_ =
         spawn_program({options.path, options.model.argv, make_environment(options.model), false}, theirs.get()).pidfd;
     socket_ = std::move(ours);
-    send_packet(socket_.get(), encode_setup(setup));
+    send_packet(socket_.get(), encoded(setup));
 }
 
 zygote::~zygote()

@@ -144,8 +144,8 @@ void native_backend::link::read_packets()
 void native_backend::link::take(const packet& message)
 {
     const auto kind = kind_of(message.bytes);
-    if (kind == message_kind::hello) facts_ = decode_hello(message.bytes);
-    if (kind == message_kind::prepared) note_zygote(decode_prepared(message.bytes));
+    if (kind == message_kind::hello) facts_ = decode_text(message.bytes);
+    if (kind == message_kind::prepared) note_zygote(decode_text(message.bytes));
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
     const auto entry = pending_.find(ended.id);

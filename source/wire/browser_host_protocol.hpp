@@ -34,7 +34,7 @@ struct event_message {
     int error = 0;  ///< errno
     int status = 0;
     bool own_sandbox = false;  ///< ready: the browser can make its own sandbox inside
-    std::string step;
+    std::string step{};
 };
 
 template <class Wire>

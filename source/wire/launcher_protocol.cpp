@@ -76,12 +76,8 @@ zygote_options decode_prepare(std::string_view message)
     return options;
 }
 
-std::string encode_prepared(std::string_view state) { return encoded(message_kind::prepared).append(state); }
+std::string encode_text(message_kind kind, std::string_view text) { return encoded(kind).append(text); }
 
-std::string decode_prepared(std::string_view message) { return std::string(body_of(message)); }
-
-std::string encode_hello(std::string_view facts) { return encoded(message_kind::hello).append(facts); }
-
-std::string decode_hello(std::string_view message) { return std::string(body_of(message)); }
+std::string decode_text(std::string_view message) { return std::string(body_of(message)); }
 
 }  // namespace cmcp::sandbox

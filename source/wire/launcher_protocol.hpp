@@ -45,11 +45,9 @@ ended_message decode_ended(std::string_view message);
 std::string encode_prepare(const zygote_options& options);
 zygote_options decode_prepare(std::string_view message);
 
-/// Launcher to server: the zygote's state, at each change. `state`: {"state": on|starting|off, "detail": …}
-std::string encode_prepared(std::string_view state);
-std::string decode_prepared(std::string_view message);
-
-std::string encode_hello(std::string_view facts);  ///< facts: a JSON object
-std::string decode_hello(std::string_view message);
+/// Launcher to server, a JSON object: its facts (`hello`), and the zygote's state at each change (`prepared`):
+/// {"state": on|starting|off, "detail": …}
+std::string encode_text(message_kind kind, std::string_view text);
+std::string decode_text(std::string_view message);
 
 }  // namespace cmcp::sandbox

@@ -1,7 +1,7 @@
 #include "zygote/interpreter.hpp"
 #include "zygote/nursery.hpp"
 #include "zygote/packed_memory.hpp"
-#include "zygote/rehearsal.hpp"
+#include "zygote/working_set.hpp"
 
 #include "jail/capabilities.hpp"
 #include "wire/program_starter.hpp"
@@ -25,7 +25,7 @@ void say(sandbox::zygote_says what, const std::string& text)
 
 int serve(const std::vector<std::string>& argv)
 {
-    const auto setup = sandbox::decode_setup(sandbox::await_packet(launcher_socket).bytes);
+    const auto setup = sandbox::decoded<sandbox::zygote_setup>(sandbox::await_packet(launcher_socket).bytes);
     sandbox::packed_memory memory;
     sandbox::interpreter python(argv);
     const std::string about = python.preload(setup.profile);

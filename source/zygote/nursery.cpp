@@ -3,7 +3,6 @@
 #include "jail/closing.hpp"
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
-#include "posix/child_process.hpp"
 #include "wire/wire.hpp"
 
 #include <sys/prctl.h>
@@ -27,49 +26,28 @@ std::uint64_t data_bytes()
     return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Process 2 of a run: the interpreter that is already there, or a start of its own where that one has loaded too much.
-class prepared_guest final : public guest {
-public:
-    prepared_guest(interpreter& python, const working_set& needed, jail_plan& plan)
-        : python_(python), needed_(needed), plan_(plan)
-    {
+void end_in_advance(int status)
+{
+    if (status == 0) tell_end_in_advance();
+}
+
+// Process 2 of a run: the interpreter that is already there, or a start of its own where that one has loaded too much.
+void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
+{
+    needed.make_present();
+    python.after_fork();
+    python.take(plan.request);
+    wait_for_run(plan);
+    take_places(plan);
+    if (plan.probe) answer_probe(plan);
+    if (python.meets_other_packages()) {
+        send_packet(plan.control.get(), encoded(child_says::executes));
+        execute_program(plan);
     }
-
-    void before_fork() override { python_.before_fork(); }
-
-    [[noreturn]] void become() override
-    {
-        check(::setsid(), "new session");
-        needed_.make_present();
-        python_.after_fork();
-        python_.take(plan_.request);
-        wait_for_run(plan_);
-        take_places(plan_);
-        if (plan_.probe) answer_probe(plan_);
-        if (python_.meets_other_packages()) execute();
-        ::prctl(PR_SET_DUMPABLE, 1);  // as exec would: the run's own files in /proc are its own
-        ::close(plan_.control.get());
-        python_.run(end_in_advance);
-    }
-
-private:
-    [[noreturn]] void execute()
-    {
-        send_packet(plan_.control.get(), encoded(child_says::executes));
-        std::vector<std::string> environment = make_environment(plan_.request);
-        ::execve(plan_.request.argv.at(0).c_str(), pointers(plan_.request.argv).data(), pointers(environment).data());
-        throw step_failed("start program " + plan_.request.argv.at(0));
-    }
-
-    static void end_in_advance(int status)
-    {
-        if (status == 0) tell_end_in_advance();
-    }
-
-    interpreter& python_;
-    const working_set& needed_;
-    jail_plan& plan_;
-};
+    ::prctl(PR_SET_DUMPABLE, 1);  // as exec would: the run's own files in /proc are its own
+    ::close(plan.control.get());
+    python.run(end_in_advance);
+}
 
 }  // namespace
 
@@ -118,8 +96,8 @@ void nursery::live(unique_fd control)
     // Memory that the interpreter held before the run began is not the run's.
     plan.request.limits.memory += own_data_;
     plan.executes = false;
-    prepared_guest inside(python_, needed_, plan);
-    run_child(plan, inside);
+    plan.before_fork = [this] { python_.before_fork(); };
+    run_child(plan, [&] { become_run(python_, needed_, plan); });
 }
 
 }  // namespace cmcp::sandbox
