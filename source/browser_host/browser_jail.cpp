@@ -1,6 +1,5 @@
 #include "browser_host/browser_jail.hpp"
 
-#include "browser_host/browser_root.hpp"
 #include "jail/capabilities.hpp"
 #include "jail/limits.hpp"
 #include "jail/payload.hpp"
@@ -137,8 +136,7 @@ void enter_jail(jail_plan& plan)
     become_inside_user(!plan.maps_itself);
     bring_loopback_up();
     const auto listeners = make_listeners(plan.start.proxies);
-    const root_plan root{plan.start.argv.at(0), std::move(plan.policy), plan.start.files};
-    const auto mounts = enter_browser_root(root);
+    const auto mounts = enter_browser_root(plan);
     check(::sethostname("browser", 7), "set the host name");
     forget_keyrings();
     check(::setsid(), "new session");

@@ -1,4 +1,4 @@
-#include "browser_host/browser_root.hpp"
+#include "browser_host/browser_jail.hpp"
 
 #include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
@@ -30,7 +30,7 @@ void add_program_folder(tree_builder& tree, const std::string& program)
     if (!tree.exists(program)) bind_read_only(tree, folder);
 }
 
-void add_files(tree_builder& tree, const root_plan& plan)
+void add_files(tree_builder& tree, const jail_plan& plan)
 {
     add_etc_files(tree, home, true);
     for (const char* path : policy_files) tree.file(path, plan.policy);
@@ -45,7 +45,7 @@ void add_devices(tree_builder& tree)
     tree.link("/dev/fd", "/proc/self/fd");
 }
 
-usage_sources add_mounts(int root, tree_builder& tree, const root_plan& plan)
+usage_sources add_mounts(int root, tree_builder& tree, const jail_plan& plan)
 {
     usage_sources mounts;
     for (const char* path : {"/proc", "/tmp", "/dev/shm", home}) tree.folder(path);
@@ -54,7 +54,7 @@ usage_sources add_mounts(int root, tree_builder& tree, const root_plan& plan)
     attach_mount(processes.get(), root, "proc", "mount /proc");
     mounts.processes.reset(::openat(processes.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto memory = [&](const char* path) {
-        return mount_memory(root, path, plan.files, 4096, private_memory | MOUNT_ATTR_NOEXEC);
+        return mount_memory(root, path, plan.start.files, 4096, private_memory | MOUNT_ATTR_NOEXEC);
     };
     mounts.temporary = memory("/tmp");
     mounts.shared = memory("/dev/shm");
@@ -64,7 +64,7 @@ usage_sources add_mounts(int root, tree_builder& tree, const root_plan& plan)
 
 }  // namespace
 
-usage_sources enter_browser_root(const root_plan& plan)
+usage_sources enter_browser_root(const jail_plan& plan)
 {
     const std::string stage = stage_folder();
     const auto tree_root = new_tmpfs({16 << 20, 8192, "755"}, private_memory, "prepare the browser's root");
@@ -72,7 +72,7 @@ usage_sources enter_browser_root(const root_plan& plan)
     const unique_fd root(check(::open(stage.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare the browser's root"));
     tree_builder tree(unique_fd(::fcntl(root.get(), F_DUPFD_CLOEXEC, 0)));
     add_all_programs(tree);
-    add_program_folder(tree, plan.program);
+    add_program_folder(tree, plan.start.argv.at(0));
     add_files(tree, plan);
     add_devices(tree);
     usage_sources mounts = add_mounts(root.get(), tree, plan);

@@ -38,13 +38,9 @@ void install_filters(const jail_plan& plan)
 
 std::int64_t in_us(const timeval& time) { return time.tv_sec * 1'000'000 + time.tv_usec; }
 
-struct processor_time {
-    std::int64_t user, system;  // us
-};
-
-std::string end_message(int status, processor_time used, std::uint64_t peak_memory, bool out_of_processes)
+void tell_end(int control, int status, std::int64_t time, std::uint64_t peak_memory, bool out_of_processes)
 {
-    return encoded(child_says::ended, status, used.user, used.system, peak_memory, out_of_processes);
+    send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
 }
 
 // Bytes; 0: not known, as where there is no /proc.
@@ -65,21 +61,16 @@ bool at_process_limit()
 
 bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
 
-void report_end(int control, int status, bool out_of_processes)
-{
-    rusage used{};
-    ::getrusage(RUSAGE_CHILDREN, &used);
-    const std::uint64_t peak = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
-    send_packet(control, end_message(status, {in_us(used.ru_utime), in_us(used.ru_stime)}, peak, out_of_processes));
-}
-
 [[noreturn]] void end_run(int control, const siginfo_t& end, bool own_namespace)
 {
     const bool out_of_processes = ended_badly(end) && at_process_limit();
     int status = 0;
     ::wait4(end.si_pid, &status, 0, nullptr);
     if (own_namespace) end_all_others();
-    report_end(control, status, out_of_processes);
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    tell_end(control, status, in_us(used.ru_utime) + in_us(used.ru_stime),
+             static_cast<std::uint64_t>(used.ru_maxrss) * 1024, out_of_processes);
     ::_exit(0);
 }
 
@@ -172,7 +163,7 @@ void report_end_in_advance(int control, pid_t payload)
     ::kill(-1, SIGKILL);
     const std::int64_t time =
         used.tv_sec * 1'000'000 + used.tv_nsec / 1000 + in_us(orphans.ru_utime) + in_us(orphans.ru_stime);
-    send_packet(control, end_message(0, {time, 0}, peak, false));
+    tell_end(control, 0, time, peak, false);
     end_all_others();
     ::_exit(0);
 }

@@ -39,7 +39,7 @@ enum class child_says : char {
                    ///< refused)
     listen = 'l',  ///< with the listener of refused calls
     failed = 'f',  ///< errno and name of the step; nothing was executed
-    ended = 'e',   ///< wait status of the payload, its processor time in user mode and kernel (us), peak memory (bytes)
+    ended = 'e',   ///< wait status of the payload, its processor time (us), peak memory (bytes)
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     waiting = 'w',   ///< confined, waits for its start
     executes = 'x',  ///< a clone: the run is executed after all

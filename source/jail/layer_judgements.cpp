@@ -17,6 +17,11 @@ layer off(std::string detail) { return {{}, layer::state::off, std::move(detail)
 layer degraded(std::string detail) { return {{}, layer::state::degraded, std::move(detail)}; }
 layer not_asked(std::string detail) { return {{}, layer::state::not_asked, std::move(detail)}; }
 
+layer on_if(bool is, std::string detail, std::string why_not)
+{
+    return is ? on(std::move(detail)) : off(std::move(why_not));
+}
+
 // On where the run has a namespace of its own of `kind` (a name below /proc/self/ns).
 layer own_namespace(const both_sides& facts, std::string_view kind, std::string detail = "a namespace of its own")
 {
@@ -24,7 +29,7 @@ layer own_namespace(const both_sides& facts, std::string_view kind, std::string 
     const auto there = number(part(facts.launcher, "namespaces"), kind);
     if (!here || !there)
         return off("it cannot be compared: there is no /proc and the kernel is too old to tell otherwise");
-    return *here != *there ? on(std::move(detail)) : off("shared with the launcher");
+    return on_if(*here != *there, std::move(detail), "shared with the launcher");
 }
 
 layer judge_user_namespace(const both_sides& facts)
@@ -122,7 +127,7 @@ layer judge_capabilities(const both_sides& facts)
 
 layer judge_no_new_privs(const both_sides& facts)
 {
-    return is_true(facts.inside, "no_new_privs") ? on("set-uid programs give no rights") : off("not set");
+    return on_if(is_true(facts.inside, "no_new_privs"), "set-uid programs give no rights", "not set");
 }
 
 layer judge_rlimits(const both_sides& facts)
@@ -149,8 +154,8 @@ layer judge_core_dumps(const both_sides& facts)
 layer judge_keyrings(const both_sides& facts)
 {
     const json::object& refused = part(facts.inside, "refused");
-    if (!is_true(refused, "keyctl") || !is_true(refused, "add_key")) return off("a run can use the kernel's keys");
-    return on("the kernel's keys cannot be used");
+    return on_if(is_true(refused, "keyctl") && is_true(refused, "add_key"), "the kernel's keys cannot be used",
+                 "a run can use the kernel's keys");
 }
 
 layer judge_tracing(const both_sides& facts)
@@ -167,8 +172,7 @@ layer judge_cgroup(const both_sides& facts)
 {
     const auto why_not = text(facts.launcher, "cgroup");
     if (!why_not) return off("the launcher places runs into none");
-    if (!why_not->empty()) return off(*why_not);
-    return on("memory and processes of a run are limited together");
+    return on_if(why_not->empty(), "memory and processes of a run are limited together", *why_not);
 }
 
 layer judge_watchdog(const both_sides& facts)
@@ -182,8 +186,9 @@ layer judge_watchdog(const both_sides& facts)
 
 layer judge_workspace_quota(const both_sides& facts)
 {
-    if (!is_true(facts.launcher, "workspace_quota")) return off("the launcher does not count what workspaces hold");
-    return on("the launcher counts what a workspace holds and ends runs that fill it");
+    return on_if(is_true(facts.launcher, "workspace_quota"),
+                 "the launcher counts what a workspace holds and ends runs that fill it",
+                 "the launcher does not count what workspaces hold");
 }
 
 layer judge_own_uid(const both_sides& facts)
@@ -236,8 +241,8 @@ layer judge_firejail(const both_sides& facts)
     // The layers tell its work; here only whether Firejail did it.
     const bool own =
         own_namespace(facts, "pid").is == layer::state::on && own_namespace(facts, "mnt").is == layer::state::on;
-    return own ? on(*version + " makes the namespaces and mounts of a run")
-               : off(*version + " runs programs unconfined here");
+    return on_if(own, *version + " makes the namespaces and mounts of a run",
+                 *version + " runs programs unconfined here");
 }
 
 struct layer_judgement {

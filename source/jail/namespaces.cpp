@@ -23,21 +23,6 @@ namespace {
 
 constexpr std::uint64_t new_time = 0x80;  // CLONE_NEWTIME
 
-cloned clone_with(std::uint64_t flags, int cgroup)
-{
-    int pidfd = -1;
-    clone_args arguments{};
-    arguments.flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
-    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-    arguments.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;  // clone(2): inherited then
-    if (cgroup >= 0) {
-        arguments.flags |= CLONE_INTO_CGROUP;
-        arguments.cgroup = static_cast<std::uint64_t>(cgroup);
-    }
-    const long pid = check(::syscall(SYS_clone3, &arguments, sizeof arguments), "clone");
-    return {static_cast<pid_t>(pid), unique_fd(pid == 0 ? -1 : pidfd)};
-}
-
 void write_map(const std::string& path, const std::string& text)
 {
     const unique_fd file(check(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "id map"));
@@ -63,12 +48,20 @@ std::uint64_t all_namespaces(bool with_time)
            (with_time ? new_time : 0);
 }
 
-cloned clone_for_parent(bool with_time, int cgroup)
+cloned clone_into_namespaces(std::uint64_t kinds, int cgroup)
 {
-    return clone_with(all_namespaces(with_time) | CLONE_PARENT, cgroup);
+    int pidfd = -1;
+    clone_args arguments{};
+    arguments.flags = kinds | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
+    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+    arguments.exit_signal = (kinds & CLONE_PARENT) != 0 ? 0 : SIGCHLD;  // clone(2): inherited then
+    if (cgroup >= 0) {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+    }
+    const long pid = check(::syscall(SYS_clone3, &arguments, sizeof arguments), "clone");
+    return {static_cast<pid_t>(pid), unique_fd(pid == 0 ? -1 : pidfd)};
 }
-
-cloned clone_into_namespaces(std::uint64_t kinds, int cgroup) { return clone_with(kinds, cgroup); }
 
 void write_id_maps(const std::string& process, id_pair inside, id_pair outside, bool deny_setgroups)
 {

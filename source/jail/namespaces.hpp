@@ -26,12 +26,10 @@ struct cloned {
 std::uint64_t all_namespaces(bool with_time);
 
 /// Clones this process into new namespaces of the given kinds; dispositions of signals are reset.
-/// `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws step_failed("clone").
+/// With CLONE_PARENT among the kinds the clone is a child of this process's parent, which is told of its end by SIGCHLD
+/// or what else it chose for this process. `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws
+/// step_failed("clone").
 cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);
-
-/// The same, but the clone is a child of this process's parent, which is told of its end by SIGCHLD or what else it
-/// chose for this process.
-cloned clone_for_parent(bool with_time, int cgroup);
 
 /// Writes the id maps of `process` ("self" or a number): `inside` is `outside` in the writer's namespace.
 /// `deny_setgroups` is needed without CAP_SETGID outside. Throws step_failed("id map").

@@ -144,6 +144,16 @@ bpf_program with_prologue(const context& filter)
     return program;
 }
 
+// On top of the general filter, for runs without a cgroup: no System V shared memory and message queues, because the
+// kernel keeps both while no process maps them, so that no look at the processes can count them. Likewise memfd_create,
+// whose files live on in messages between sockets. Shared memory of /dev/shm stays, which has a size of its own. The
+// general filter has killed calls of foreign architectures by then: numbers mean what they say.
+bpf_program refuse_uncounted_memory()
+{
+    return {{load(offsetof(seccomp_data, nr)), jump(BPF_JEQ, SYS_shmget, 3, 0), jump(BPF_JEQ, SYS_msgget, 2, 0),
+             jump(BPF_JEQ, SYS_memfd_create, 1, 0), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), fail(ENOSYS)}};
+}
+
 bool refuses_for_good(const sock_filter& i)
 {
     return i.code == (BPF_RET | BPF_K) && (i.k == (SECCOMP_RET_ERRNO | EPERM) || i.k == SECCOMP_RET_KILL_PROCESS);
@@ -193,6 +203,28 @@ bpf_program compile_announcing_filter(bool memory_files)
     for (sock_filter& each : program.code)
         if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
     return program;
+}
+
+call_filters::call_filters(bool memory_is_counted)
+    : counted_(memory_is_counted),
+      general_(compile_filter(true)),
+      listed_(compile_filter(false)),
+      announcing_general_(compile_announcing_filter(true)),
+      announcing_listed_(compile_announcing_filter(false)),
+      uncounted_(refuse_uncounted_memory())
+{
+}
+
+std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
+{
+    std::vector<const bpf_program*> filters{programs.all ? &general_ : &listed_};
+    if (!counted_) filters.push_back(&uncounted_);  // the first must still allow installing it
+    return filters;
+}
+
+const bpf_program* call_filters::announcing(const program_view& programs) const
+{
+    return programs.all ? &announcing_general_ : &announcing_listed_;
 }
 
 namespace {

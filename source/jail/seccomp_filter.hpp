@@ -1,6 +1,7 @@
 #pragma once
 
 #include "posix/unique_fd.hpp"
+#include "wire/run_request.hpp"
 
 #include <linux/filter.h>
 
@@ -34,6 +35,22 @@ bpf_program compile_rules(const std::vector<syscall_rule>& rules);
 
 /// A filter that only takes `names` away: they fail with EPERM. Throws std::system_error.
 bpf_program compile_refusals(std::span<const std::string_view> names);
+
+/// The filters of runs, built once.
+class call_filters {
+public:
+    /// `memory_is_counted` by a cgroup; otherwise only memory that processes map can be counted.
+    explicit call_filters(bool memory_is_counted);
+
+    bool memory_is_counted() const { return counted_; }
+    std::vector<const bpf_program*> choose(const program_view& programs) const;
+    const bpf_program* announcing(const program_view& programs) const;
+
+private:
+    bool counted_;
+    bpf_program general_, listed_, announcing_general_, announcing_listed_;  // listed: under an allow-list
+    bpf_program uncounted_;
+};
 
 /// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.
 bool install_filter(const bpf_program& filter);

@@ -16,14 +16,8 @@ struct step_failed : std::runtime_error {
 };
 
 /// Throws step_failed with errno when `result` is negative; returns `result`.
-template <class T>
-T check(T result, const char* step)
-{
-    if (result < 0) throw step_failed(step);
-    return result;
-}
-template <class T>
-T check(T result, const std::string& step)
+template <class T, class Step>
+T check(T result, const Step& step)
 {
     if (result < 0) throw step_failed(step);
     return result;

@@ -17,25 +17,11 @@ namespace {
 
 constexpr std::uint32_t all_states = ~0u;
 
-struct unix_question {
-    nlmsghdr header;
-    unix_diag_req body;
+template <class Body>
+struct question {
+    nlmsghdr header{sizeof(question), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 0, 0};
+    Body body{};
 };
-
-struct inet_question {
-    nlmsghdr header;
-    inet_diag_req_v2 body;
-};
-
-template <class Question>
-Question ask()
-{
-    Question question{};
-    question.header.nlmsg_len = sizeof question;
-    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    question.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    return question;
-}
 
 // Bytes that wait to be read, to be sent, and to be acknowledged.
 std::uint64_t waiting(const rtattr* attribute, int length, int memory_info)
@@ -66,11 +52,11 @@ bool add_message(const char* bytes, std::size_t length, std::size_t body, int me
     return true;
 }
 
-template <class Question>
-std::uint64_t total(int statistics, const Question& question, std::size_t body, int memory_info)
+template <class Body>
+std::uint64_t total(int statistics, const question<Body>& query, std::size_t body, int memory_info)
 {
     std::uint64_t sum = 0;
-    if (::send(statistics, &question, sizeof question, MSG_DONTWAIT) != sizeof question) return 0;
+    if (::send(statistics, &query, sizeof query, MSG_DONTWAIT) != sizeof query) return 0;
     alignas(nlmsghdr) std::array<char, 32 * 1024> answer;
     for (;;) {
         const ssize_t length = ::recv(statistics, answer.data(), answer.size(), MSG_DONTWAIT);
@@ -81,21 +67,21 @@ std::uint64_t total(int statistics, const Question& question, std::size_t body, 
 
 std::uint64_t local_sockets(int statistics)
 {
-    auto question = ask<unix_question>();
-    question.body.sdiag_family = AF_UNIX;
-    question.body.udiag_states = all_states;
-    question.body.udiag_show = UDIAG_SHOW_MEMINFO;
-    return total(statistics, question, sizeof(unix_diag_msg), UNIX_DIAG_MEMINFO);
+    question<unix_diag_req> query;
+    query.body.sdiag_family = AF_UNIX;
+    query.body.udiag_states = all_states;
+    query.body.udiag_show = UDIAG_SHOW_MEMINFO;
+    return total(statistics, query, sizeof(unix_diag_msg), UNIX_DIAG_MEMINFO);
 }
 
 std::uint64_t internet_sockets(int statistics, unsigned char family, unsigned char protocol)
 {
-    auto question = ask<inet_question>();
-    question.body.sdiag_family = family;
-    question.body.sdiag_protocol = protocol;
-    question.body.idiag_states = all_states;
-    question.body.idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1);
-    return total(statistics, question, sizeof(inet_diag_msg), INET_DIAG_SKMEMINFO);
+    question<inet_diag_req_v2> query;
+    query.body.sdiag_family = family;
+    query.body.sdiag_protocol = protocol;
+    query.body.idiag_states = all_states;
+    query.body.idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1);
+    return total(statistics, query, sizeof(inet_diag_msg), INET_DIAG_SKMEMINFO);
 }
 
 }  // namespace

@@ -8,16 +8,9 @@ namespace {
 
 cause cause_of_signal(int signal, const evidence& known)
 {
-    switch (signal) {
-        case SIGXCPU:
-            return cause::cpu_limit;
-        case SIGXFSZ:
-            return cause::file_size_limit;
-        case SIGSYS:
-            return cause::denied_syscall;
-        default:
-            break;
-    }
+    if (signal == SIGXCPU) return cause::cpu_limit;
+    if (signal == SIGXFSZ) return cause::file_size_limit;
+    if (signal == SIGSYS) return cause::denied_syscall;
     if (signal != SIGKILL) return cause::signalled;
     if (known.out_of_memory) return cause::memory_limit;
     return known.cpu >= known.cpu_limit ? cause::cpu_limit : cause::signalled;

@@ -3,8 +3,6 @@
 #include "jail/apparmor.hpp"
 #include "jail/probe.hpp"
 #include "jail/setup_step.hpp"
-#include "launcher/server_wishes.hpp"
-#include "launcher/standby_clones.hpp"
 #include "launcher/standby_commands.hpp"
 #include "posix/signals.hpp"
 
@@ -14,6 +12,7 @@
 
 #include <algorithm>
 
+// The loop and its runs; launcher_orders.cpp has the orders of the server.
 namespace cmcp::sandbox {
 namespace {
 
@@ -65,7 +64,7 @@ void launcher::enter_place(json::object& facts)
     if (settings_.firejail.empty()) {
         ids_.enter_own_namespaces();
         views_ = std::make_unique<view_store>();
-        if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(own_, settings_.waiting));
+        if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(*this, settings_.waiting));
         return;
     }
     firejail_ = std::make_unique<firejail>(settings_.firejail, ids_.privileged());
@@ -165,69 +164,6 @@ void launcher::watch_refusals(std::uint64_t key, const run& of)
     if (wanted >= 0) watch(wanted, key_tag(key, key_event::refused));
 }
 
-void launcher::read_server()
-{
-    while (!done_) {
-        auto message = receive_packet(server_.get());
-        if (!message) return;
-        if (message->bytes.empty())
-            done_ = true;
-        else
-            take_message(std::move(*message));
-    }
-}
-
-void launcher::take_message(packet message)
-{
-    const auto kind = kind_of(message.bytes);
-    if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
-    if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
-    if (kind == message_kind::prepare && !keeps_python_) prepare(decode_prepare(message.bytes));
-}
-
-void launcher::prepare(zygote_options options)
-try {
-    if (!obstacle_.empty() || firejail_)
-        return tell_off(obstacle_.empty() ? "Firejail starts every run anew" : obstacle_);
-    check_zygote(options.path);
-    options.path = views_->protected_program(options.path);
-    keeps_python_ = true;
-    add_clones(std::move(options));
-} catch (const step_failed& failure) {
-    tell_off(explain_setup_failure(failure));
-}
-
-void launcher::tell_off(const std::string& why)
-{
-    tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
-}
-
-// With the profile "auto" a second pool, asked first, serves the runs that use the libraries for data.
-void launcher::add_clones(zygote_options options)
-{
-    using role = standby_clones::role;
-    const bool both = options.profile == "auto";
-    if (both) options.profile = "stdlib";
-    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(own_, options, role::main));
-    if (!both) return;
-    options.profile = "data";
-    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(own_, std::move(options), role::data));
-}
-
-void launcher::cancel(std::uint64_t id)
-{
-    const auto waited = [id](const uncounted_start& each) { return each.start.id == id; };
-    bool waits = std::erase_if(uncounted_, waited) != 0;
-    for (const auto& pool : pools_) waits = pool->cancel(id) || waits;
-    if (waits) {
-        ended_message ended{id, {}};
-        ended.result.why = cause::cancelled;
-        return send(encode_ended(ended));
-    }
-    for (auto& [key, each] : runs_)
-        if (each->begun() && each->id() == id) return each->kill(cause::cancelled);
-}
-
 shared_parts launcher::parts()
 {
     const bool with_apparmor = no_apparmor_.empty() && !firejail_;
@@ -263,65 +199,6 @@ void launcher::watch_run(std::uint64_t key)
     const run& of = *runs_.at(key);
     watch(of.pidfd(), key_tag(key, key_event::ended));
     watch(of.control(), key_tag(key, key_event::said));
-}
-
-void launcher::receive_start(packet message)
-{
-    start_message start = decode_start(take_body(message));
-    if (!obstacle_.empty()) return refuse(start.id, obstacle_);
-    if (const std::string why = refuse_workspace(start.request.workspace, settings_.workspaces); !why.empty())
-        return refuse(start.id, why);
-    if (must_be_counted(start))
-        uncounted_.push_back({std::move(start), std::move(message.descriptors)});
-    else
-        this->start(std::move(start), std::move(message.descriptors));
-}
-
-bool launcher::must_be_counted(const start_message& start)
-try {
-    const unique_fd folder = open_bounded_workspace(start.request);
-    if (!folder) return false;
-    const auto key = workspace_ledger::key_of(folder.get());
-    return workspaces_.must_wait(key, folder.get(), workspace_bounds(start.request.limits));
-} catch (const step_failed&) {
-    return false;  // the start meets the same obstacle and tells it
-}
-
-void launcher::start_counted()
-{
-    workspaces_.collect();
-    std::deque<uncounted_start> starts;
-    starts.swap(uncounted_);
-    for (auto& each : starts) {
-        if (must_be_counted(each.start))
-            uncounted_.push_back(std::move(each));
-        else
-            start(std::move(each.start), std::move(each.descriptors));
-    }
-}
-
-void launcher::start(start_message start, std::vector<unique_fd> descriptors)
-{
-    for (const auto& pool : pools_)
-        if (pool->take(start, descriptors)) return;
-    start_cold(std::move(start), std::move(descriptors));
-}
-
-void launcher::start_cold(start_message start, std::vector<unique_fd> descriptors)
-try {
-    const std::uint64_t key = next_key();
-    auto cold = std::make_unique<run>(parts(), key, start.request, start.probe);
-    cold->launch(start, std::move(descriptors));
-    keep(key, std::move(cold));
-} catch (const std::exception& failure) {
-    refuse(start.id, explain_setup_failure(failure));
-}
-
-void launcher::refuse(std::uint64_t id, const std::string& why)
-{
-    ended_message ended{id, {}};
-    ended.result.error = why;
-    send(encode_ended(ended));
 }
 
 void launcher::end(std::uint64_t key)

@@ -19,12 +19,23 @@ struct launcher_settings {
 };
 
 /// The launcher's loop: starts, watches and ends runs as the server asks over the socket.
-class launcher final : run_keeper {
+class launcher {
 public:
     launcher(unique_fd server, launcher_settings settings);
 
     /// Until the server closes the socket or SIGTERM comes; every run has ended then.
     void serve();
+
+    // For the standby pools, which name runs and zygotes by keys.
+    shared_parts parts();
+    std::uint64_t next_key() { return ++last_key_; }
+    void watch_zygote(std::uint64_t key, int socket);
+    void keep(std::uint64_t key, std::unique_ptr<run> kept);
+    void watch_run(std::uint64_t key);  ///< the run has a process now
+    run* find(std::uint64_t key);
+    void drop(std::uint64_t key);  ///< ends and forgets the run; the server is not told
+    void start_cold(start_message start, std::vector<unique_fd> descriptors);
+    void tell(const std::string& state) { send(encode_text(message_kind::prepared, state)); }  ///< about the zygote
 
 private:
     /// A start that cannot begin before its workspace has been counted.
@@ -55,20 +66,9 @@ private:
     void enter_place(json::object& facts);
     void watch(int fd, std::uint64_t tag);
 
-    shared_parts parts() override;
-    std::uint64_t next_key() override { return ++last_key_; }
-    void watch_zygote(std::uint64_t key, int socket) override;
-    void keep(std::uint64_t key, std::unique_ptr<run> kept) override;
-    void watch_run(std::uint64_t key) override;
-    run* find(std::uint64_t key) override;
-    void drop(std::uint64_t key) override;
-    void start_cold(start_message start, std::vector<unique_fd> descriptors) override;
-    void tell(const std::string& state) override { send(encode_text(message_kind::prepared, state)); }
-
     void send(std::string message);
     void flush();
 
-    run_keeper& own_ = *this;  ///< for the pools
     unique_fd server_;
     launcher_settings settings_;
     unique_fd poll_;

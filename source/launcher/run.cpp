@@ -120,12 +120,12 @@ bool run::hear()
 void run::hear_end(wire_reader& message)
 {
     int status = 0;
-    std::int64_t in_user_mode = 0, in_kernel = 0;
+    std::chrono::microseconds time{};
     std::uint64_t peak_memory = 0;
     bool out_of_processes = false;
-    message(status, in_user_mode, in_kernel, peak_memory, out_of_processes);
+    message(status, time, peak_memory, out_of_processes);
     evidence_.status = status;
-    evidence_.cpu = std::max(evidence_.cpu, std::chrono::microseconds(in_user_mode + in_kernel));
+    evidence_.cpu = std::max(evidence_.cpu, time);
     evidence_.out_of_processes |= out_of_processes;
     peak_memory_ = std::max(peak_memory_, peak_memory);
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "jail/call_filters.hpp"
 #include "jail/cgroup.hpp"
 #include "jail/identities.hpp"
 #include "jail/jail.hpp"
 #include "jail/refusal_listener.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "jail/verdict.hpp"
 #include "jail/watchdog.hpp"
 #include "launcher/firejail.hpp"

@@ -2,6 +2,7 @@
 
 #include "jail/setup_step.hpp"
 #include "jsonrpc/json.hpp"
+#include "launcher/launcher.hpp"
 
 #include <utility>
 
@@ -12,7 +13,7 @@ constexpr int most_losses = 3;
 
 }  // namespace
 
-standby_clones::standby_clones(run_keeper& keeper, zygote_options options, role serves)
+standby_clones::standby_clones(launcher& keeper, zygote_options options, role serves)
     : standby_pool(keeper, options.waiting, true),
       options_(std::move(options)),
       python_(python_start::read(options_.model.argv)),
@@ -27,7 +28,7 @@ standby_clones::standby_clones(run_keeper& keeper, zygote_options options, role 
 standby_clones::loaded_interpreter standby_clones::start_zygote()
 try {
     const shared_parts parts = keeper_.parts();
-    const zygote_setup setup{options_.profile, parts.filters.memory_is_counted, parts.with_time_namespace};
+    const zygote_setup setup{options_.profile, parts.filters.memory_is_counted(), parts.with_time_namespace};
     loaded_interpreter started{std::make_unique<zygote>(options_, setup), keeper_.next_key()};
     keeper_.watch_zygote(started.key, started.process->socket());
     return started;

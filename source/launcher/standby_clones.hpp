@@ -22,7 +22,7 @@ public:
         data,  ///< runs that use the libraries for data; the zygote is loaded for the first of them
     };
 
-    standby_clones(run_keeper& keeper, zygote_options options, role serves);
+    standby_clones(launcher& keeper, zygote_options options, role serves);
 
     void hear_zygote(std::uint64_t key) override;
     void look(steady_time now, std::size_t running) override;

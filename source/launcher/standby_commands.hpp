@@ -10,7 +10,7 @@ namespace cmcp::sandbox {
 /// its main(). They are clones of the launcher.
 class standby_commands final : public standby_pool {
 public:
-    standby_commands(run_keeper& keeper, std::size_t each) : standby_pool(keeper, each, false) {}
+    standby_commands(launcher& keeper, std::size_t each) : standby_pool(keeper, each, false) {}
 
 private:
     std::optional<run_request> shape_for(const start_message& start) override;

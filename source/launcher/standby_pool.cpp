@@ -1,6 +1,7 @@
 #include "launcher/standby_pool.hpp"
 
 #include "jail/setup_step.hpp"
+#include "launcher/launcher.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

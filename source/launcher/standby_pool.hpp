@@ -13,22 +13,7 @@
 
 namespace cmcp::sandbox {
 
-/// The launcher as its standby pools see it. It names runs and zygotes by keys.
-class run_keeper {
-public:
-    virtual shared_parts parts() = 0;
-    virtual std::uint64_t next_key() = 0;
-    virtual void watch_zygote(std::uint64_t key, int socket) = 0;
-    virtual void keep(std::uint64_t key, std::unique_ptr<run> standby) = 0;
-    virtual void watch_run(std::uint64_t key) = 0;  ///< the run has a process now
-    virtual run* find(std::uint64_t key) = 0;
-    virtual void drop(std::uint64_t key) = 0;  ///< ends and forgets the run; the server is not told
-    virtual void start_cold(start_message start, std::vector<unique_fd> descriptors) = 0;
-    virtual void tell(const std::string& state) = 0;  ///< the server, about the zygote
-
-protected:
-    ~run_keeper() = default;
-};
+class launcher;
 
 /// When a pool is refilled. Best is a time without a run that goes on, because the kernel's locks are shared by all
 /// processors. Without any standby run a free processor is enough, and the pause is never long.
@@ -55,7 +40,7 @@ class standby_pool {
 public:
     /// `each`: how many stand by for one shape. `starts_wait`: a start without a standby run waits for one that is
     /// being made, because that takes less time than a cold start.
-    standby_pool(run_keeper& keeper, std::size_t each, bool starts_wait)
+    standby_pool(launcher& keeper, std::size_t each, bool starts_wait)
         : keeper_(keeper), each_(each), starts_wait_(starts_wait)
     {
     }
@@ -86,7 +71,7 @@ protected:
     bool forget(std::uint64_t key);                    ///< false: the pool does not have it
     void start_queued_cold(const std::string& shape);  ///< empty: all
 
-    run_keeper& keeper_;
+    launcher& keeper_;
     refill_pause refill_;
     int losses_ = 0;  ///< one after the other, without a run between
 

@@ -5,6 +5,7 @@
 #include "jail/setup_step.hpp"
 #include "wire/wire.hpp"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,7 +77,7 @@ void nursery::clone(packet order)
     std::string answer;
     cloned child;
     try {
-        child = clone_for_parent(with_time_namespace_, cgroup);
+        child = clone_into_namespaces(all_namespaces(with_time_namespace_) | CLONE_PARENT, cgroup);
         if (child.pid == 0) live(std::move(order.descriptors[0]));
         answer = encoded(zygote_says::cloned, child.pid);
     } catch (const step_failed& failure) {

@@ -3,7 +3,7 @@
 #include "zygote/interpreter.hpp"
 #include "zygote/working_set.hpp"
 
-#include "jail/call_filters.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "jail/zygote_wire.hpp"
 
 namespace cmcp::sandbox {
