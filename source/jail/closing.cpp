@@ -36,9 +36,7 @@ void install_filters(const jail_plan& plan)
             throw step_failed("system call filter");
 }
 
-std::int64_t in_us(const timeval& time) { return time.tv_sec * 1'000'000 + time.tv_usec; }
-
-void tell_end(int control, int status, std::int64_t time, std::uint64_t peak_memory, bool out_of_processes)
+void tell_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes)
 {
     send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
 }
@@ -69,8 +67,8 @@ bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end
     if (own_namespace) end_all_others();
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
-    tell_end(control, status, in_us(used.ru_utime) + in_us(used.ru_stime),
-             static_cast<std::uint64_t>(used.ru_maxrss) * 1024, out_of_processes);
+    tell_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
+             out_of_processes);
     ::_exit(0);
 }
 
@@ -82,6 +80,12 @@ void enter_profile(const jail_plan& plan)
 }
 
 }  // namespace
+
+std::chrono::microseconds processor_time(const rusage& used)
+{
+    return std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
 
 void tell_ready(int control, const usage_sources& sources)
 {
@@ -161,9 +165,8 @@ void report_end_in_advance(int control, pid_t payload)
     rusage orphans{};
     ::getrusage(RUSAGE_CHILDREN, &orphans);
     ::kill(-1, SIGKILL);
-    const std::int64_t time =
-        used.tv_sec * 1'000'000 + used.tv_nsec / 1000 + in_us(orphans.ru_utime) + in_us(orphans.ru_stime);
-    tell_end(control, 0, time, peak, false);
+    const auto own = std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000);
+    tell_end(control, 0, own + processor_time(orphans), peak, false);
     end_all_others();
     ::_exit(0);
 }

@@ -4,13 +4,17 @@
 #include "jail/watchdog.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <exception>
 
 /// The last steps of a run's set-up and its end, which are the same however its namespaces and mounts were made. All
 /// that can fail throw step_failed.
 namespace cmcp::sandbox {
+
+std::chrono::microseconds processor_time(const rusage& used);
 
 void tell_ready(int control, const usage_sources& sources);
 

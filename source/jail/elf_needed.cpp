@@ -68,8 +68,8 @@ private:
 
 struct dynamic_section {
     std::vector<std::uint64_t> needed;
-    std::uint64_t strings = 0, rpath = 0, runpath = 0;
-    bool has_rpath = false, has_runpath = false;
+    std::uint64_t strings = 0;
+    std::optional<std::uint64_t> rpath, runpath;
 };
 
 std::vector<Elf64_Phdr> read_segments(const elf_file& file, const Elf64_Ehdr& header)
@@ -85,22 +85,10 @@ std::vector<Elf64_Phdr> read_segments(const elf_file& file, const Elf64_Ehdr& he
 
 void take(dynamic_section& to, const Elf64_Dyn& entry)
 {
-    switch (entry.d_tag) {
-        case DT_NEEDED:
-            to.needed.push_back(entry.d_un.d_val);
-            break;
-        case DT_STRTAB:
-            to.strings = entry.d_un.d_ptr;
-            break;
-        case DT_RPATH:
-            to.rpath = entry.d_un.d_val, to.has_rpath = true;
-            break;
-        case DT_RUNPATH:
-            to.runpath = entry.d_un.d_val, to.has_runpath = true;
-            break;
-        default:
-            break;
-    }
+    if (entry.d_tag == DT_NEEDED) to.needed.push_back(entry.d_un.d_val);
+    if (entry.d_tag == DT_STRTAB) to.strings = entry.d_un.d_ptr;
+    if (entry.d_tag == DT_RPATH) to.rpath = entry.d_un.d_val;
+    if (entry.d_tag == DT_RUNPATH) to.runpath = entry.d_un.d_val;
 }
 
 dynamic_section read_dynamic(const elf_file& file, const Elf64_Phdr& segment)
@@ -147,14 +135,12 @@ std::vector<std::string> split_search_path(const std::string& text, const std::s
 void read_names(const elf_file& file, const std::vector<Elf64_Phdr>& segments, const dynamic_section& dynamic,
                 elf_needed& to)
 {
-    if (dynamic.needed.empty() && !dynamic.has_rpath && !dynamic.has_runpath) return;
+    const auto search_path = dynamic.runpath ? dynamic.runpath : dynamic.rpath;
+    if (dynamic.needed.empty() && !search_path) return;
     const std::uint64_t names = file_offset(file, segments, dynamic.strings);
     for (std::uint64_t name : dynamic.needed) to.libraries.push_back(file.read_text(names + name));
-    const std::string origin = std::filesystem::path(file.path()).parent_path().string();
-    if (dynamic.has_runpath)
-        to.search_path = split_search_path(file.read_text(names + dynamic.runpath), origin);
-    else if (dynamic.has_rpath)
-        to.search_path = split_search_path(file.read_text(names + dynamic.rpath), origin);
+    const std::string origin = fs::path(file.path()).parent_path().string();
+    if (search_path) to.search_path = split_search_path(file.read_text(names + *search_path), origin);
 }
 
 bool has_elf_magic(const elf_file& file)

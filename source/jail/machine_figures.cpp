@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 
 namespace cmcp::sandbox {
@@ -57,11 +58,8 @@ std::string memory_text(std::uint64_t memory)
     const std::uint64_t total = (machine == 0 ? memory : std::min(memory, machine)) / 1024;
     std::ostringstream text;
     const auto line = [&text](const char* name, std::uint64_t kilobytes) {
-        std::string label = std::string(name) + ':';
-        label.resize(16, ' ');
-        std::string number = std::to_string(kilobytes);
-        number.insert(0, 8 - std::min<std::size_t>(8, number.size()), ' ');
-        text << label << number << " kB\n";
+        text << std::left << std::setw(16) << std::string(name) + ':' << std::right << std::setw(8) << kilobytes
+             << " kB\n";
     };
     for (const char* all : {"MemTotal", "MemFree", "MemAvailable"}) line(all, total);
     for (const char* none :

@@ -12,6 +12,10 @@ struct advice {
     std::string_view text;
 };
 
+constexpr std::string_view unconfined =
+    "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set "
+    "SANDBOX_BACKEND=native.";
+
 constexpr advice table[] = {
     {"start program", ENOENT,
      "The program does not exist inside the sandbox: install it, or allow it for this kind of run."},
@@ -25,12 +29,8 @@ constexpr advice table[] = {
     {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
     {"workspace owner", 0,
      "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},
-    {"Firejail: no ", 0,
-     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set "
-     "SANDBOX_BACKEND=native."},
-    {"Firejail: Warning: an existing sandbox", 0,
-     "Firejail runs programs unconfined here, as it does inside of containers and other sandboxes: set "
-     "SANDBOX_BACKEND=native."},
+    {"Firejail: no ", 0, unconfined},
+    {"Firejail: Warning: an existing sandbox", 0, unconfined},
     {"Firejail: find", 0, "Install Debian's package firejail, or set SANDBOX_BACKEND=native."},
     {"Firejail: gain", 0,
      "Firejail works through set-uid root, which is not possible here: install Debian's package firejail, start the "

@@ -102,6 +102,19 @@ void follow(std::string& path, const std::string& from, const std::string& to)
     if (path == from || path.starts_with(from + "/")) path.replace(0, from.size(), to);
 }
 
+// Firejail shows a folder only where it is outside too. Paths of the request follow.
+void move_workspace(run_request& request)
+{
+    const std::string named = request.workspace_inside;
+    std::error_code error;
+    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
+    if (error) throw step_failed("open workspace " + request.workspace, error.value());
+    request.workspace_inside = place;
+    follow(request.working_dir, named, place);
+    for (auto& argument : request.argv) follow(argument, named, place);
+    for (auto& [name, value] : request.environment) follow(value, named, place);
+}
+
 // Its workspace is shown to the run with the run's own ids: in mounts that nobody else sees.
 void mount_firejail_workspace(const jail_plan& plan)
 {
@@ -162,18 +175,6 @@ firejail::~firejail()
     fs::remove_all(folder_, ignored);
 }
 
-void firejail::move_workspace(run_request& request) const
-{
-    const std::string named = request.workspace_inside;
-    std::error_code error;
-    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
-    if (error) throw step_failed("open workspace " + request.workspace, error.value());
-    request.workspace_inside = place;
-    follow(request.working_dir, named, place);
-    for (auto& argument : request.argv) follow(argument, named, place);
-    for (auto& [name, value] : request.environment) follow(value, named, place);
-}
-
 const view_files& firejail::programs_of(const run_request& request)
 {
     const auto [entry, added] = resolved_.try_emplace(view_key(request));
@@ -193,14 +194,18 @@ std::string firejail::write_profile(const std::string& text)
     throw step_failed("Firejail: keep profiles in /tmp", ENOSPC);
 }
 
-firejail_view firejail::view(const run_request& request)
+std::string firejail::prepare(jail_plan& plan)
 {
-    firejail_shape shape{.as_root = as_root_, .all_programs = request.programs.all, .hosts = folder_ + "/hosts"};
-    if (!shape.all_programs) {
-        shape.files = programs_of(request);
+    move_workspace(plan.request);
+    const bool all = plan.request.programs.all;
+    firejail_shape shape{.as_root = as_root_, .all_programs = all, .hosts = folder_ + "/hosts"};
+    if (!all) {
+        shape.files = programs_of(plan.request);
         shape.launcher = loaded_;
     }
-    return {write_profile(firejail_profile(shape)), rules_of(request, shape.all_programs ? nullptr : &shape.files)};
+    plan.writable_may_execute = all;
+    plan.rules = rules_of(plan.request, all ? nullptr : &shape.files);
+    return write_profile(firejail_profile(shape));
 }
 
 void firejail::become(const jail_plan& plan, const std::string& profile, int messages) const

@@ -11,12 +11,6 @@
 
 namespace cmcp::sandbox {
 
-/// The files that runs of one kind see under Firejail.
-struct firejail_view {
-    std::string profile;   ///< path of the file
-    landlock_rules rules;  ///< with the workspace
-};
-
 /// The launcher's record of one run under Firejail.
 struct firejail_run {
     std::string profile{};  ///< path of the file
@@ -38,11 +32,8 @@ public:
 
     const std::string& version() const { return version_; }  ///< "firejail version 0.9.72"
 
-    /// Places the workspace: Firejail shows a folder only where it is outside too. Paths of the request follow.
-    void move_workspace(run_request& request) const;
-
-    /// For a request whose workspace was moved. Throws step_failed.
-    firejail_view view(const run_request& request);
+    /// Completes the plan of a run, and returns the path of its profile. Throws step_failed.
+    std::string prepare(jail_plan& plan);
 
     /// Ends as a run's first process. `messages`: takes Firejail's output. Throws step_failed.
     [[noreturn]] void become(const jail_plan& plan, const std::string& profile, int messages) const;

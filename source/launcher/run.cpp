@@ -1,5 +1,6 @@
 #include "launcher/run.hpp"
 
+#include "jail/closing.hpp"
 #include "jail/held_program.hpp"
 #include "jail/limits.hpp"
 #include "jail/setup_step.hpp"
@@ -22,14 +23,6 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds first_look{5};
-
-std::chrono::microseconds total_time(const rusage& used)
-{
-    const auto in_us = [](const timeval& t) {
-        return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
-    };
-    return in_us(used.ru_utime) + in_us(used.ru_stime);
-}
 
 }  // namespace
 
@@ -181,7 +174,7 @@ ended_message run::finish()
     child_.pidfd.reset();
     workspace_.note_end(limits_);
     if (firejail_) return report();  // the rest is Firejail's own use
-    evidence_.cpu = std::max(evidence_.cpu, total_time(used));
+    evidence_.cpu = std::max(evidence_.cpu, processor_time(used));
     peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
     return report();
 }

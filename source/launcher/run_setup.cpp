@@ -88,11 +88,7 @@ void run::prepare_view()
 {
     jail_plan& plan = *plan_;
     if (parts_.jailer != nullptr) {
-        parts_.jailer->move_workspace(plan.request);
-        firejail_view seen = parts_.jailer->view(plan.request);
-        firejail_.emplace().profile = std::move(seen.profile);
-        plan.rules = std::move(seen.rules);
-        plan.writable_may_execute = plan.request.programs.all;
+        firejail_.emplace().profile = parts_.jailer->prepare(plan);
         return;
     }
     const view& seen = parts_.views->find(plan.request);

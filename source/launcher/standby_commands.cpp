@@ -1,20 +1,17 @@
 #include "launcher/standby_commands.hpp"
 
 #include "jail/held_program.hpp"
+#include "jail/zygote_wire.hpp"
 #include "wire/packet_socket.hpp"
 
 namespace cmcp::sandbox {
 namespace {
 
-// With room for the other fields of the message.
-bool fits_a_packet(const run_request& request)
+// With room for what the library of a held program is told beyond that.
+bool fits_a_packet(const start_message& start)
 {
     constexpr std::size_t for_the_rest = 4096;
-    std::size_t bytes = for_the_rest + request.working_dir.size();
-    for (const auto& each : request.argv) bytes += each.size() + sizeof(std::uint32_t);
-    for (const auto& [name, value] : request.environment)
-        bytes += name.size() + value.size() + 2 * sizeof(std::uint32_t);
-    return bytes <= packet_limit;
+    return encode_begin(start, true).size() + for_the_rest <= packet_limit;
 }
 
 }  // namespace
@@ -23,7 +20,7 @@ bool fits_a_packet(const run_request& request)
 // be held also the number of its arguments.
 std::optional<run_request> standby_commands::shape_for(const start_message& start)
 {
-    if (start.probe || start.request.argv.empty() || !fits_a_packet(start.request)) return std::nullopt;
+    if (start.probe || start.request.argv.empty() || !fits_a_packet(start)) return std::nullopt;
     run_request shape = shape_of(start.request);
     if (!may_be_held(shape)) shape.argv.resize(1);
     for (std::size_t i = 1; i < shape.argv.size(); ++i) shape.argv[i].clear();

@@ -32,9 +32,10 @@ void fields(Wire& wire, wired<Wire, startable_program>& program)
 
 namespace {
 
-class spawn_attributes {
+// Only the socket is handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
+class spawn_setup {
 public:
-    spawn_attributes()
+    spawn_setup(int socket, bool with_errors)
     {
         ::posix_spawnattr_init(&attributes_);
         sigset_t all, none;
@@ -43,33 +44,24 @@ public:
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    }
-    spawn_attributes(const spawn_attributes&) = delete;
-    spawn_attributes& operator=(const spawn_attributes&) = delete;
-    ~spawn_attributes() { ::posix_spawnattr_destroy(&attributes_); }
-    const posix_spawnattr_t* get() const { return &attributes_; }
-
-private:
-    posix_spawnattr_t attributes_;
-};
-
-// Only the socket is handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
-class spawn_actions {
-public:
-    spawn_actions(int socket, bool with_errors)
-    {
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
         ::posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
         if (!with_errors) ::posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0);
         ::posix_spawn_file_actions_adddup2(&actions_, socket, starters_socket);
     }
-    spawn_actions(const spawn_actions&) = delete;
-    spawn_actions& operator=(const spawn_actions&) = delete;
-    ~spawn_actions() { ::posix_spawn_file_actions_destroy(&actions_); }
-    const posix_spawn_file_actions_t* get() const { return &actions_; }
+    spawn_setup(const spawn_setup&) = delete;
+    spawn_setup& operator=(const spawn_setup&) = delete;
+    ~spawn_setup()
+    {
+        ::posix_spawn_file_actions_destroy(&actions_);
+        ::posix_spawnattr_destroy(&attributes_);
+    }
+    const posix_spawnattr_t* attributes() const { return &attributes_; }
+    const posix_spawn_file_actions_t* actions() const { return &actions_; }
 
 private:
+    posix_spawnattr_t attributes_;
     posix_spawn_file_actions_t actions_;
 };
 
@@ -149,10 +141,9 @@ started_program spawn_program(spawn_order order, int socket)
     // The same number would stay close-on-exec: dup2 onto it changes nothing.
     unique_fd moved;
     if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    const spawn_attributes attributes;
-    const spawn_actions actions(moved ? moved.get() : socket, order.with_errors);
+    const spawn_setup setup(moved ? moved.get() : socket, order.with_errors);
     started_program started;
-    const int error = ::posix_spawn(&started.pid, order.path.c_str(), actions.get(), attributes.get(),
+    const int error = ::posix_spawn(&started.pid, order.path.c_str(), setup.actions(), setup.attributes(),
                                     pointers(order.arguments).data(), pointers(order.environment).data());
     if (error != 0) throw std::system_error(error, std::system_category(), "cannot start " + order.path);
     started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
