@@ -1,8 +1,11 @@
 #pragma once
 
+#include "log/log.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace cmcp::log {
 
@@ -15,10 +18,24 @@ public:
     explicit bounded_log(std::string_view summary, std::uint64_t most = 10) : summary_(summary), most_(most) {}
 
     /// Whether another event may be written. Otherwise the event is counted.
-    bool may_write(clock::time_point now = clock::now());
+    bool may_write(clock::time_point now = clock::now())
+    {
+        settle(now);
+        if (now - begun_ >= std::chrono::seconds(1)) {
+            begun_ = now;
+            written_ = 0;
+        }
+        if (written_ < most_) return ++written_ != 0;
+        ++left_out_;
+        return false;
+    }
 
     /// Writes the count of a second that is over; to be called from time to time, because no further event may come.
-    void settle(clock::time_point now = clock::now());
+    void settle(clock::time_point now = clock::now())
+    {
+        if (left_out_ == 0 || now - begun_ < std::chrono::seconds(1)) return;
+        warning(summary_, {{"count", std::exchange(left_out_, 0)}});
+    }
 
 private:
     std::string_view summary_;

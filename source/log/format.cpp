@@ -1,4 +1,4 @@
-#include "log/format.hpp"
+#include "log/log.hpp"
 
 #include "jsonrpc/write_json.hpp"
 #include "text/time_text.hpp"
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -91,29 +90,6 @@ void append_quoted(std::string& out, std::string_view text)
         out += escape_controls(jsonrpc::write_json(std::string_view(shortened(text))));
 }
 
-template <class Number>
-void append_number(std::string& out, Number number)
-{
-    std::array<char, 32> text{};
-    out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr);
-}
-
-// Bool or number; false: it is neither.
-bool append_scalar(std::string& out, const field_value& value)
-{
-    if (const auto* flag = std::get_if<bool>(&value))
-        out += *flag ? "true" : "false";
-    else if (const auto* whole = std::get_if<std::int64_t>(&value))
-        append_number(out, *whole);
-    else if (const auto* natural = std::get_if<std::uint64_t>(&value))
-        append_number(out, *natural);
-    else if (const auto* real = std::get_if<double>(&value))
-        jsonrpc::append_json(out, json::value(*real));
-    else
-        return false;
-    return true;
-}
-
 bool is_list_of_words(const json::value& value)
 {
     const auto* list = value.if_array();
@@ -133,25 +109,20 @@ void append_list(std::string& out, const json::array& words)
 
 void append_text_value(std::string& out, const field_value& value)
 {
-    if (append_scalar(out, value)) return;
-    if (const auto* text = std::get_if<std::string_view>(&value)) {
-        if (plain(*text))
-            out += *text;
-        else
-            append_quoted(out, *text);
-        return;
-    }
-    const auto& nested = std::get<json::value>(value);
-    if (is_list_of_words(nested))
-        append_list(out, nested.get_array());
+    const auto* text = std::get_if<std::string_view>(&value);
+    if (text != nullptr && plain(*text))
+        out += *text;
+    else if (text != nullptr)
+        append_quoted(out, *text);
+    else if (const auto& other = std::get<json::value>(value); is_list_of_words(other))
+        append_list(out, other.get_array());
     else
-        out += shortened(escape_controls(jsonrpc::write_json(nested)));
+        out += shortened(escape_controls(jsonrpc::write_json(other)));
 }
 
 // A nested value that was cut is no JSON any more: it goes out as a string.
 void append_json_value(std::string& out, const field_value& value)
 {
-    if (append_scalar(out, value)) return;
     if (const auto* text = std::get_if<std::string_view>(&value)) return append_quoted(out, *text);
     const std::string whole = escape_controls(jsonrpc::write_json(std::get<json::value>(value)));
     if (whole.size() <= longest_value)
@@ -162,22 +133,9 @@ void append_json_value(std::string& out, const field_value& value)
 
 bool left_out(const field_value& value) { return std::holds_alternative<std::monostate>(value); }
 
-}  // namespace
+std::string_view name_of(level l) { return level_names.at(static_cast<std::size_t>(l)); }
 
-std::string_view to_string(level l)
-{
-    switch (l) {
-        case level::debug:
-            return "DEBUG";
-        case level::info:
-            return "INFO";
-        case level::warning:
-            return "WARNING";
-        case level::error:
-            return "ERROR";
-    }
-    return "INFO";
-}
+}  // namespace
 
 std::string escape_controls(std::string_view text)
 {
@@ -202,7 +160,7 @@ std::string format_text(std::chrono::system_clock::time_point when, level l, std
     std::string line;
     line.reserve(usual_line);
     append_time(line, when);
-    line.append(" ").append(to_string(l)).append(" ").append(escape_controls(event));
+    line.append(" ").append(name_of(l)).append(" ").append(escape_controls(event));
     for (const auto& [key, value] : with) {
         if (left_out(value)) continue;
         line.append(" ").append(escape_controls(key)).append("=");
@@ -217,7 +175,7 @@ std::string format_json(std::chrono::system_clock::time_point when, level l, std
     line.reserve(usual_line);
     line.append("{\"time\":\"");
     append_time(line, when);
-    line.append("\",\"level\":\"").append(to_string(l)).append("\",\"event\":");
+    line.append("\",\"level\":\"").append(name_of(l)).append("\",\"event\":");
     append_quoted(line, event);
     for (const auto& [key, value] : with) {
         if (left_out(value)) continue;

@@ -1,7 +1,5 @@
 #include "log/log.hpp"
 
-#include "log/format.hpp"
-
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
@@ -76,21 +74,6 @@ std::shared_ptr<spdlog::logger> file_logger(const std::string& name)
     }
 }
 
-spdlog::level::level_enum spdlog_level(level l)
-{
-    switch (l) {
-        case level::debug:
-            return spdlog::level::debug;
-        case level::info:
-            return spdlog::level::info;
-        case level::warning:
-            return spdlog::level::warn;
-        case level::error:
-            return spdlog::level::err;
-    }
-    return spdlog::level::info;
-}
-
 }  // namespace
 
 void configure(const options& how)
@@ -110,8 +93,8 @@ void write(level l, std::string_view event, fields with)
     if (!enabled(l)) return;
     state& now = current();
     const auto when = std::chrono::system_clock::now();
-    now.logger->log(spdlog_level(l), spdlog::string_view_t(now.json_lines ? format_json(when, l, event, with)
-                                                                          : format_text(when, l, event, with)));
+    now.logger->log(spdlog::level::info, spdlog::string_view_t(now.json_lines ? format_json(when, l, event, with)
+                                                                              : format_text(when, l, event, with)));
 }
 
 }  // namespace cmcp::log

@@ -2,12 +2,13 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -18,10 +19,10 @@
 namespace cmcp::log {
 
 enum class level { debug, info, warning, error };
+inline constexpr std::array<std::string_view, 4> level_names{"DEBUG", "INFO", "WARNING", "ERROR"};
 
 /// The value of a field. Text is a view: it lives as long as the statement that writes the event.
-using field_value =
-    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view, json::value>;
+using field_value = std::variant<std::monostate, std::string_view, json::value>;
 
 /// Name and value. Text may be of any kind (literal, std::string, json::string), a duration becomes milliseconds; an
 /// empty optional leaves the field out.
@@ -40,9 +41,8 @@ private:
     template <class Rep, class Period>
     static field_value convert(const std::chrono::duration<Rep, Period>& value)
     {
-        return std::round(std::chrono::duration<double, std::micro>(value).count()) / 1000;
+        return json::value(std::round(std::chrono::duration<double, std::micro>(value).count()) / 1000);
     }
-    static field_value convert(bool value) { return value; }
     static field_value convert(const json::string& value) { return std::string_view(value.data(), value.size()); }
     static field_value convert(const json::value& value)
     {
@@ -50,17 +50,10 @@ private:
         return value;
     }
     template <class T>
-    requires(!std::same_as<T, bool> && !std::same_as<T, json::value> &&
-             !std::same_as<T, json::string>) static field_value convert(const T& value)
+    requires(!std::same_as<T, json::value> && !std::same_as<T, json::string>) static field_value convert(const T& value)
     {
         if constexpr (std::is_convertible_v<const T&, std::string_view>)
             return std::string_view(value);
-        else if constexpr (std::signed_integral<T>)
-            return static_cast<std::int64_t>(value);
-        else if constexpr (std::unsigned_integral<T>)
-            return static_cast<std::uint64_t>(value);
-        else if constexpr (std::floating_point<T>)
-            return static_cast<double>(value);
         else
             return json::value(value);
     }
@@ -87,6 +80,18 @@ void set_threshold(level l);
 
 bool enabled(level l);
 void write(level l, std::string_view event, fields with);
+
+/// `text` as valid UTF-8 in which nothing moves a terminal's cursor or forges a line: control characters (C0, DEL, C1),
+/// line separators and bidirectional overrides become \uXXXX, invalid bytes U+FFFD.
+std::string escape_controls(std::string_view text);
+
+/// `2026-11-21T14:00:00.123Z INFO event key=value other="a value"`, without a newline.
+std::string format_text(std::chrono::system_clock::time_point when, level l, std::string_view event,
+                        const fields& with);
+
+/// {"time":…,"level":…,"event":…,"key":value,…}, without a newline.
+std::string format_json(std::chrono::system_clock::time_point when, level l, std::string_view event,
+                        const fields& with);
 
 inline void debug(std::string_view event, fields with = {})
 {

@@ -4,6 +4,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -16,10 +17,8 @@ constexpr auto time_to_unwind = std::chrono::seconds(5);
 
 log::level level_named(std::string_view name)
 {
-    if (name == "DEBUG") return log::level::debug;
-    if (name == "WARNING") return log::level::warning;
-    if (name == "ERROR") return log::level::error;
-    return log::level::info;
+    const auto& names = log::level_names;
+    return static_cast<log::level>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 }  // namespace

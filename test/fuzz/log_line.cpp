@@ -1,5 +1,5 @@
 // With any value in it, a text line of the log stays one line without control characters, and a JSON line stays JSON.
-#include "log/format.hpp"
+#include "log/log.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "log/format.hpp"
+#include "log/log.hpp"
 #include "test/support/catch.hpp"
 
 #include <chrono>
