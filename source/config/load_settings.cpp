@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 extern char** environ;
@@ -41,13 +40,9 @@ fs::path user_folder(const environment& variables, std::string_view xdg, std::st
 std::string read_file(const fs::path& name)
 {
     std::ifstream in(name, std::ios::binary);
-    std::ostringstream text;
-    if (!fs::is_regular_file(name) || !in || !(text << in.rdbuf())) {
-        // An empty file sets failbit too.
-        if (fs::is_regular_file(name) && fs::is_empty(name)) return {};
+    if (!fs::is_regular_file(name) || !in)
         throw config_error("the configuration file " + name.string() + " cannot be read: name a readable file");
-    }
-    return text.str();
+    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void set(loaded_settings& into, const setting& entry, const assignment& item)
@@ -86,8 +81,7 @@ constexpr std::array<std::string_view, 12> of_others{"HTTP_PROXY",    "BASH_ENV"
 
 bool starts_with_any(std::string_view name, const auto& prefixes)
 {
-    return std::any_of(prefixes.begin(), prefixes.end(),
-                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+    return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 // A variable that looks like a setting but is none is most often a typing error.

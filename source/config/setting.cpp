@@ -11,22 +11,24 @@ namespace cmcp {
 
 namespace {
 
+template <class Kind>
+constexpr bool is_secret = false;
+template <class Kind>
+constexpr bool is_secret<kinds::secret<Kind>> = true;
+
 template <class Kind, class Value>
 setting row(std::string_view topic, std::string_view name, Value settings::*member, std::string_view by_default,
             Kind kind, std::string_view description, std::string_view toml = {})
 {
-    return {topic, name, by_default, requires {Kind::hidden;
-}
-, [=](settings& into, std::string_view text) { into.*member = static_cast<Value>(kind.parse(text)); },
-    [=](const settings& from) {
+    const auto parse = [=](settings& into, std::string_view text) { into.*member = static_cast<Value>(kind(text)); };
+    const auto print = [=](const settings& from) {
         if constexpr (requires { kind.print(from.*member); })
             return kind.print(from.*member);
         else
             return kinds::printed(from.*member);
-    },
-    description, toml
-};  // namespace
-}  // namespace cmcp
+    };
+    return {topic, name, by_default, is_secret<Kind>, parse, print, description, toml};
+}
 
 std::vector<setting> described_settings()
 {
@@ -65,16 +67,15 @@ const std::vector<setting>& setting_table()
 const setting* find_setting(std::string_view name)
 {
     const auto& table = setting_table();
-    const auto row = std::find_if(table.begin(), table.end(),
-                                  [wanted = upper_case(name)](const setting& entry) { return entry.name == wanted; });
+    const auto row = std::ranges::find(table, upper_case(name), &setting::name);
     return row == table.end() ? nullptr : &*row;
 }
 
 const setting* find_toml_setting(std::string_view path)
 {
-    for (const auto& entry : setting_table()) {
-        if (!entry.toml.empty() && entry.toml == path) return &entry;
-    }
+    const auto& table = setting_table();
+    const auto row = std::ranges::find(table, path, &setting::toml);
+    if (!path.empty() && row != table.end()) return &*row;
     std::string name(path);
     std::replace(name.begin(), name.end(), '.', '_');
     if (const auto* entry = find_setting(name)) return entry;
@@ -88,10 +89,7 @@ std::string_view nearest_setting(std::string_view name)
         const auto by_name = edit_distance(wanted, entry.name);
         return entry.toml.empty() ? by_name : std::min(by_name, edit_distance(wanted, upper_case(entry.toml)));
     };
-    const auto& table = setting_table();
-    return std::min_element(table.begin(), table.end(),
-                            [&](const setting& a, const setting& b) { return away(a) < away(b); })
-        ->name;
+    return std::ranges::min_element(setting_table(), {}, away)->name;
 }
 
 }  // namespace cmcp

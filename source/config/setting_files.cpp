@@ -1,6 +1,5 @@
-#include "config/setting_files.hpp"
+#include "config/load_settings.hpp"
 
-#include "config/config_error.hpp"
 #include "text/ascii.hpp"
 #include "text/words.hpp"
 
@@ -68,10 +67,7 @@ assignment parse_line(std::string_view line, const std::string& where)
     return {std::move(key), quoted ? quoted_value(value, where) : plain_value(value), where};
 }
 
-struct toml_value {
-    std::size_t line;
-    assignment item;
-};
+using toml_value = std::pair<toml::source_index, assignment>;  // with its line
 
 std::string place(std::string_view name, const toml::source_region& source)
 {
@@ -146,9 +142,9 @@ assignments parse_toml_file(std::string_view text, std::string_view name)
     } catch (const toml::parse_error& e) {
         throw config_error(place(name, e.source()) + ": " + std::string(e.description()));
     }
-    std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
+    std::ranges::stable_sort(items, {}, &toml_value::first);
     assignments ordered;
-    for (auto& value : items) ordered.push_back(std::move(value.item));
+    for (auto& [line, item] : items) ordered.push_back(std::move(item));
     return ordered;
 }
 

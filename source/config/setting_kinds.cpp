@@ -84,7 +84,7 @@ std::pair<std::string, std::string> name_and_token(std::string_view item)
 
 }  // namespace
 
-bool flag::parse(std::string_view text) const
+bool flag(std::string_view text)
 {
     const std::string word = lower_case(bare(text));
     for (const char* yes : {"true", "1", "yes", "on"}) {
@@ -96,52 +96,55 @@ bool flag::parse(std::string_view text) const
     throw bad_value("true or false");
 }
 
-std::uint64_t number::parse(std::string_view text) const
+std::uint64_t number::operator()(std::string_view text) const
 {
     const auto value = whole_number(bare(text));
     if (value && *value >= least_ && *value <= most_) return *value * unit_;
     throw bad_value("a whole number from " + std::to_string(least_) + " to " + std::to_string(most_));
 }
 
-std::chrono::milliseconds seconds::parse(std::string_view text) const
+parser<std::chrono::milliseconds> seconds(std::chrono::milliseconds least, std::chrono::milliseconds most)
 {
-    if (const auto value = thousandths(bare(text))) {
-        const std::chrono::milliseconds time(*value);
-        if (time >= least_ && time <= most_) return time;
-    }
-    throw bad_value("a number of seconds from " + printed(least_) + " to " + printed(most_));
+    return [least, most](std::string_view text) {
+        const std::chrono::milliseconds time(thousandths(bare(text)).value_or(most.count() + 1));
+        if (time >= least && time <= most) return time;
+        throw bad_value("a number of seconds from " + printed(least) + " to " + printed(most));
+    };
 }
 
-std::string plain_text::parse(std::string_view value) const
+parser<std::string> plain_text(std::size_t longest)
 {
-    if (value.size() > longest_ || has_control(value)) throw bad_value("text without control characters");
-    return bare(value);
+    return [longest](std::string_view value) {
+        if (value.size() > longest || has_control(value)) throw bad_value("text without control characters");
+        return bare(value);
+    };
 }
 
-std::string choice::parse(std::string_view text) const
+parser<std::string> choice(std::vector<std::string> allowed)
 {
-    const auto allowed = std::find_if(allowed_.begin(), allowed_.end(), [word = bare(text)](const std::string& each) {
-        return equal_ignoring_case(each, word);
-    });
-    if (allowed == allowed_.end()) throw bad_value("one of " + joined(allowed_, ", "));
-    return *allowed;
+    return [allowed = std::move(allowed)](std::string_view text) {
+        const auto same = [word = bare(text)](const std::string& each) { return equal_ignoring_case(each, word); };
+        const auto at = std::find_if(allowed.begin(), allowed.end(), same);
+        if (at == allowed.end()) throw bad_value("one of " + joined(allowed, ", "));
+        return *at;
+    };
 }
 
-std::string log_level::parse(std::string_view text) const
+std::string log_level(std::string_view text)
 {
     const std::string word = upper_case(bare(text));
     const std::string known = word == "WARN" ? "WARNING" : word == "CRITICAL" ? "ERROR" : word;
-    return choice({"DEBUG", "INFO", "WARNING", "ERROR"}).parse(known);
+    return choice({"DEBUG", "INFO", "WARNING", "ERROR"})(known);
 }
 
-std::string log_format::parse(std::string_view text) const
+std::string log_format(std::string_view text)
 {
     // config.toml of other servers says use_structured_format = true or false.
     const std::string word = lower_case(bare(text));
-    return word == "true" ? "json" : word == "false" ? "text" : choice({"text", "json"}).parse(word);
+    return word == "true" ? "json" : word == "false" ? "text" : choice({"text", "json"})(word);
 }
 
-std::string host_name::parse(std::string_view text) const
+std::string host_name(std::string_view text)
 {
     std::string name = bare(text);
     const bool bad = name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
@@ -150,14 +153,14 @@ std::string host_name::parse(std::string_view text) const
     return name;
 }
 
-std::string absolute_path::parse(std::string_view text) const
+std::string absolute_path(std::string_view text)
 {
     std::string name = bare(text);
     if (!name.starts_with('/') || has_control(name)) throw bad_value("an absolute path");
     return name;
 }
 
-std::string engine_name::parse(std::string_view text) const
+std::string engine_name(std::string_view text)
 {
     std::string name = bare(text);
     const bool known = name == "none" || name == "podman" || name == "docker" || name.starts_with('/');
@@ -166,7 +169,7 @@ std::string engine_name::parse(std::string_view text) const
     return name;
 }
 
-std::string url::parse(std::string_view text) const
+std::string url::operator()(std::string_view text) const
 {
     std::string address = bare(text);
     if (address.empty()) return address;
@@ -182,27 +185,27 @@ std::string url::print(const std::string& value) const
     return at == std::string::npos ? value : value.substr(0, host) + "***" + value.substr(at);
 }
 
-std::filesystem::path file_path::parse(std::string_view text) const
+std::filesystem::path file_path(std::string_view text)
 {
     std::string name = bare(text);
     if (has_control(name)) throw bad_value("a path without control characters");
     return name;
 }
 
-std::filesystem::path folder::parse(std::string_view text) const
+std::filesystem::path folder(std::string_view text)
 {
-    const auto name = file_path().parse(text);
+    const auto name = file_path(text);
     if (name.empty()) throw bad_value("a path");
     return std::filesystem::absolute(name).lexically_normal();
 }
 
-settings::words word_list::parse(std::string_view text) const
+settings::words word_list(std::string_view text)
 {
     if (has_control(text)) throw bad_value("words separated by commas");
     return split(text);
 }
 
-settings::words command_names::parse(std::string_view text) const
+settings::words command_names(std::string_view text)
 {
     auto words = split(text);
     const bool all = words.size() == 1 && words.front() == "*";
@@ -212,7 +215,7 @@ settings::words command_names::parse(std::string_view text) const
     return words;
 }
 
-settings::words extensions::parse(std::string_view text) const
+settings::words extensions(std::string_view text)
 {
     auto words = split(text, true);
     for (auto& word : words) {
@@ -225,7 +228,7 @@ settings::words extensions::parse(std::string_view text) const
     return words;
 }
 
-settings::tokens bearer_tokens::parse(std::string_view text) const
+settings::tokens bearer_tokens(std::string_view text)
 {
     settings::tokens tokens;
     for (const auto& item : split(text)) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,105 +19,56 @@ struct bad_value : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// The kinds of settings. parse() makes a value of a text or throws bad_value. A kind without print() is printed by
-/// the type of its value.
+/// The kinds of settings: a call makes a value of a text or throws bad_value. A kind without print() is printed by the
+/// type of its value.
 namespace kinds {
-
-struct flag {
-    bool parse(std::string_view text) const;
-};
 
 /// A whole number of `unit`s within [least, most]; its value is in single ones.
 class number {
 public:
     number(std::uint64_t least, std::uint64_t most, std::uint64_t unit = 1) : least_(least), most_(most), unit_(unit) {}
-    std::uint64_t parse(std::string_view text) const;
+    std::uint64_t operator()(std::string_view text) const;
     std::string print(std::uint64_t value) const { return std::to_string(value / unit_); }
 
 private:
     std::uint64_t least_, most_, unit_;
 };
 
+template <class Value>
+using parser = std::function<Value(std::string_view text)>;
+
 /// Seconds, with at most three decimals, within [least, most].
-class seconds {
-public:
-    seconds(std::chrono::milliseconds least, std::chrono::milliseconds most) : least_(least), most_(most) {}
-    std::chrono::milliseconds parse(std::string_view text) const;
+parser<std::chrono::milliseconds> seconds(std::chrono::milliseconds least, std::chrono::milliseconds most);
 
-private:
-    std::chrono::milliseconds least_, most_;
-};
-
-class plain_text {
-public:
-    explicit plain_text(std::size_t longest = 4096) : longest_(longest) {}
-    std::string parse(std::string_view text) const;
-
-private:
-    std::size_t longest_;
-};
+parser<std::string> plain_text(std::size_t longest = 4096);
 
 /// A word out of the allowed ones, in any case.
-class choice {
-public:
-    explicit choice(std::vector<std::string> allowed) : allowed_(std::move(allowed)) {}
-    std::string parse(std::string_view text) const;
+parser<std::string> choice(std::vector<std::string> allowed);
 
-private:
-    std::vector<std::string> allowed_;
-};
+bool flag(std::string_view text);
+std::string log_level(std::string_view text);
+std::string log_format(std::string_view text);
+std::string host_name(std::string_view text);
+std::string absolute_path(std::string_view text);
+std::string engine_name(std::string_view text);
+std::filesystem::path file_path(std::string_view text);
+std::filesystem::path folder(std::string_view text);  ///< not empty; becomes absolute
+settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
+settings::words command_names(std::string_view text);
+settings::words extensions(std::string_view text);
 
-struct log_level {
-    std::string parse(std::string_view text) const;
-};
-struct log_format {
-    std::string parse(std::string_view text) const;
-};
-struct host_name {
-    std::string parse(std::string_view text) const;
-};
-struct absolute_path {
-    std::string parse(std::string_view text) const;
-};
-struct engine_name {
-    std::string parse(std::string_view text) const;
-};
+/// name=token,… with names of [a-z0-9_-] and tokens of at least 16 visible characters, each of them once.
+settings::tokens bearer_tokens(std::string_view text);
 
 /// May be empty. A user's name and password in the URL are printed as ***.
 struct url {
-    std::string parse(std::string_view text) const;
+    std::string operator()(std::string_view text) const;
     std::string print(const std::string& value) const;
-};
-
-struct file_path {
-    std::filesystem::path parse(std::string_view text) const;
-};
-
-/// Not empty; becomes absolute.
-struct folder {
-    std::filesystem::path parse(std::string_view text) const;
-};
-
-/// Words separated by commas, without surrounding space.
-struct word_list {
-    settings::words parse(std::string_view text) const;
-};
-struct command_names {
-    settings::words parse(std::string_view text) const;
-};
-struct extensions {
-    settings::words parse(std::string_view text) const;
-};
-
-/// name=token,… with names of [a-z0-9_-] and tokens of at least 16 visible characters, each of them once.
-struct bearer_tokens {
-    settings::tokens parse(std::string_view text) const;
 };
 
 /// A kind whose values are never shown.
 template <class Kind>
 struct secret : Kind {
-    static constexpr bool hidden = true;
     explicit secret(Kind kind) : Kind(std::move(kind)) {}
 };
 

@@ -8,22 +8,22 @@
 // (setting_kinds.hpp) knows the bounds, and how text becomes the value and back.
 
 TOPIC("Server and log");
-SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name(), "address to listen on", "server.host");
+SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name, "address to listen on", "server.host");
 SETTING("MCP_PORT", std::uint16_t, port, "8000", number(0, 65'535), "port to listen on; 0 takes any free one",
         "server.port");
-SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list(),
+SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list,
         "Host header values that are accepted beside the loopback names and MCP_HOST");
-SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "", word_list(),
+SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "", word_list,
         "Origin header values that are accepted beside the loopback ones; * for any");
-SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(bearer_tokens()),
+SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(parser<settings::tokens>(bearer_tokens)),
         "bearer tokens as name=token,…; empty: no authentication");
-SETTING("DEBUG", bool, debug, "false", flag(), "log everything, whatever LOG_LEVEL says");
-SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level(), "DEBUG, INFO, WARNING or ERROR", "logging.level");
-SETTING("LOG_FORMAT", std::string, log_format, "text", log_format(), "text or json (JSON lines)",
+SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");
+SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level, "DEBUG, INFO, WARNING or ERROR", "logging.level");
+SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json (JSON lines)",
         "logging.use_structured_format");
-SETTING("LOG_FILE", path, log_file, "", file_path(), "file for the log, rotated at 10 MiB; empty: stderr",
+SETTING("LOG_FILE", path, log_file, "", file_path, "file for the log, rotated at 10 MiB; empty: stderr",
         "logging.log_file");
-SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder(), "folder that holds the workspaces");
+SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder, "folder that holds the workspaces");
 
 TOPIC("Limits, tasks and figures");
 SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(1024, 1024 * 1024),
@@ -69,7 +69,7 @@ SETTING("OTEL_EXPORTER_OTLP_ENDPOINT", std::string, otlp_endpoint, "", url(),
 SETTING("OTEL_EXPORTER_OTLP_HEADERS", std::string, otlp_headers, "", secret(plain_text()),
         "headers of the requests to the collector as name=value,…");
 SETTING("OTEL_SERVICE_NAME", std::string, otel_service, "container-mcp", plain_text(200), "service.name of the spans");
-SETTING("MCP_METRICS", bool, metrics, "true", flag(), "serve figures for Prometheus at /metrics");
+SETTING("MCP_METRICS", bool, metrics, "true", flag, "serve figures for Prometheus at /metrics");
 SETTING("JSON_MAX_DEPTH", std::size_t, json_depth, "64", number(8, 1024), "nesting of a JSON message");
 SETTING("JSON_MAX_BATCH", std::size_t, json_batch, "64", number(1, 10'000),
         "messages in one JSON-RPC batch (revision 2025-03-26)");
@@ -77,11 +77,11 @@ SETTING("JSON_MAX_BATCH", std::size_t, json_batch, "64", number(1, 10'000),
 TOPIC("Runs");
 SETTING("SANDBOX_BACKEND", std::string, sandbox_backend, "native", choice({"native", "firejail"}),
         "how programs are confined: native or firejail");
-SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_network,limits", word_list(),
+SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_network,limits", word_list,
         "layers without which the server does not start");
-SETTING("SERVER_CONFINE", bool, confine_server, "true", flag(),
+SETTING("SERVER_CONFINE", bool, confine_server, "true", flag,
         "the server gives up starting programs and reaching other files once it runs");
-SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path(), "the launcher program; empty: beside container-mcp");
+SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path, "the launcher program; empty: beside container-mcp");
 SETTING("SANDBOX_MAX_RUNS", std::size_t, max_runs, "0", number(0, 100'000), "runs at once; 0: four times the cores");
 SETTING("SANDBOX_MAX_RUNS_PER_CALLER", std::size_t, max_runs_per_caller, "0", number(0, 100'000),
         "runs of one caller at once; 0: all but one");
@@ -101,19 +101,19 @@ SETTING("SANDBOX_WORKSPACE_MAX_FILES", std::uint64_t, workspace_max_files, "2000
         "files and folders in a workspace; 0: any");
 SETTING("SANDBOX_OUTPUT_LIMIT", std::uint64_t, output_hard_limit, "64", number(1, terabyte, mib),
         "output that ends a run, MiB a stream");
-SETTING("WORKSPACE_PER_SESSION", bool, workspace_per_session, "false", flag(),
+SETTING("WORKSPACE_PER_SESSION", bool, workspace_per_session, "false", flag,
         "a workspace for each session instead of one for each caller");
 SETTING("BASH_ALLOWED_COMMANDS", words, bash_allowed_commands,
         "ls,cat,grep,find,echo,pwd,mkdir,touch,head,tail,wc,sort,uniq,cut,paste,join,comm,tr,sed,awk,diff,cmp,patch,"
         "fold,fmt,nl,expand,unexpand,column,tac,rev,split,csplit,shuf,numfmt,jq,printf,seq,tee,xargs,od,hexdump,xxd,"
         "base64,md5sum,sha1sum,sha256sum,sha512sum,cksum,rm,rmdir,cp,mv,ln,chmod,stat,file,du,basename,dirname,"
         "realpath,readlink,mktemp,tar,gzip,bzip2,xz,zip,unzip,date,env,printenv,expr,test,true,false,sleep,timeout",
-        command_names(), "programs that exist inside the sandbox; * for all");
+        command_names, "programs that exist inside the sandbox; * for all");
 SETTING("BASH_TIMEOUT_DEFAULT", milliseconds, bash_timeout_default, "30", seconds(100ms, day),
         "time of a command that asks for none, seconds");
 SETTING("BASH_TIMEOUT_MAX", milliseconds, bash_timeout_max, "120", seconds(100ms, day),
         "most time that a command can ask for, seconds");
-SETTING("PYTHON_INTERPRETER", std::string, python_interpreter, "/usr/bin/python3", absolute_path(),
+SETTING("PYTHON_INTERPRETER", std::string, python_interpreter, "/usr/bin/python3", absolute_path,
         "the interpreter, as seen inside the sandbox");
 SETTING("PYTHON_ZYGOTE", std::string, python_zygote, "auto", choice({"off", "stdlib", "data", "auto"}),
         "interpreter kept loaded for fast runs: off, stdlib, data (with numpy, pandas, matplotlib), or auto: data for "
@@ -132,26 +132,25 @@ SETTING("PYTHON_TIMEOUT_MAX", milliseconds, python_timeout_max, "120", seconds(1
 TOPIC("Files and groups of tools");
 SETTING("FILE_MAX_SIZE_MB", std::uint64_t, file_max_size, "10", number(1, 4096, mib),
         "largest file that the file tools read or write, MiB");
-SETTING("FILE_ALLOWED_EXTENSIONS", words, file_allowed_extensions, "txt,md,csv,json,py", extensions(),
+SETTING("FILE_ALLOWED_EXTENSIONS", words, file_allowed_extensions, "txt,md,csv,json,py", extensions,
         "extensions that the file tools accept; * for all");
-SETTING("TOOLS_ENABLE_SYSTEM", bool, enable_system, "true", flag(), "offer the system_* tools");
-SETTING("TOOLS_ENABLE_FILE", bool, enable_file, "true", flag(), "offer the file_* tools");
-SETTING("TOOLS_ENABLE_WEB", bool, enable_web, "true", flag(), "offer the web_* tools");
-SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag(),
-        "offer the tools of sandboxes that last, and jobs");
+SETTING("TOOLS_ENABLE_SYSTEM", bool, enable_system, "true", flag, "offer the system_* tools");
+SETTING("TOOLS_ENABLE_FILE", bool, enable_file, "true", flag, "offer the file_* tools");
+SETTING("TOOLS_ENABLE_WEB", bool, enable_web, "true", flag, "offer the web_* tools");
+SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag, "offer the tools of sandboxes that last, and jobs");
 
 TOPIC("Web");
 SETTING("WEB_TIMEOUT_DEFAULT", milliseconds, web_timeout_default, "30", seconds(100ms, day),
         "time of a call of a web tool, seconds");
-SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", word_list(),
+SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", word_list,
         "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all");
-SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", word_list(),
+SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", word_list,
         "hosts and addresses that may be reached though they are not public");
 SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
 SETTING("WEB_MAX_REDIRECTS", std::size_t, web_max_redirects, "10", number(0, 100), "redirects that are followed");
 SETTING("WEB_MAX_CONNECTIONS", std::size_t, web_max_connections, "64", number(1, 10'000),
         "connections of web_scrape and web_search at once");
-SETTING("WEB_CA_FILE", path, web_ca_file, "", file_path(), "certificates that are trusted beside the system's (PEM)");
+SETTING("WEB_CA_FILE", path, web_ca_file, "", file_path, "certificates that are trusted beside the system's (PEM)");
 SETTING("WEB_SEARCH_PROVIDER", std::string, web_search_provider, "none",
         choice({"none", "searxng", "brave", "duckduckgo"}),
         "provider of web_search: searxng, brave, duckduckgo or none");
@@ -160,7 +159,7 @@ SETTING("WEB_SEARCH_KEY", std::string, web_search_key, "", secret(plain_text()),
         "key of the provider; needed for brave");
 SETTING("WEB_BROWSER_PATH", std::string, web_browser_path, "", plain_text(),
         "the browser that web_browse drives; empty: Chromium in its usual places");
-SETTING("WEB_BROWSER_START", bool, web_browser_start, "false", flag(),
+SETTING("WEB_BROWSER_START", bool, web_browser_start, "false", flag,
         "start the browser with the server instead of with the first page");
 SETTING("WEB_BROWSER_MAX_PAGES", std::size_t, web_browser_max_pages, "4", number(1, 10), "pages at once");
 SETTING("WEB_BROWSER_MEMORY_LIMIT", std::uint64_t, web_browser_memory_limit, "1024", number(256, terabyte, mib),
@@ -176,16 +175,16 @@ TOPIC("Sandboxes and packages");
 SETTING("SANDBOX_DEFAULT_IMAGE", std::string, sandbox_default_image, "", plain_text(),
         "image of a sandbox made without one; empty: native", "docker.default_image");
 SETTING("SANDBOX_IMAGES", words, sandbox_images,
-        "native,alpine:latest,python-sandbox:latest,python:3.12-alpine,node:20-slim", word_list(),
+        "native,alpine:latest,python-sandbox:latest,python:3.12-alpine,node:20-slim", word_list,
         "images that may be asked for; * for any");
-SETTING("SANDBOX_ENGINE", std::string, sandbox_engine, "none", engine_name(),
+SETTING("SANDBOX_ENGINE", std::string, sandbox_engine, "none", engine_name,
         "where sandboxes with an image run: none, podman, docker, or the path of the engine's socket; none: an image "
         "gives the programs of this machine");
 SETTING("SANDBOX_ENGINE_RUNTIME", std::string, sandbox_engine_runtime, "", plain_text(64),
         "runtime that the engine uses, for example runsc; empty: its own");
-SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag(),
+SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag,
         "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory");
-SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path(),
+SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path,
         "working folder inside a sandbox", "docker.container_work_dir");
 SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
         "this machine's name in handles; empty: its host name at the first start, kept in SANDBOX_ROOT/node");
@@ -197,7 +196,7 @@ SETTING("SANDBOX_MAX_PER_CALLER", std::size_t, sandbox_max_per_caller, "1000", n
         "sandboxes of one caller");
 SETTING("SANDBOX_DISK_QUOTA", std::uint64_t, sandbox_disk_quota, "10240", number(1, terabyte, mib),
         "disk of one caller's sandboxes together, MiB");
-SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "", file_path(),
+SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "", file_path,
         "folder that local_file_path is taken from; empty: none");
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");
@@ -209,8 +208,8 @@ SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds
         "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),
         "where packages are installed from; empty: pip's own index", "mirror.pypi_index_url");
-SETTING("PYPI_HOSTS", words, pypi_hosts, "", word_list(), "further hosts that PYPI_INDEX_URL takes packages from");
-SETTING("PYPI_ALLOW_SOURCE", bool, pypi_allow_source, "false", flag(),
+SETTING("PYPI_HOSTS", words, pypi_hosts, "", word_list, "further hosts that PYPI_INDEX_URL takes packages from");
+SETTING("PYPI_ALLOW_SOURCE", bool, pypi_allow_source, "false", flag,
         "install packages that must be built, too, not only wheels");
 SETTING("NPM_REGISTRY_URL", std::string, npm_registry_url, "", url(),
         "where npm packages are installed from; empty: npm's own registry");

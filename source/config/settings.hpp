@@ -4,11 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace cmcp {
+
+/// The configuration cannot be used; what() is one sentence for the user that names key, value, place and what is
+/// allowed.
+struct config_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// The configuration: read once (config/load_settings.hpp), immutable afterwards. config/setting_list.hpp lists the
 /// members with their variables, defaults, bounds and meanings.

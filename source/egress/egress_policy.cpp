@@ -1,6 +1,6 @@
 #include "egress/egress_policy.hpp"
 
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "egress/address_rules.hpp"
 
 #include <algorithm>

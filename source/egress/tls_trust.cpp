@@ -1,6 +1,6 @@
 #include "egress/tls_trust.hpp"
 
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 
 #include <boost/asio/ssl/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "server/application.hpp"
 
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "engine/engine_backend.hpp"
 #include "log/log.hpp"
 #include "sandboxes/language_trials.hpp"

@@ -1,7 +1,7 @@
 #include "telemetry/otlp_exporter.hpp"
 
 #include "async/with_deadline.hpp"
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "egress/resolver.hpp"
 #include "egress/tls_trust.hpp"
 #include "jsonrpc/write_json.hpp"

@@ -1,6 +1,6 @@
 #include "web/search_provider.hpp"
 
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "text/utf8_cleaner.hpp"
 #include "web/json_members.hpp"
 

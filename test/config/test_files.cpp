@@ -1,5 +1,4 @@
-#include "config/config_error.hpp"
-#include "config/setting_files.hpp"
+#include "config/load_settings.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 

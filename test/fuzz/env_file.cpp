@@ -1,6 +1,5 @@
 // custom.env: every text is either refused with a sentence or read, and what is read has usable keys.
-#include "config/config_error.hpp"
-#include "config/setting_files.hpp"
+#include "config/load_settings.hpp"
 
 #include <cstdint>
 #include <cstdlib>

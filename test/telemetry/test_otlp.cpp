@@ -2,7 +2,7 @@
 #include "telemetry/otlp_message.hpp"
 
 #include "async/task_group.hpp"
-#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "metrics/span_queue.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
