@@ -6,25 +6,16 @@
 
 namespace cmcp {
 
-namespace {
-
-tool_result typed_failure(std::string_view type, const std::string& sentence)
-{
-    auto result = tool_failure(sentence);
-    result.structured["error_type"] = type;
-    return result;
-}
-
-}  // namespace
-
 tool_result sandbox_refusal(std::string_view type, const std::string& sentence)
 {
-    return typed_failure(type.empty() ? "InvalidArgument" : type, sentence);
+    auto result = tool_failure(sentence);
+    result.structured["error_type"] = type.empty() ? "InvalidArgument" : type;
+    return result;
 }
 
 tool_result file_refusal(std::string_view type, const std::string& sentence)
 {
-    return typed_failure(type.empty() ? "ToolFailed" : type, sentence);
+    return sandbox_refusal(type.empty() ? "ToolFailed" : type, sentence);
 }
 
 tool_result interpreter_refusal(std::string_view type, const std::string& sentence)
@@ -32,6 +23,13 @@ tool_result interpreter_refusal(std::string_view type, const std::string& senten
     auto result = sandbox_refusal(type, sentence);
     result.structured["status"] = "error";
     result.structured["message"] = sentence;
+    return result;
+}
+
+tool_result answer_of(json::object structured)
+{
+    tool_result result;
+    result.structured = std::move(structured);
     return result;
 }
 
@@ -55,13 +53,6 @@ awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form r
                    "); check the disk that SANDBOX_ROOT is on.";
     }
     co_return refuse(type, sentence);
-}
-
-json::object rule::one_of(schema::names values) { return {{"enum", schema::list(values)}}; }
-
-json::object rule::time_limit(std::string_view description)
-{
-    return {{"exclusiveMinimum", 0}, {"description", description}};
 }
 
 }  // namespace cmcp

@@ -18,6 +18,8 @@ tool_result file_refusal(std::string_view type, const std::string& sentence);   
 /// The tools of the interpreter speak of `status`: {success, error, error_type, status: "error", message}.
 tool_result interpreter_refusal(std::string_view type, const std::string& sentence);
 
+tool_result answer_of(json::object structured);
+
 /// The result of `work`; refusals of files, sandboxes and their store become results, too.
 awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form refuse);
 

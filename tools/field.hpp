@@ -1,16 +1,42 @@
 #pragma once
 
-#include "tools/schema.hpp"
+#include "jsonrpc/json.hpp"
 
 #include <chrono>
 #include <cmath>
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+/// Short ways to write the schemas of results: root objects without $ref, unions or oneOf, which every client
+/// understands.
+namespace cmcp::schema {
+
+using properties = std::initializer_list<std::pair<std::string_view, json::object>>;
+using names = std::initializer_list<std::string_view>;
+
+/// Any type by its name, with further keywords.
+json::object typed(std::string_view type, std::string_view description, const json::object& keywords = {});
+json::object string(std::string_view description);
+json::object boolean(std::string_view description);
+json::object array(std::string_view description, json::object items);
+json::object object(std::string_view description, properties members, names required = {});
+json::object any(std::string_view description);                   ///< no type: any JSON value
+json::object one_of(std::string_view description, names values);  ///< a string out of a fixed set ("enum")
+json::array list(names values);
+
+/// An output schema: more members may come. A failure has {success: false, error} in place of the required ones;
+/// clients hold failures against the schema, too.
+json::object output(properties members, names required = {});
+
+}  // namespace cmcp::schema
 
 /// The arguments of a tool, described once: each field is a member of the tool's input struct. The input schema and the
 /// reading of arguments follow from the fields.
@@ -55,57 +81,38 @@ json::object time_limit(std::string_view description);
 
 namespace detail {
 
-inline void read_value(const json::value& from, std::string& into) { into = from.as_string(); }
-inline void read_value(const json::value& from, bool& into) { into = from.as_bool(); }
+template <class Value>
+void read_value(const json::value& from, Value& into)
+{
+    into = json::value_to<Value>(from);  // 5.0 is an integer, too
+}
 
 inline void read_value(const json::value& seconds, std::chrono::milliseconds& into)
 {
     into = std::chrono::milliseconds(std::llround(seconds.to_number<double>() * 1000));
 }
 
-template <class Number>
-requires std::integral<Number> || std::floating_point<Number>
-void read_value(const json::value& from, Number& into)
+template <class Value>
+constexpr std::string_view json_type()
 {
-    into = from.to_number<Number>();  // 5.0 is an integer, too
+    if constexpr (requires(Value value) { value.has_value(); })
+        return json_type<typename Value::value_type>();
+    else if constexpr (std::same_as<Value, std::string>)
+        return "string";
+    else if constexpr (std::same_as<Value, bool>)
+        return "boolean";
+    else if constexpr (std::integral<Value>)
+        return "integer";
+    else if constexpr (std::ranges::range<Value>)
+        return "array";
+    else
+        return "number";  // of seconds, too
 }
 
-template <class Value>
-void read_value(const json::value& from, std::optional<Value>& into)
-{
-    read_value(from, into.emplace());
-}
-
-template <class Value>
-requires requires(const json::value& from, Value& into) { read_value(from, into); }
-void read_value(const json::value& from, std::vector<Value>& into)
-{
-    for (const auto& item : from.as_array()) read_value(item, into.emplace_back());
-}
-
-template <class Value>
-struct json_type {
-    static constexpr std::string_view name = std::floating_point<Value> ? "number" : "integer";
-};
-template <>
-struct json_type<std::string> {
-    static constexpr std::string_view name = "string";
-};
-template <>
-struct json_type<bool> {
-    static constexpr std::string_view name = "boolean";
-};
-template <>
-struct json_type<std::chrono::milliseconds> {
-    static constexpr std::string_view name = "number";  // of seconds
-};
-template <class Value>
-struct json_type<std::vector<Value>> {
-    static constexpr std::string_view name = "array";
-};
-template <class Value>
-struct json_type<std::optional<Value>> : json_type<Value> {
-};
+template <class Rule>
+constexpr bool reads_items = false;  // the rule reads the value
+template <class Item>
+constexpr bool reads_items<rule::items<Item>> = true;
 
 }  // namespace detail
 
@@ -114,9 +121,9 @@ template <class Input>
 struct field {
     template <class Owner, class Value, class... Rules>
     field(std::string_view its_name, Value Owner::*member, std::string_view description, const Rules&... rules)
-        : name(its_name), schema(schema::typed(detail::json_type<Value>::name, description))
+        : name(its_name), schema(schema::typed(detail::json_type<Value>(), description))
     {
-        if constexpr (requires(const json::value& from, Value& into) { detail::read_value(from, into); })
+        if constexpr (!(detail::reads_items<Rules> || ...))
             read = [member](Input& into, const json::value& from) { detail::read_value(from, into.*member); };
         (apply(rules, member), ...);
     }

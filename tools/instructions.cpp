@@ -10,8 +10,7 @@ namespace {
 
 bool offers_tool(const tool_registry& tools, std::string_view name)
 {
-    const auto& all = tools.all();
-    return std::any_of(all.begin(), all.end(), [name](const auto& each) { return each->definition().name == name; });
+    return std::ranges::any_of(tools.all(), [name](const auto& each) { return each->definition().name == name; });
 }
 
 // "a", "a and b", "a, b and c"

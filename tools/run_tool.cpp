@@ -1,10 +1,60 @@
 #include "tools/run_tool.hpp"
 
+#include "files/file_error.hpp"
+#include "files/file_root.hpp"
+#include "files/workspace_resources.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "runs/missing_module.hpp"
 #include "runs/run_report.hpp"
-#include "sandboxes/sandbox_error.hpp"
-#include "tools/sandbox_tool.hpp"
+#include "text/base64.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_images = 4;
+constexpr std::uint64_t largest_image = 1 << 20;  // bytes; larger ones are links only
+constexpr std::uint64_t all_images = 2 << 20;
+
+bool is_image(std::string_view type)
+{
+    return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
+}
+
+struct picture {
+    std::string data;
+    std::string type;
+};
+
+std::vector<picture> read_pictures(const std::filesystem::path& workspace, const std::vector<std::string>& files)
+{
+    std::vector<picture> pictures;
+    std::uint64_t left = all_images;
+    const file_root root(workspace);
+    for (const auto& file : files) {
+        const std::string type(media_type_of(file, ""));
+        if (!is_image(type) || pictures.size() == most_images) continue;
+        try {
+            const auto opened = root.open_regular(file_path("file", file));
+            struct stat status {};
+            ::fstat(opened.get(), &status);
+            const auto size = static_cast<std::uint64_t>(status.st_size);
+            if (size == 0 || size > largest_image || size > left) continue;
+            std::string bytes(size, '\0');
+            if (::pread(opened.get(), bytes.data(), size, 0) != status.st_size) continue;
+            pictures.push_back({base64_encode(bytes), type});
+            left -= size;
+        } catch (const file_error&) {
+            // gone or replaced since the run: the link says so
+        }
+    }
+    return pictures;
+}
+
+}  // namespace
 
 field<run_options> timeout_field()
 {
@@ -25,7 +75,7 @@ field<run_options> background_field()
             "Answer at once with a job_id and let it run on; job_poll gives output and result", rule::with_default};
 }
 
-void add_run_output_schema(json::object& schema)
+json::object with_run_output(json::object schema)
 {
     json::object& members = schema["properties"].as_object();
     members["exit_code"] = schema::typed("integer", "As a shell reports it: 128 + signal when a signal ended it");
@@ -42,41 +92,27 @@ void add_run_output_schema(json::object& schema)
     members["denied"] = schema::array("What the sandbox refused", schema::string(""));
     members["peak_memory_bytes"] = schema::typed("integer", "Most memory used");
     members["cpu_ms"] = schema::typed("number", "Processor time");
+    return schema;
 }
 
-namespace {
-
-constexpr std::string_view about_job_id = "Handle of a run in the background";
-
-}  // namespace
-
-field<job_input> job_id_field() { return {"job_id", &job_input::job_id, about_job_id, rule::required}; }
-
-void add_job_schema(json::object& schema)
+json::object with_job_id(json::object schema)
 {
     schema["properties"].as_object()["job_id"] = schema::string(about_job_id);
-    json::object started;
-    started["required"] = json::array{"success", "job_id"};
-    schema["anyOf"].as_array().push_back(std::move(started));
+    schema["anyOf"].as_array().push_back(json::object{{"required", json::array{"success", "job_id"}}});
+    return schema;
 }
 
-awaitable<tool_result> run_or_begin_job(job_manager* jobs, tool_context& context, bool in_background, new_job job,
-                                        job_manager::work work)
+tool_result begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work)
 {
-    if (!in_background) {
-        auto result = co_await work(context.io);
-        co_return result;
-    }
     if (jobs == nullptr)
         throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
     job.request = context.request_id;
     const auto started = jobs->start(context.who, std::move(job), std::move(work));
-    tool_result result;
-    result.structured["success"] = true;
-    result.structured["job_id"] = started.id;
-    result.structured["state"] = started.state;
-    result.structured["message"] = "It runs in the background; job_poll with this job_id gives its output and result.";
-    co_return result;
+    return answer_of(
+        {{"success", true},
+         {"job_id", started.id},
+         {"state", started.state},
+         {"message", "It runs in the background; job_poll with this job_id gives its output and result."}});
 }
 
 tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint)
@@ -93,29 +129,69 @@ tool_result run_result(run_outcome run, std::string_view timeout_setting, std::s
     return result;
 }
 
-json::object job_json(const job_record& job)
+field<sandbox_run_input> stateful_field()
 {
-    json::object shown;
-    shown["job_id"] = job.id;
-    shown["state"] = job.state;
-    shown["tool"] = job.tool;
-    shown["label"] = job.label;
-    if (!job.sandbox.empty()) shown["sandbox_id"] = job.sandbox;
-    shown["created"] = time_text(job.created);
-    if (job.ended != 0) shown["ended"] = time_text(job.ended);
-    return shown;
+    return {"stateful", &sandbox_run_input::stateful,
+            "Run in the sandbox's Python kernel, which keeps variables, imports and open figures for later stateful "
+            "calls; restart_kernel and interrupt_kernel act on it",
+            rule::with_default};
 }
 
-void add_job_properties(json::object& properties)
+json::object with_sandbox_run_output(json::object schema)
 {
-    properties["job_id"] = schema::string(about_job_id);
-    properties["state"] = schema::one_of("finished: it ended by itself; lost: the server ended while it ran",
-                                         {"running", "finished", "killed", "failed", "lost"});
-    properties["tool"] = schema::string("The tool that began it");
-    properties["label"] = schema::string("The beginning of what runs");
-    properties["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");
-    properties["created"] = schema::string("ISO 8601, UTC");
-    properties["ended"] = schema::string("ISO 8601, UTC");
+    schema = with_run_output(std::move(schema));
+    json::object& members = schema["properties"].as_object();
+    members["files"] =
+        schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
+    members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
+    members["result"] = schema::any("With stateful: the value of the last expression");
+    members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
+    members["hint"] = schema::string("What brings a Python module that was not there");
+    members["error"] = schema::string("What went wrong and what to do");
+    return with_job_id(std::move(schema));
+}
+
+tool_result sandbox_run_result(run_outcome run, std::string_view timeout_setting)
+{
+    std::string hint;
+    if (run.end.exit_code != 0) hint = missing_module_hint(run.err, module_source::sandbox);
+    return run_result(std::move(run), timeout_setting, std::move(hint));
+}
+
+void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
+{
+    if (outcome.result) result.structured["result"] = std::move(*outcome.result);
+    auto* error = result.structured.if_contains("error");
+    if (outcome.note.empty() && error != nullptr)
+        *error = std::string(error->as_string()) + " The kernel goes on; its variables stay.";
+    if (outcome.note.empty()) return;
+    result.is_error = true;
+    result.structured["success"] = false;
+    result.structured["kernel"] = outcome.note;
+    result.structured["error"] = outcome.note;
+}
+
+awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
+                      std::vector<std::string> files)
+{
+    json::array names, links;
+    for (const auto& file : files) {
+        names.emplace_back(file);
+        links.emplace_back(sandboxes.link_to(where, file));
+    }
+    result.structured["files"] = std::move(names);
+    result.structured["file_links"] = std::move(links);
+    if (files.empty()) co_return;
+    auto work = [workspace = sandboxes.places().workspace(where.id), files] { return read_pictures(workspace, files); };
+    const auto pictures = co_await pool.run(std::move(work));
+    result.content.push_back(json::object{{"type", "text"}, {"text", jsonrpc::write_json(result.structured)}});
+    for (const auto& each : pictures)
+        result.content.push_back(json::object{{"type", "image"}, {"data", each.data}, {"mimeType", each.type}});
+    for (const auto& file : files)
+        result.content.push_back(json::object{{"type", "resource_link"},
+                                              {"uri", sandboxes.uri_of(where, file)},
+                                              {"name", file},
+                                              {"mimeType", media_type_of(file, "application/octet-stream")}});
 }
 
 }  // namespace cmcp

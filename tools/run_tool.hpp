@@ -1,40 +1,85 @@
 #pragma once
 
-#include "runs/runner.hpp"
 #include "sandboxes/job_manager.hpp"
-#include "tools/described_tool.hpp"
+#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/sandbox_runner.hpp"
+#include "tools/sandbox_tools.hpp"
 
 #include <string>
+#include <vector>
 
-/// The common parts of tools that run something. Their inputs derive from run_options.
+/// The common parts of tools that run something.
 namespace cmcp {
+
+struct run_input : run_options {
+    std::string job_label() const { return code; }  ///< of the job that runs it
+
+    std::string code;  ///< or a command
+};
+
+struct sandbox_run_input : sandbox_input, run_input {
+    bool stateful = false;
+    sandbox_record where;  ///< the sandbox, before the run begins
+};
 
 field<run_options> timeout_field();
 field<run_options> max_output_field();
 field<run_options> background_field();  ///< run_in_background
+field<sandbox_run_input> stateful_field();
 
-/// Adds what all results of runs have in common to an output schema.
-void add_run_output_schema(json::object& schema);
+/// The output schema with what all results of runs have in common.
+json::object with_run_output(json::object schema);
 
-/// Adds job_id as what comes instead of a result when a run went to the background.
-void add_job_schema(json::object& schema);
+inline constexpr std::string_view about_job_id = "Handle of a run in the background";
 
-/// The input of tools that act on a job.
-struct job_input {
-    std::string job_id;
+/// The output schema with job_id as what comes instead of a result when a run went to the background.
+json::object with_job_id(json::object schema);
+
+/// The output schema with what the results of runs in a sandbox have in common, also job_id.
+json::object with_sandbox_run_output(json::object schema);
+
+/// A tool that runs something, at once or with run_in_background as a job.
+template <class Input>
+struct run_process {
+    std::string tool;
+    job_manager* jobs;  ///< null: nothing runs in the background
+    std::function<awaitable<tool_result>(caller, request_io&, Input)> run;
+    std::function<sandbox_record(const caller&, const std::string& id)> find{};  ///< the sandbox of a sandbox_run_input
 };
 
-field<job_input> job_id_field();
+/// Begins a job and answers at once. Throws sandbox_error where `jobs` is null.
+tool_result begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work);
 
-json::object job_json(const job_record& job);       ///< handle, state, times, where it runs
-void add_job_properties(json::object& properties);  ///< of job_json(), to an output schema
-
-/// Waits for `work`, or with `in_background` begins a job that does it and answers at once. `work` is called once.
-/// Throws sandbox_error where `jobs` is null and a job is asked for.
-awaitable<tool_result> run_or_begin_job(job_manager* jobs, tool_context& context, bool in_background, new_job job,
-                                        job_manager::work work);
+template <class Input>
+awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& context, Input input)
+{
+    new_job job{.tool = how.tool, .label = input.job_label()};
+    if constexpr (std::derived_from<Input, sandbox_run_input>) {
+        input.where = how.find(context.who, input.sandbox_id);
+        job.sandbox = input.where.id;
+    }
+    input.label = context.request_id;
+    if (!input.background) {
+        auto result = co_await how.run(context.who, context.io, std::move(input));
+        co_return result;
+    }
+    job_manager::work work = [run = std::move(how.run), who = context.who, input = std::move(input)](
+                                 request_io& io) mutable { return run(std::move(who), io, std::move(input)); };
+    co_return begin_job(how.jobs, context, std::move(job), std::move(work));
+}
 
 /// {stdout, stderr} and what all results of runs have in common; is_error where the run did not end by itself.
 tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint = {});
+
+/// run_result() with a hint where a Python module was missing.
+tool_result sandbox_run_result(run_outcome run, std::string_view timeout_setting);
+
+/// The value of the last expression and what became of the kernel.
+void add_kernel_fields(tool_result& result, kernel_outcome& outcome);
+
+/// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
+/// `file_links`. Gives `result` its text content first.
+awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
+                      std::vector<std::string> files);
 
 }  // namespace cmcp

@@ -24,61 +24,53 @@ class tool_registry;
 class web_browser;
 class web_scraper;
 class web_searcher;
-struct managers;
+struct file_entry;
 
 using tool_owner = std::unique_ptr<tool>;
-
-/// Adds the tools on offer, in their fixed order; TOOLS_ENABLE_* leave groups out. `all` and `config` must outlive the
-/// registry.
-void register_tools(tool_registry& registry, managers& all, const settings& config);
 
 /// The text that a model reads at first: the use of the tools on offer, and how to switch on those that cannot work.
 std::string instructions_for(const tool_registry& tools);
 
-// A function for each tool, in the file of the tool's name. Its arguments must outlive the tool.
+/// [{name, state, detail}]
+json::array layers_json(const sandbox::layers& layers);
 
-/// Where `jobs` is null, nothing runs in the background.
-tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs);
-tool_owner make_system_run_python(python_manager& python, job_manager* jobs);
+/// {name, path, is_directory, size, modified}
+json::object file_row(const file_entry& entry);
+
+// Each function is in the file of its group's name and adds that group, in the order of tools/list. Its arguments must
+// outlive the registry.
+
+/// system_run_command, system_run_python. Where `jobs` is null, nothing runs in the background.
+void add_system_runs(tool_registry& registry, bash_manager& bash, python_manager& python, job_manager* jobs);
 tool_owner make_system_env_var(const settings& config);
 tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
                             const settings& config);
 
-tool_owner make_file_read(file_manager& files);
-tool_owner make_file_write(file_manager& files);
-tool_owner make_file_list(file_manager& files);
-tool_owner make_file_delete(file_manager& files);
-tool_owner make_file_move(file_manager& files);
+/// file_read, file_write, file_list, file_delete, file_move
+void add_file_tools(tool_registry& registry, file_manager& files);
 
-tool_owner make_web_search(web_searcher& searcher);
-tool_owner make_web_scrape(web_scraper& scraper);
+/// web_search, web_scrape
+void add_web_readers(tool_registry& registry, web_searcher& searcher, web_scraper& scraper);
 tool_owner make_web_browse(web_browser& browser);
 
-tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& languages);
-tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, language_trials& languages,
-                             job_manager& jobs, blocking_pool& pool);
-tool_owner make_stop_sandbox(sandbox_manager& sandboxes);
+/// initialize_sandbox, execute_code, stop_sandbox
+void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
+                           language_trials& languages, job_manager& jobs, blocking_pool& pool);
 
-tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& config);
-tool_owner make_list_sandboxes(sandbox_manager& sandboxes);
-tool_owner make_delete_sandbox(sandbox_manager& sandboxes);
-tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernels, job_manager& jobs,
-                                    blocking_pool& pool);
-tool_owner make_execute_terminal_command(sandbox_runner& runs, job_manager& jobs, blocking_pool& pool);
-tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_manager& sandboxes, job_manager& jobs,
-                                            const settings& config);
-tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sandboxes);
-tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager& sandboxes);
-tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandboxes);
-tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes);
-tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes);
-tool_owner make_restore_sandbox(sandbox_manager& sandboxes);
+/// create_sandbox, list_sandboxes, delete_sandbox
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, const settings& config);
 
-tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandboxes);
-tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandboxes);
+/// execute_python_code, execute_terminal_command, install_packages_in_sandbox
+void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
+                           sandbox_packages& packages, job_manager& jobs, blocking_pool& pool, const settings& config);
 
-tool_owner make_job_poll(job_manager& jobs);
-tool_owner make_job_list(job_manager& jobs);
-tool_owner make_job_kill(job_manager& jobs);
+/// upload_file_to_sandbox, download_file_from_sandbox, list_sandbox_files
+void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandbox_manager& sandboxes);
+
+/// fork_sandbox, snapshot_sandbox, restore_sandbox, interrupt_kernel, restart_kernel
+void add_sandbox_state_tools(tool_registry& registry, kernel_manager& kernels, sandbox_manager& sandboxes);
+
+/// job_poll, job_list, job_kill
+void add_job_tools(tool_registry& registry, job_manager& jobs);
 
 }  // namespace cmcp

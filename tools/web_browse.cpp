@@ -60,25 +60,6 @@ json::object images_schema()
     return schema::array("Over REST: the screenshot. Over MCP it is image content instead", std::move(image));
 }
 
-json::object web_browse_output()
-{
-    return schema::output(
-        {{"content", schema::string("The page in the format asked for")},
-         {"url", schema::string("Final address, after redirects")},
-         {"title", schema::string("Title of the page")},
-         {"success", schema::boolean("Whether the page was loaded and everything asked was done")},
-         {"error", schema::any("What went wrong and what to do, as a sentence; null when nothing did")},
-         {"status", schema::integer("HTTP status of the page", 0, 999)},
-         {"matches", schema::integer("Elements that `selector` matches", 0, std::int64_t{1} << 32)},
-         {"truncated", schema::boolean("The content was cut")},
-         {"timed_out", schema::boolean("The time was over before the page came to rest")},
-         {"notes", schema::array("What else happened: dialogs, downloads, windows, requests that were refused",
-                                 schema::string(""))},
-         {"images", images_schema()},
-         {"duration_ms", schema::number("Wall time", 0, 1e9)}},
-        {"content", "url", "title", "success", "error"});
-}
-
 page_action::kind kind_of(const std::string& name)
 {
     using kind = page_action::kind;
@@ -118,12 +99,9 @@ tool_result web_browse_result(browse_result page)
     if (!page.notes.empty()) into["notes"] = json::array(page.notes.begin(), page.notes.end());
     into["duration_ms"] = page.duration.count();
     if (!page.screenshot || page.screenshot->base64.empty()) return result;
-    json::object text{{"type", "text"}};
-    text["text"] = jsonrpc::write_json(into);
-    json::object image{{"type", "image"}};
-    image["data"] = page.screenshot->base64;
-    image["mimeType"] = page.screenshot->media_type;
-    result.content = {std::move(text), std::move(image)};
+    result.content.push_back(json::object{{"type", "text"}, {"text", jsonrpc::write_json(into)}});
+    result.content.push_back(
+        json::object{{"type", "image"}, {"data", page.screenshot->base64}, {"mimeType", page.screenshot->media_type}});
     return result;
 }
 
@@ -153,7 +131,23 @@ tool_owner make_web_browse(web_browser& browser)
         {.about = {.name = "web_browse",
                    .title = "Browse a web page",
                    .description = about_web_browse,
-                   .output_schema = web_browse_output(),
+                   .output_schema = schema::output(
+                       {{"content", schema::string("The page in the format asked for")},
+                        {"url", schema::string("Final address, after redirects")},
+                        {"title", schema::string("Title of the page")},
+                        {"success", schema::boolean("Whether the page was loaded and everything asked was done")},
+                        {"error", schema::any("What went wrong and what to do, as a sentence; null when nothing did")},
+                        {"status", schema::typed("integer", "HTTP status of the page", rule::between(0, 999))},
+                        {"matches", schema::typed("integer", "Elements that `selector` matches",
+                                                  rule::between(0, std::int64_t{1} << 32))},
+                        {"truncated", schema::boolean("The content was cut")},
+                        {"timed_out", schema::boolean("The time was over before the page came to rest")},
+                        {"notes",
+                         schema::array("What else happened: dialogs, downloads, windows, requests that were refused",
+                                       schema::string(""))},
+                        {"images", images_schema()},
+                        {"duration_ms", schema::typed("number", "Wall time", rule::between(0, 1e9))}},
+                       {"content", "url", "title", "success", "error"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true}},
          .input = web_browse_fields(),
          .process = std::bind_front(process_web_browse, std::ref(browser)),

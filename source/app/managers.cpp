@@ -1,28 +1,13 @@
 #include "app/managers.hpp"
 
-#include "app/engine_settings.hpp"
-#include "async/blocking_pool.hpp"
-#include "engine/engine_backend.hpp"
 #include "engine/image_router.hpp"
-#include "files/file_manager.hpp"
-#include "files/file_watch.hpp"
-#include "files/workspaces.hpp"
-#include "jobs/job_register.hpp"
+#include "files/workspace_resources.hpp"
+#include "mcp/server_core.hpp"
 #include "metrics/registry.hpp"
-#include "runs/bash_manager.hpp"
-#include "runs/output_store.hpp"
-#include "runs/python_manager.hpp"
-#include "runs/run_admission.hpp"
-#include "sandboxes/job_manager.hpp"
-#include "sandboxes/kernel_manager.hpp"
-#include "sandboxes/language_trials.hpp"
 #include "sandboxes/node_name.hpp"
-#include "sandboxes/sandbox_files.hpp"
-#include "sandboxes/sandbox_manager.hpp"
-#include "sandboxes/sandbox_packages.hpp"
-#include "sandboxes/sandbox_runner.hpp"
-#include "web/web_browser.hpp"
-#include "web/web_manager.hpp"
+#include "sandboxes/sandbox_resources.hpp"
+#include "text/handles.hpp"
+#include "tools/tools.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -98,6 +83,23 @@ void observe(managers& all)
 
 }  // namespace
 
+engine::engine_options engine_options_from(const settings& config)
+{
+    engine::engine_options options;
+    options.where = engine::find_engine(config.sandbox_engine);
+    options.runtime = config.sandbox_engine_runtime;
+    options.node = handle_maker(node_name(config)).node();
+    options.root = std::filesystem::absolute(config.sandbox_root).lexically_normal().string();
+    options.required = "no_new_privs capabilities";
+    for (const char* name : {"seccomp", "no_network", "limits"})
+        if (std::find(config.sandbox_require.begin(), config.sandbox_require.end(), name) !=
+            config.sandbox_require.end())
+            options.required += std::string(" ") + name;
+    for (const auto& name : config.sandbox_images)
+        if (name != "native" && name != "*") options.images.push_back(name);
+    return options;
+}
+
 awaitable<> managers::start()
 {
     if (sandboxes) co_await sandboxes->start();
@@ -145,6 +147,34 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
     all->browser = std::make_unique<web_browser>(executor, config, all->web->guard);
     return all;
+}
+
+void register_tools(tool_registry& registry, managers& all, const settings& config)
+{
+    if (config.enable_system) {
+        add_system_runs(registry, *all.bash, *all.python, all.jobs.get());
+        registry.add(make_system_env_var(config));
+        registry.add(make_system_info(all.native, *all.bash, *all.python, config));
+    }
+    if (config.enable_file) add_file_tools(registry, *all.files);
+    if (config.enable_web) {
+        add_web_readers(registry, all.web->searcher, all.web->scraper);
+        registry.add(make_web_browse(*all.browser));
+    }
+    if (!config.enable_sandbox) return;
+    add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
+    add_sandbox_tools(registry, *all.sandboxes, config);
+    add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.packages, *all.jobs, *all.pool, config);
+    add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);
+    add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
+    add_job_tools(registry, *all.jobs);
+}
+
+void register_resources(server_core& core, managers& all)
+{
+    core.add_resources(std::make_unique<workspace_resources>(*all.files, *all.watch));
+    if (!all.sandboxes) return;
+    core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.watch, *all.pool));
 }
 
 }  // namespace cmcp

@@ -1,37 +1,33 @@
 #pragma once
 
-#include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
-#include "sandbox/backend.hpp"
+#include "engine/engine_backend.hpp"
+#include "files/file_manager.hpp"
+#include "files/file_watch.hpp"
+#include "files/workspaces.hpp"
+#include "jobs/job_register.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/output_store.hpp"
+#include "runs/python_manager.hpp"
+#include "runs/run_admission.hpp"
+#include "sandboxes/job_manager.hpp"
+#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/language_trials.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+#include "sandboxes/sandbox_packages.hpp"
+#include "sandboxes/sandbox_runner.hpp"
 #include "store/record_folder.hpp"
+#include "web/web_browser.hpp"
+#include "web/web_manager.hpp"
 
 #include <memory>
 
 namespace cmcp {
 
-namespace engine {
-class engine_backend;
-}
-
-class blocking_pool;
-class workspaces;
-class file_manager;
-class file_watch;
-class run_admission;
-class output_store;
-class bash_manager;
-class python_manager;
-struct web_manager;
-class web_browser;
-class sandbox_manager;
-class sandbox_runner;
-class sandbox_files;
-class job_manager;
-class job_register;
-class language_trials;
-class kernel_manager;
-class sandbox_packages;
 class server_core;
+class tool_registry;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
 struct managers {
@@ -73,6 +69,13 @@ struct managers {
 /// `config` and `backend`, the native one, must outlive what is returned.
 std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend& backend,
                                         asio::any_io_executor executor);
+
+/// The container engine's options as the settings name them.
+engine::engine_options engine_options_from(const settings& config);
+
+/// Adds the tools on offer, in their fixed order; TOOLS_ENABLE_* leave groups out. `all` and `config` must outlive the
+/// registry.
+void register_tools(tool_registry& registry, managers& all, const settings& config);
 
 /// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.
 void register_resources(server_core& core, managers& all);

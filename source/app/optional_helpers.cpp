@@ -10,15 +10,8 @@
 namespace cmcp {
 namespace {
 
-struct helper_row {
-    std::string_view name;
-    bool module;  // of Python; else a program
-    std::string_view package;
-    std::string_view use;
-};
-
 // Clauses that follow "without pip".
-constexpr helper_row helper_rows[] = {
+constexpr missing_helper helper_rows[] = {
     {"pip", true, "python3-pip", "install_packages_in_sandbox installs no Python packages"},
     {"bs4", true, "python3-bs4", "web_scrape reads no HTML"},
     {"lxml", true, "python3-lxml", "web_scrape reads no HTML"},
@@ -66,7 +59,7 @@ awaitable<std::vector<missing_helper>> find_missing_helpers(sandbox::backend& ba
                                       : sandbox::find_program(name).has_value();
         // Where Python itself does not run, that is another problem, which is told elsewhere.
         if (there || (row.module && !known)) continue;
-        missing.push_back({name, std::string(row.use), std::string(row.package)});
+        missing.push_back(row);
     }
     co_return missing;
 }
@@ -78,10 +71,10 @@ awaitable<sandbox::layer> examine_helpers(sandbox::backend& backend, std::string
                        "pip, BeautifulSoup, lxml, numpy, poppler and jq are installed"};
     std::string command = "apt-get install";
     for (const auto& each : missing) {
-        row.detail =
-            (row.is == sandbox::layer::state::on ? "" : row.detail + "; ") + "without " + each.name + " " + each.use;
+        row.detail = row.is == sandbox::layer::state::on ? "" : row.detail + "; ";
+        row.detail.append("without ").append(each.name).append(" ").append(each.use);
         row.is = sandbox::layer::state::degraded;
-        command += " " + each.package;
+        command.append(" ").append(each.package);
     }
     if (!missing.empty()) row.detail += ": " + command;
     co_return row;

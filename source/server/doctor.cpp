@@ -1,4 +1,4 @@
-#include "app/engine_settings.hpp"
+#include "app/managers.hpp"
 #include "app/optional_helpers.hpp"
 #include "engine/engine_backend.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -7,6 +7,7 @@
 #include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
 #include "server/sandbox_start.hpp"
+#include "tools/tools.hpp"
 #include "web/browser_process.hpp"
 #include "web/web_browser.hpp"
 
@@ -139,7 +140,7 @@ void print_table(const examined_sandbox& examined, const diagnosis& about, const
     std::cout << '\n';
     if (missing.empty()) std::cout << "every layer that SANDBOX_REQUIRE names is there\n";
     for (const auto& name : missing) std::cout << "missing although SANDBOX_REQUIRE names it: " << name << '\n';
-    std::cout << count_of(about) << ", " << about.problems.size()
+    std::cout << about.on << " of " << about.total << " layers on, " << about.problems.size()
               << (about.problems.size() == 1 ? " problem\n" : " problems\n");
 }
 

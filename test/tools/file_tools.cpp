@@ -22,14 +22,7 @@ struct silent_io : request_io {
 };
 
 struct file_stage {
-    file_stage()
-    {
-        registry.add(make_file_read(files));
-        registry.add(make_file_write(files));
-        registry.add(make_file_list(files));
-        registry.add(make_file_delete(files));
-        registry.add(make_file_move(files));
-    }
+    file_stage() { add_file_tools(registry, files); }
 
     awaitable<tool_result> start(std::string name, json::object arguments)
     {

@@ -1,19 +1,6 @@
-#include "tools/schema.hpp"
+#include "tools/field.hpp"
 
 namespace cmcp::schema {
-
-namespace {
-
-template <class Number>
-json::object bounded(std::string_view type, std::string_view description, Number minimum, Number maximum)
-{
-    auto schema = typed(type, description);
-    schema["minimum"] = minimum;
-    schema["maximum"] = maximum;
-    return schema;
-}
-
-}  // namespace
 
 json::array list(names values)
 {
@@ -22,10 +9,11 @@ json::array list(names values)
     return all;
 }
 
-json::object typed(std::string_view type, std::string_view description)
+json::object typed(std::string_view type, std::string_view description, const json::object& keywords)
 {
     json::object schema{{"type", type}};
     if (!description.empty()) schema["description"] = description;
+    schema.insert(keywords.begin(), keywords.end());
     return schema;
 }
 
@@ -33,21 +21,9 @@ json::object string(std::string_view description) { return typed("string", descr
 json::object boolean(std::string_view description) { return typed("boolean", description); }
 json::object any(std::string_view description) { return {{"description", description}}; }
 
-json::object integer(std::string_view description, std::int64_t minimum, std::int64_t maximum)
-{
-    return bounded("integer", description, minimum, maximum);
-}
-
-json::object number(std::string_view description, double minimum, double maximum)
-{
-    return bounded("number", description, minimum, maximum);
-}
-
 json::object array(std::string_view description, json::object items)
 {
-    auto schema = typed("array", description);
-    schema["items"] = std::move(items);
-    return schema;
+    return typed("array", description, {{"items", std::move(items)}});
 }
 
 json::object object(std::string_view description, properties members, names required)
@@ -61,9 +37,7 @@ json::object object(std::string_view description, properties members, names requ
 
 json::object one_of(std::string_view description, names values)
 {
-    auto schema = string(description);
-    schema["enum"] = list(values);
-    return schema;
+    return typed("string", description, {{"enum", list(values)}});
 }
 
 json::object output(properties members, names required)
@@ -77,3 +51,14 @@ json::object output(properties members, names required)
 }
 
 }  // namespace cmcp::schema
+
+namespace cmcp {
+
+json::object rule::one_of(schema::names values) { return {{"enum", schema::list(values)}}; }
+
+json::object rule::time_limit(std::string_view description)
+{
+    return {{"exclusiveMinimum", 0}, {"description", description}};
+}
+
+}  // namespace cmcp

@@ -1,0 +1,241 @@
+#include "files/file_manager.hpp"
+#include "mcp/tool_registry.hpp"
+#include "text/base64.hpp"
+#include "text/utf8_text.hpp"
+#include "tools/described_tool.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+constexpr std::int64_t highest_offset = std::int64_t{1} << 53;  // exact in every JSON reader
+
+awaitable<tool_result> process_file_read(file_manager& files, tool_context& context, file_read_request request)
+{
+    auto content = co_await files.read(context.who, std::move(request));
+    tool_result result;
+    result.structured["content"] = content.content;
+    result.structured["size"] = content.size;
+    result.structured["modified"] = content.modified;
+    if (content.next_offset) {
+        result.structured["truncated"] = true;
+        result.structured["next_offset"] = *content.next_offset;
+    }
+    result.structured["success"] = true;
+    co_return result;
+}
+
+tool_owner make_file_read(file_manager& files)
+{
+    using input = file_read_request;
+    return make_tool<input>(
+        {.about = {.name = "file_read",
+                   .title = "Read a file",
+                   .description = "Reads a file of the workspace. Text is read as UTF-8 unless another encoding is "
+                                  "named; encoding base64 gives any bytes. Large files are read in parts: while the "
+                                  "result holds next_offset, call again with it as offset.",
+                   .output_schema = schema::output(
+                       {{"content", schema::string("The text, or base64.")},
+                        {"size",
+                         schema::typed("integer", "Bytes of the whole file.", rule::between(0, highest_offset))},
+                        {"modified",
+                         schema::typed("number", "Last change, in seconds since 1970.", rule::between(-1e18, 1e18))},
+                        {"success", schema::boolean("Whether it worked.")},
+                        {"truncated", schema::boolean("Whether there is more.")},
+                        {"next_offset", schema::typed("integer", "Where to go on.", rule::between(0, highest_offset))},
+                        {"error", schema::string("What went wrong and what to do.")}},
+                       {"success"}),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {{"path", &input::path, "Path of the file, relative to the workspace.", rule::required},
+                   {"encoding", &input::encoding, "utf-8, base64 (any bytes), latin-1, utf-16, …", rule::with_default},
+                   {"offset", &input::offset, "First byte to read.", rule::between(0, highest_offset)},
+                   {"limit", &input::limit, "Most bytes to read; text ends with a whole character.",
+                    rule::between(1, highest_offset)}},
+         .process = std::bind_front(process_file_read, std::ref(files)),
+         .refuse = file_refusal});
+}
+
+awaitable<tool_result> process_file_write(file_manager& files, tool_context& context, file_write_request request)
+{
+    const std::string path = request.path;
+    co_await files.write(context.who, std::move(request));
+    co_return answer_of({{"path", path}, {"success", true}});
+}
+
+tool_owner make_file_write(file_manager& files)
+{
+    using input = file_write_request;
+    return make_tool<input>(
+        {.about = {.name = "file_write",
+                   .title = "Write a file",
+                   .description = "Writes a file of the workspace, in one step: it is never seen half written. An "
+                                  "existing file is replaced, missing folders are made. encoding base64 writes any "
+                                  "bytes.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
+                                                    {"path", schema::string("The path of the file.")},
+                                                    {"error", schema::string("What went wrong and what to do.")}},
+                                                   {"success"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {{"path", &input::path, "Path of the file, relative to the workspace.", rule::required},
+                   {"content", &input::content, "The text, or base64.", rule::required},
+                   {"encoding", &input::encoding, "utf-8, base64 (any bytes), latin-1, utf-16, …", rule::with_default}},
+         .process = std::bind_front(process_file_write, std::ref(files)),
+         .refuse = file_refusal});
+}
+
+json::object file_list_output()
+{
+    auto entry = schema::object(
+        "",
+        {{"name", schema::string("The name; bytes that are no UTF-8 are written as \\xFF.")},
+         {"path", schema::string("The path, as the other file tools take it.")},
+         {"is_directory", schema::boolean("Whether it is a folder; a symbolic link never is.")},
+         {"size", schema::any("Bytes; null for folders.")},
+         {"modified", schema::typed("number", "Last change, in seconds since 1970.", rule::between(-1e18, 1e18))},
+         {"type", schema::one_of("What it is.", {"file", "directory", "symlink", "fifo", "socket", "device"})},
+         {"name_base64", schema::string("The exact name, where it is no UTF-8.")}},
+        {"name", "path", "is_directory", "size", "modified"});
+    return schema::output({{"entries", schema::array("Sorted by path.", std::move(entry))},
+                           {"path", schema::string("The folder that was asked for.")},
+                           {"success", schema::boolean("Whether it worked.")},
+                           {"truncated", schema::boolean("Whether entries are missing here.")},
+                           {"next_cursor", schema::string("For the next page.")},
+                           {"note", schema::string("Why entries are missing that no further page has.")},
+                           {"error", schema::string("What went wrong and what to do.")}},
+                          {"success"});
+}
+
+json::object entry_json(const file_entry& entry)
+{
+    auto shown = file_row(entry);
+    shown["type"] = entry.type;
+    if (valid_utf8_length(entry.name) != entry.name.size()) shown["name_base64"] = base64_encode(entry.name);
+    return shown;
+}
+
+json::object page_json(const file_page& page)
+{
+    json::object shown;
+    json::array& entries = shown["entries"].emplace_array();
+    for (const auto& entry : page.entries) entries.push_back(entry_json(entry));
+    if (!page.next_cursor.empty()) shown["next_cursor"] = page.next_cursor;
+    if (page.count_limited) shown["note"] = "There are too many entries; list a folder below, or use a pattern.";
+    if (page.depth_limited) shown["note"] = "Folders more than 64 levels down were left out; list them by their path.";
+    if (!page.next_cursor.empty() || page.count_limited || page.depth_limited) shown["truncated"] = true;
+    return shown;
+}
+
+awaitable<tool_result> process_file_list(file_manager& files, tool_context& context, file_list_request request)
+{
+    const std::string path = request.path;
+    const auto page = co_await files.list(context.who, std::move(request));
+    auto shown = page_json(page);
+    shown["path"] = path;
+    shown["success"] = true;
+    co_return answer_of(std::move(shown));
+}
+
+tool_owner make_file_list(file_manager& files)
+{
+    using input = file_list_request;
+    return make_tool<input>(
+        {.about = {.name = "file_list",
+                   .title = "List files",
+                   .description = "Lists a folder of the workspace, sorted by name. Symbolic links are shown and not "
+                                  "followed. A long list comes in pages: while the result holds next_cursor, call "
+                                  "again with it as cursor.",
+                   .output_schema = file_list_output(),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {{"path", &input::path, "Path of the folder, relative to the workspace.", rule::with_default},
+                   {"pattern", &input::pattern,
+                    "Glob: * ? [a-z] match within a name. With / or ** it is matched against the path below the "
+                    "folder, at any depth: **/*.py"},
+                   {"recursive", &input::recursive, "Whether to list what is in the folders below too.",
+                    rule::with_default},
+                   {"limit", &input::limit, "Most entries of one page; 1000 when it is not given.",
+                    rule::between(1, 10'000)},
+                   {"cursor", &input::cursor, "next_cursor of the page before."}},
+         .process = std::bind_front(process_file_list, std::ref(files)),
+         .refuse = file_refusal});
+}
+
+struct file_delete_input {
+    std::string path;
+};
+
+awaitable<tool_result> process_file_delete(file_manager& files, tool_context& context, file_delete_input input)
+{
+    co_await files.remove(context.who, input.path);
+    co_return answer_of({{"path", input.path}, {"success", true}});
+}
+
+tool_owner make_file_delete(file_manager& files)
+{
+    return make_tool<file_delete_input>(
+        {.about = {.name = "file_delete",
+                   .title = "Delete a file",
+                   .description = "Deletes a file of the workspace. Of a symbolic link the link is deleted, not what "
+                                  "it points to; folders are refused.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
+                                                    {"path", schema::string("The path of the file.")},
+                                                    {"error", schema::string("What went wrong and what to do.")}},
+                                                   {"success"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {{"path", &file_delete_input::path, "Path of the file, relative to the workspace.", rule::required}},
+         .process = std::bind_front(process_file_delete, std::ref(files)),
+         .refuse = file_refusal});
+}
+
+awaitable<tool_result> process_file_move(file_manager& files, tool_context& context, file_move_request request)
+{
+    json::object shown{{"source", request.source}, {"destination", request.destination}, {"success", true}};
+    co_await files.move(context.who, std::move(request));
+    co_return answer_of(std::move(shown));
+}
+
+tool_owner make_file_move(file_manager& files)
+{
+    using input = file_move_request;
+    return make_tool<input>(
+        {.about = {.name = "file_move",
+                   .title = "Move or rename a file",
+                   .description = "Moves or renames a file or a folder within the workspace; missing folders are made. "
+                                  "An existing destination is refused unless overwrite is set, which replaces a file.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
+                                                    {"source", schema::string("The old path.")},
+                                                    {"destination", schema::string("The new path.")},
+                                                    {"error", schema::string("What went wrong and what to do.")}},
+                                                   {"success"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+         .input = {{"source", &input::source, "Path of what to move, relative to the workspace.", rule::required},
+                   {"destination", &input::destination, "Its new path (with its new name), relative to the workspace.",
+                    rule::required},
+                   {"overwrite", &input::overwrite, "Whether an existing file may be replaced.", rule::with_default}},
+         .process = std::bind_front(process_file_move, std::ref(files)),
+         .refuse = file_refusal});
+}
+
+}  // namespace
+
+json::object file_row(const file_entry& entry)
+{
+    json::object row;
+    row["name"] = escape_invalid_utf8(entry.name);
+    row["path"] = escape_invalid_utf8(entry.path);
+    row["is_directory"] = entry.type == "directory";
+    row["size"] = nullptr;
+    if (entry.size) row["size"] = *entry.size;
+    row["modified"] = entry.modified;
+    return row;
+}
+
+void add_file_tools(tool_registry& registry, file_manager& files)
+{
+    registry.add(make_file_read(files));
+    registry.add(make_file_write(files));
+    registry.add(make_file_list(files));
+    registry.add(make_file_delete(files));
+    registry.add(make_file_move(files));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,212 @@
+#include "mcp/tool_registry.hpp"
+#include "runs/missing_module.hpp"
+#include "runs/run_report.hpp"
+#include "sandboxes/language_trials.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+field<sandbox_input> latest_sandbox_id_field()
+{
+    return sandbox_id_field("Handle of a sandbox; your latest one when left out");
+}
+
+sandbox_record named_or_latest(sandbox_manager& sandboxes, const caller& who, const std::string& id)
+{
+    return id.empty() ? sandboxes.latest(who) : sandboxes.find(who, id);
+}
+
+// An output schema with status, error_type and message beside the members given.
+json::object interpreter_schema(schema::properties members, schema::names required)
+{
+    auto output = schema::output(members, required);
+    json::object& all = output["properties"].as_object();
+    all["status"] = schema::one_of("Whether it worked", {"success", "error"});
+    all["error_type"] = schema::string("StateError, ExecutionError, NotFound, InvalidArgument, …");
+    all["message"] = schema::string("What happened, and what to do about an error");
+    return output;
+}
+
+struct initialize_input {
+    std::string image;
+};
+
+// Its users expect that a second call gives the sandbox that there is, unless another image is wanted.
+std::optional<sandbox_record> reusable(sandbox_manager& sandboxes, const caller& who, const std::string& image)
+{
+    try {
+        const auto latest = sandboxes.latest(who);
+        if (image.empty() || image == latest.image) return latest;
+    } catch (const sandbox_error& none) {
+        if (none.type != "StateError") throw;
+    }
+    return std::nullopt;
+}
+
+awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_trials& languages, tool_context& context,
+                                          initialize_input input)
+{
+    auto where = reusable(sandboxes, context.who, input.image);
+    if (!where) {
+        new_sandbox wanted;
+        wanted.image = input.image;
+        where = co_await sandboxes.create(context.who, std::move(wanted));
+    }
+    tool_result result;
+    result.structured["status"] = "success";
+    result.structured["container_id"] = where->id;
+    result.structured["image"] = where->image;
+    if (sandboxes.in_image(where->image)) co_return result;  // an image tells what it runs when it runs it
+    json::array& names = result.structured["languages"].emplace_array();
+    for (const auto& name : languages.working()) names.emplace_back(name);
+    co_return result;
+}
+
+tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& languages)
+{
+    return make_tool<initialize_input>(
+        {.about = {.name = "initialize_sandbox",
+                   .title = "Initialize a sandbox",
+                   .description = "Make a sandbox of your own, without network, in which execute_code runs. Call it "
+                                  "once; while the sandbox lasts, calling it again gives the same one. stop_sandbox "
+                                  "removes it.",
+                   .output_schema = interpreter_schema(
+                       {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
+                        {"image", schema::string("Image that was asked for")},
+                        {"languages", schema::array("What execute_code runs", schema::string(""))}},
+                       {"status", "container_id"}),
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {{"image", &initialize_input::image, "Image of the sandbox; SANDBOX_IMAGES lists what is allowed"}},
+         .process = std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages)),
+         .refuse = interpreter_refusal});
+}
+
+constexpr const char* about_execute_code =
+    "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. ";
+
+struct execute_code_input : sandbox_run_input {
+    std::string language = "python";
+};
+
+awaitable<kernel_outcome> run_language(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
+                                       execute_code_input input)
+{
+    run_options& options = input;
+    auto& where = input.where;
+    if (input.language.empty()) input.language = "python";
+    kernel_outcome outcome;
+    if (!input.stateful) {
+        outcome.done = co_await runs.code(std::move(who), io, std::move(where), std::move(input.code),
+                                          std::move(input.language), std::move(options));
+        co_return outcome;
+    }
+    const auto* language = find_language(input.language);
+    if (language == nullptr || language->name != "python")
+        throw sandbox_error("InvalidArgument", "stateful works for language python only.");
+    outcome = co_await kernels.execute(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
+    outcome.done.run.out += outcome.done.run.err;
+    co_return outcome;
+}
+
+void add_failure(tool_result& result, const run_outcome& run, const std::string& sentence)
+{
+    result.structured["status"] = "error";
+    result.structured["error_type"] = "ExecutionError";
+    result.structured["message"] =
+        !sentence.empty() ? sentence : "Execution failed with exit code " + std::to_string(run.end.exit_code);
+    if (sentence.empty()) return;
+    result.is_error = true;
+    result.structured["error"] = sentence;
+}
+
+tool_result language_result(kernel_outcome& outcome, bool stateful)
+{
+    auto& run = outcome.done.run;
+    tool_result result;
+    result.structured["status"] = "success";
+    const std::string sentence = !run.refused.empty() ? run.refused : ending_sentence(run, "PYTHON_TIMEOUT_MAX");
+    const bool worked = sentence.empty() && run.end.exit_code == 0;
+    const std::string hint = missing_module_hint(run.out, module_source::sandbox);
+    if (!worked && !hint.empty()) result.structured["hint"] = hint;
+    result.structured["output"] = run.out;
+    add_run_fields(result.structured, run);
+    if (!worked) add_failure(result, run, sentence);
+    if (stateful) add_kernel_fields(result, outcome);
+    return result;
+}
+
+awaitable<tool_result> execute(sandbox_runner& runs, kernel_manager& kernels, blocking_pool& pool, caller who,
+                               request_io& io, execute_code_input input)
+{
+    const bool stateful = input.stateful;
+    auto outcome = co_await run_language(runs, kernels, std::move(who), io, std::move(input));
+    auto result = language_result(outcome, stateful);
+    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.done.where), std::move(outcome.done.files));
+    co_return result;
+}
+
+tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, language_trials& languages,
+                             job_manager& jobs, blocking_pool& pool)
+{
+    using input = execute_code_input;
+    run_process<input> process{"execute_code", &jobs,
+                               std::bind_front(execute, std::ref(runs), std::ref(kernels), std::ref(pool)),
+                               std::bind_front(named_or_latest, std::ref(runs.sandboxes()))};
+    auto described = make_tool<input>(
+        {.about = {.name = "execute_code",
+                   .title = "Execute code",
+                   .description = about_execute_code + languages.sentence(),
+                   .output_schema = with_sandbox_run_output(interpreter_schema(
+                       {{"output", schema::string("What it printed, standard output and errors in their order")}},
+                       {"status", "exit_code", "output"})),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input = {{"code", &input::code, "The code; compiled languages are compiled first", rule::required},
+                   {"language", &input::language, "Language of the code", rule::with_default},
+                   latest_sandbox_id_field(),
+                   timeout_field(),
+                   max_output_field(),
+                   stateful_field(),
+                   background_field()},
+         .process = std::bind_front(run_or_begin<input>, std::move(process)),
+         .refuse = interpreter_refusal});
+    languages.on_change(
+        [&languages, &code_tool = *described] { code_tool.describe_as(about_execute_code + languages.sentence()); });
+    return described;
+}
+
+awaitable<tool_result> process_stop(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
+{
+    const auto where = named_or_latest(sandboxes, context.who, input.sandbox_id);
+    co_await sandboxes.remove(context.who, where.id);
+    co_return answer_of({{"status", "success"}, {"message", "Sandbox stopped and removed."}, {"sandbox_id", where.id}});
+}
+
+tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
+{
+    return make_tool<sandbox_input>(
+        {.about = {.name = "stop_sandbox",
+                   .title = "Stop and remove a sandbox",
+                   .description = "Ends all that runs in your sandbox and removes it with its files.",
+                   .output_schema =
+                       interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox that was removed")}},
+                                          {"status", "message"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+         .input = {latest_sandbox_id_field()},
+         .process = std::bind_front(process_stop, std::ref(sandboxes)),
+         .refuse = interpreter_refusal});
+}
+
+}  // namespace
+
+void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
+                           language_trials& languages, job_manager& jobs, blocking_pool& pool)
+{
+    registry.add(make_initialize_sandbox(runs.sandboxes(), languages));
+    registry.add(make_execute_code(runs, kernels, languages, jobs, pool));
+    registry.add(make_stop_sandbox(runs.sandboxes()));
+}
+
+}  // namespace cmcp

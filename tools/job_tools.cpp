@@ -1,0 +1,154 @@
+#include "jsonrpc/read_object.hpp"
+#include "mcp/tool_registry.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+struct job_input {
+    std::string job_id;
+};
+
+field<job_input> job_id_field() { return {"job_id", &job_input::job_id, about_job_id, rule::required}; }
+
+json::object job_json(const job_record& job)
+{
+    json::object shown;
+    shown["job_id"] = job.id;
+    shown["state"] = job.state;
+    shown["tool"] = job.tool;
+    shown["label"] = job.label;
+    if (!job.sandbox.empty()) shown["sandbox_id"] = job.sandbox;
+    shown["created"] = time_text(job.created);
+    if (job.ended != 0) shown["ended"] = time_text(job.ended);
+    return shown;
+}
+
+// The members of job_json(), behind those that `schema` has.
+json::object with_job_properties(json::object schema)
+{
+    auto& properties = schema["properties"].as_object();
+    properties["job_id"] = schema::string(about_job_id);
+    properties["state"] = schema::one_of("finished: it ended by itself; lost: the server ended while it ran",
+                                         {"running", "finished", "killed", "failed", "lost"});
+    properties["tool"] = schema::string("The tool that began it");
+    properties["label"] = schema::string("The beginning of what runs");
+    properties["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");
+    properties["created"] = schema::string("ISO 8601, UTC");
+    properties["ended"] = schema::string("ISO 8601, UTC");
+    return schema;
+}
+
+struct job_poll_input : job_input {
+    std::uint64_t cursor = 0;
+    std::chrono::milliseconds wait{0};
+};
+
+// As the tool would have answered; empty while the job runs.
+json::object result_of(const job_record& job)
+{
+    auto answer = jsonrpc::read_object(job.result);
+    auto* structured = answer.if_contains("structuredContent");
+    return structured != nullptr ? std::move(structured->as_object()) : json::object();
+}
+
+awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context, job_poll_input input)
+{
+    auto view = co_await jobs.poll(context.who, std::move(input.job_id), input.cursor, input.wait);
+    tool_result result;
+    result.structured = job_json(view.record);
+    result.structured["output"] = view.output;
+    result.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
+    result.structured["more"] = view.more;
+    if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
+    auto outcome = result_of(view.record);
+    if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
+    if (view.record.state != "running") result.structured["result"] = std::move(outcome);
+    co_return result;
+}
+
+tool_owner make_job_poll(job_manager& jobs)
+{
+    using input = job_poll_input;
+    return make_tool<input>(
+        {.about = {.name = "job_poll",
+                   .title = "Look at a run in the background",
+                   .description = "What a job printed since the cursor, its state and, once it has ended, its result. "
+                                  "With wait it answers when there is news, at the latest after so many seconds. Call "
+                                  "again with the cursor of the answer before.",
+                   .output_schema = with_job_properties(schema::output(
+                       {{"output", schema::string("What it printed since the cursor")},
+                        {"cursor", schema::typed("integer", "For the next call")},
+                        {"more", schema::boolean("There is more output to read at once")},
+                        {"messages", schema::array("While it runs: what the server says of it", schema::string(""))},
+                        {"cause", schema::string("Why it ended")},
+                        {"result", schema::any("What the tool would have answered, once it has ended")},
+                        {"error", schema::string("What went wrong and what to do")}},
+                       {"job_id", "state", "output", "cursor"})),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {job_id_field(),
+                   {"cursor", &input::cursor, "Where to go on; 0 is the beginning",
+                    rule::between(0, std::int64_t{1} << 60)},
+                   {"wait", &input::wait, "Seconds to wait for news", rule::between(0.0, 60.0)}},
+         .process = std::bind_front(process_job_poll, std::ref(jobs))});
+}
+
+awaitable<tool_result> process_job_list(job_manager& jobs, tool_context& context, no_input)
+{
+    tool_result result;
+    json::array& rows = result.structured["jobs"].emplace_array();
+    for (const auto& job : jobs.list(context.who)) rows.push_back(job_json(job));
+    co_return result;
+}
+
+tool_owner make_job_list(job_manager& jobs)
+{
+    return make_tool<no_input>(
+        {.about = {.name = "job_list",
+                   .title = "List runs in the background",
+                   .description = "Your jobs, the newest first: those that run and the latest that have ended.",
+                   .output_schema = schema::output(
+                       {{"jobs", schema::array("", with_job_properties(schema::object("", {}, {"job_id", "state"})))},
+                        {"error", schema::string("")}},
+                       {"jobs"}),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {},
+         .process = std::bind_front(process_job_list, std::ref(jobs))});
+}
+
+awaitable<tool_result> process_job_kill(job_manager& jobs, tool_context& context, job_input input)
+{
+    const auto ended = co_await jobs.kill(context.who, std::move(input.job_id));
+    tool_result result;
+    result.structured = job_json(ended);
+    result.structured["success"] = true;
+    co_return result;
+}
+
+tool_owner make_job_kill(job_manager& jobs)
+{
+    return make_tool<job_input>(
+        {.about = {.name = "job_kill",
+                   .title = "End a run in the background",
+                   .description = "Ends a job of yours with all its processes; what it printed stays readable by "
+                                  "job_poll. One that has ended stays as it is.",
+                   .output_schema =
+                       with_job_properties(schema::output({{"success", schema::boolean("It does not run any more")},
+                                                           {"error", schema::string("What went wrong and what to do")}},
+                                                          {"success", "job_id", "state"})),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {job_id_field()},
+         .process = std::bind_front(process_job_kill, std::ref(jobs))});
+}
+
+}  // namespace
+
+void add_job_tools(tool_registry& registry, job_manager& jobs)
+{
+    registry.add(make_job_poll(jobs));
+    registry.add(make_job_list(jobs));
+    registry.add(make_job_kill(jobs));
+}
+
+}  // namespace cmcp

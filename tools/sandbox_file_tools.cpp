@@ -1,0 +1,202 @@
+#include "mcp/tool_registry.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "text/base64.hpp"
+#include "text/utf8_text.hpp"
+#include "tools/sandbox_tools.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+struct upload_input : sandbox_input {
+    std::string local_file_path;
+    std::optional<std::string> content;
+    std::string dest_path;
+};
+
+[[noreturn]] void refuse(const std::string& sentence) { throw sandbox_error("InvalidArgument", sentence); }
+
+awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, upload_input input)
+{
+    if (input.content.has_value() == !input.local_file_path.empty())
+        refuse("Give either content (base64) or local_file_path.");
+    if (input.dest_path.empty() && input.content) refuse("dest_path must name the file that content becomes.");
+    if (input.dest_path.empty()) input.dest_path = ".";
+    stored_file stored;
+    if (input.content) {
+        auto bytes = base64_decode(*input.content);
+        if (!bytes) refuse("content must be base64 with padding (RFC 4648 section 4).");
+        stored = co_await files.put(std::move(where), std::move(input.dest_path), std::move(*bytes));
+    } else {
+        stored = co_await files.copy_in(std::move(where), std::move(input.dest_path), std::move(input.local_file_path));
+    }
+    co_return stored;
+}
+
+awaitable<tool_result> process_upload(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
+                                      upload_input input)
+{
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto stored = co_await store_upload(files, where, std::move(input));
+    co_return answer_of({{"success", true},
+                         {"path", stored.path},
+                         {"size", stored.size},
+                         {"file_link", sandboxes.link_to(where, stored.path)}});
+}
+
+tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sandboxes)
+{
+    using input = upload_input;
+    return make_tool<input>(
+        {.about = {.name = "upload_file_to_sandbox",
+                   .title = "Upload a file to a sandbox",
+                   .description = "Put a file into a sandbox of yours: bytes as base64 in content, or a file of the "
+                                  "server's upload folder by local_file_path. The file appears complete or not at all, "
+                                  "and replaces one of that name. Large files: POST /sandbox/file streams.",
+                   .output_schema =
+                       schema::output({{"success", schema::boolean("Whether it worked")},
+                                       {"path", schema::string("Path of the file, relative to the working folder")},
+                                       {"size", schema::typed("integer", "Bytes")},
+                                       {"file_link", schema::string("Where to download it")},
+                                       {"error", schema::string("What went wrong and what to do")}},
+                                      {"success", "path", "size"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+         .input = {sandbox_id_field(),
+                   {"local_file_path", &input::local_file_path,
+                    "File on the server, in the folder that SANDBOX_UPLOAD_FOLDER names"},
+                   {"content", &input::content, "The bytes as base64"},
+                   {"dest_path", &input::dest_path,
+                    "Where to, relative to the working folder; needed with content. A local file keeps its name in a "
+                    "folder (\"sub/\")"}},
+         .process = std::bind_front(process_upload, std::ref(files), std::ref(sandboxes))});
+}
+
+struct download_input : sandbox_input {
+    std::string file_path;
+    std::string encoding;  // empty: text where the bytes are text
+    std::uint64_t offset = 0;
+    std::size_t limit = 256 << 10;
+};
+
+// Of a part of a text the last character may be cut: it belongs to the next part.
+std::size_t text_length(std::string_view bytes, bool cut)
+{
+    const auto valid = valid_utf8_length(bytes);
+    return cut && bytes.size() - valid < 4 ? valid : valid == bytes.size() ? valid : 0;
+}
+
+awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
+                                        download_input input)
+{
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto file = co_await files.download(where, input.file_path);
+    std::string bytes = co_await file->read(input.offset, input.limit);
+    const bool cut = input.offset + bytes.size() < file->size();
+    const auto text = text_length(bytes, cut);
+    const bool is_text = input.encoding != "base64" && (text != 0 || bytes.empty());
+    if (input.encoding == "utf-8" && !is_text)
+        throw sandbox_error("InvalidArgument", "The file is no UTF-8 text here; read it with encoding base64.");
+    if (is_text) bytes.resize(text);
+    const auto next_offset = input.offset + bytes.size();
+    tool_result result;
+    result.structured["success"] = true;
+    if (next_offset < file->size()) result.structured["next_offset"] = static_cast<std::int64_t>(next_offset);
+    result.structured["content"] = is_text ? bytes : base64_encode(bytes);
+    result.structured["encoding"] = is_text ? "utf-8" : "base64";
+    result.structured["size"] = file->size();
+    result.structured["file_link"] = sandboxes.link_to(where, files.relative("file_path", input.file_path));
+    co_return result;
+}
+
+tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager& sandboxes)
+{
+    using input = download_input;
+    return make_tool<input>(
+        {.about = {.name = "download_file_from_sandbox",
+                   .title = "Read a file of a sandbox",
+                   .description = "Read a file of a sandbox of yours, as text or base64, whole or a part. Large files: "
+                                  "download file_link (GET /sandbox/file).",
+                   .output_schema = schema::output(
+                       {{"success", schema::boolean("Whether it worked")},
+                        {"content", schema::string("The text, or the bytes as base64")},
+                        {"encoding", schema::one_of("What content is", {"utf-8", "base64"})},
+                        {"size", schema::typed("integer", "Bytes of the whole file")},
+                        {"next_offset", schema::typed("integer", "Where to go on when content ends before the file")},
+                        {"file_link", schema::string("Where to download the file")},
+                        {"error", schema::string("What went wrong and what to do")}},
+                       {"success", "content", "encoding", "size"}),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {sandbox_id_field(),
+                   {"file_path", &input::file_path,
+                    "Path of the file, relative to the working folder or beginning with it", rule::required},
+                   {"encoding", &input::encoding,
+                    "utf-8 for text, base64 for any bytes; text when left out, unless the bytes are none",
+                    rule::one_of({"utf-8", "base64"})},
+                   {"offset", &input::offset, "First byte", rule::between(0, std::int64_t{1} << 60)},
+                   {"limit", &input::limit, "Most bytes; 262144 when left out", rule::between(1, 4 << 20)}},
+         .process = std::bind_front(process_download, std::ref(files), std::ref(sandboxes))});
+}
+
+struct sandbox_list_input : sandbox_input, file_list_request {
+    sandbox_list_input() { path = "."; }
+};
+
+awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
+                                          sandbox_list_input input)
+{
+    auto where = sandboxes.find(context.who, input.sandbox_id);
+    file_list_request request = std::move(input);
+    const auto page = co_await files.list(std::move(where), std::move(request));
+    tool_result result;
+    result.structured["success"] = true;
+    json::array& rows = result.structured["entries"].emplace_array();
+    for (const auto& entry : page.entries) rows.push_back(file_row(entry));
+    if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
+    co_return result;
+}
+
+json::object sandbox_list_output()
+{
+    auto entry = schema::object("",
+                                {{"name", schema::string("")},
+                                 {"path", schema::string("")},
+                                 {"is_directory", schema::boolean("")},
+                                 {"size", schema::any("Bytes; null for folders")},
+                                 {"modified", schema::typed("number", "")}},
+                                {"name", "path", "is_directory", "size", "modified"});
+    return schema::output({{"success", schema::boolean("Whether it worked")},
+                           {"entries", schema::array("Sorted by path", std::move(entry))},
+                           {"next_cursor", schema::string("For the next page")},
+                           {"error", schema::string("What went wrong and what to do")}},
+                          {"success", "entries"});
+}
+
+tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandboxes)
+{
+    using input = sandbox_list_input;
+    return make_tool<input>(
+        {.about = {.name = "list_sandbox_files",
+                   .title = "List the files of a sandbox",
+                   .description = "What is in a folder of a sandbox of yours. While the result holds next_cursor, call "
+                                  "again with it as cursor.",
+                   .output_schema = sandbox_list_output(),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {sandbox_id_field(),
+                   {"path", &input::path, "Folder, relative to the working folder", rule::with_default},
+                   {"pattern", &input::pattern, "Glob such as *.csv or **/*.py"},
+                   {"recursive", &input::recursive, "Whether to list what is in the folders below too",
+                    rule::with_default},
+                   {"cursor", &input::cursor, "next_cursor of the page before"}},
+         .process = std::bind_front(process_list_files, std::ref(files), std::ref(sandboxes))});
+}
+
+}  // namespace
+
+void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandbox_manager& sandboxes)
+{
+    registry.add(make_upload_file_to_sandbox(files, sandboxes));
+    registry.add(make_download_file_from_sandbox(files, sandboxes));
+    registry.add(make_list_sandbox_files(files, sandboxes));
+}
+
+}  // namespace cmcp

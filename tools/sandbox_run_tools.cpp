@@ -1,0 +1,175 @@
+#include "mcp/tool_registry.hpp"
+#include "runs/run_report.hpp"
+#include "sandboxes/sandbox_packages.hpp"
+#include "text/words.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+awaitable<kernel_outcome> run_script(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
+                                     sandbox_run_input input)
+{
+    run_options& options = input;
+    auto& where = input.where;
+    kernel_outcome outcome;
+    if (input.stateful)
+        outcome =
+            co_await kernels.execute(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
+    else
+        outcome.done =
+            co_await runs.python(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
+    co_return outcome;
+}
+
+awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kernels, blocking_pool& pool, caller who,
+                                     request_io& io, sandbox_run_input input)
+{
+    const bool stateful = input.stateful;
+    auto outcome = co_await run_script(runs, kernels, std::move(who), io, std::move(input));
+    auto result = sandbox_run_result(std::move(outcome.done.run), "PYTHON_TIMEOUT_MAX");
+    if (stateful) add_kernel_fields(result, outcome);
+    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.done.where), std::move(outcome.done.files));
+    co_return result;
+}
+
+json::object run_output(std::string_view about_stderr)
+{
+    return with_sandbox_run_output(
+        schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
+                        {"stderr", schema::string(about_stderr)}},
+                       {"stdout", "stderr", "exit_code", "files", "file_links"}));
+}
+
+tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernels, job_manager& jobs,
+                                    blocking_pool& pool)
+{
+    using input = sandbox_run_input;
+    run_process<input> process{"execute_python_code", &jobs,
+                               std::bind_front(script_result, std::ref(runs), std::ref(kernels), std::ref(pool)),
+                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+    return make_tool<input>(
+        {.about = {.name = "execute_python_code",
+                   .title = "Execute Python in a sandbox",
+                   .description = "Run Python code as a script in a sandbox of yours, without network, with the "
+                                  "packages that were installed in it. Files stay for later calls; those that the run "
+                                  "made or changed come back as links, small images as images.",
+                   .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input = {sandbox_id_field(),
+                   {"code", &input::code, "Python source", rule::required},
+                   {"working_dir", &input::working_dir, "Folder to start in, relative to the working folder"},
+                   timeout_field(),
+                   max_output_field(),
+                   stateful_field(),
+                   background_field()},
+         .process = std::bind_front(run_or_begin<input>, std::move(process))});
+}
+
+awaitable<tool_result> run_terminal(sandbox_runner& runs, blocking_pool& pool, caller who, request_io& io,
+                                    sandbox_run_input input)
+{
+    run_options& options = input;
+    auto outcome =
+        co_await runs.command(std::move(who), io, std::move(input.where), std::move(input.code), std::move(options));
+    auto result = sandbox_run_result(std::move(outcome.run), "BASH_TIMEOUT_MAX");
+    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.where), std::move(outcome.files));
+    co_return result;
+}
+
+tool_owner make_execute_terminal_command(sandbox_runner& runs, job_manager& jobs, blocking_pool& pool)
+{
+    using input = sandbox_run_input;
+    run_process<input> process{"execute_terminal_command", &jobs,
+                               std::bind_front(run_terminal, std::ref(runs), std::ref(pool)),
+                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+    return make_tool<input>(
+        {.about = {.name = "execute_terminal_command",
+                   .title = "Execute a command in a sandbox",
+                   .description = "Run a command in bash in a sandbox of yours, without network; every program of its "
+                                  "image is there. Files stay for later calls; those that the run made or changed come "
+                                  "back as links, small images as images.",
+                   .output_schema = run_output("What it printed as errors"),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input = {sandbox_id_field(),
+                   {"command", &input::code, "What bash runs; pipes, && and several lines work", rule::required},
+                   {"working_dir", &input::working_dir, "Folder to start in, relative to the working folder"},
+                   timeout_field(),
+                   max_output_field(),
+                   background_field()},
+         .process = std::bind_front(run_or_begin<input>, std::move(process))});
+}
+
+struct install_input : sandbox_run_input {
+    std::string job_label() const { return joined(package_names, " "); }
+
+    std::vector<std::string> package_names;
+    std::string manager = "pip";
+};
+
+awaitable<tool_result> run_install(sandbox_packages& packages, caller who, request_io& io, install_input input)
+{
+    const auto kind = input.manager == "npm" ? package_kind::npm : package_kind::pip;
+    run_options& options = input;
+    const auto outcome = co_await packages.install(std::move(who), io, std::move(input.where), kind,
+                                                   std::move(input.package_names), std::move(options));
+    tool_result result;
+    json::array& installed = result.structured["installed"].emplace_array();
+    for (const auto& name : outcome.installed) installed.emplace_back(name);
+    result.structured["output"] = outcome.run.out + outcome.run.err;
+    add_run_fields(result.structured, outcome.run);
+    result.is_error = !outcome.problem.empty();
+    if (result.is_error) result.structured["error"] = outcome.problem;
+    co_return result;
+}
+
+std::string about_install(const settings& config)
+{
+    std::string description =
+        "Install Python packages (or npm packages) in a sandbox of yours, from the server's index. They last until the "
+        "sandbox is deleted; every later run in it finds them. Versions may be pinned.";
+    if (!config.pypi_allow_source) description += " Only ready-built packages (wheels) are installed.";
+    return description;
+}
+
+tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_manager& sandboxes, job_manager& jobs,
+                                            const settings& config)
+{
+    using input = install_input;
+    run_process<input> process{"install_packages_in_sandbox", &jobs, std::bind_front(run_install, std::ref(packages)),
+                               std::bind_front(&sandbox_manager::find, &sandboxes)};
+    return make_tool<input>(
+        {.about = {.name = "install_packages_in_sandbox",
+                   .title = "Install packages in a sandbox",
+                   .description = about_install(config),
+                   .output_schema = with_sandbox_run_output(schema::output(
+                       {{"success", schema::boolean("Whether all are installed now")},
+                        {"installed", schema::array("What is new, as name==version", schema::string(""))},
+                        {"output", schema::string("What the installation printed")}},
+                       {"success", "installed", "output"})),
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = true},
+                   .tasks = task_use::may},
+         .input = {sandbox_id_field(),
+                   {"package_names", &input::package_names, "Names with an optional version: numpy, numpy==1.26.4",
+                    json::object{{"items", schema::string("A package")}}, rule::required},
+                   {"manager", &input::manager, "pip when left out", rule::one_of({"pip", "npm"})},
+                   timeout_field(),
+                   max_output_field(),
+                   background_field()},
+         .process = std::bind_front(run_or_begin<input>, std::move(process))});
+}
+
+}  // namespace
+
+void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
+                           sandbox_packages& packages, job_manager& jobs, blocking_pool& pool, const settings& config)
+{
+    registry.add(make_execute_python_code(runs, kernels, jobs, pool));
+    registry.add(make_execute_terminal_command(runs, jobs, pool));
+    registry.add(make_install_packages_in_sandbox(packages, runs.sandboxes(), jobs, config));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,157 @@
+#include "tools/sandbox_tools.hpp"
+
+#include "mcp/tool_registry.hpp"
+#include "text/time_text.hpp"
+#include "tools/tools.hpp"
+
+#include <cmath>
+#include <ctime>
+
+namespace cmcp {
+namespace {
+
+awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,
+                                      new_sandbox wanted)
+{
+    const auto where = co_await sandboxes.create(context.who, std::move(wanted));
+    tool_result result;
+    result.structured = sandbox_json(where);
+    result.structured["working_dir"] = config.sandbox_work_dir;
+    if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().workspace(where.id).string();
+    co_return result;
+}
+
+tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& config)
+{
+    using input = new_sandbox;
+    return make_tool<input>(
+        {.about = {.name = "create_sandbox",
+                   .title = "Create a sandbox",
+                   .description = "Make a sandbox with files and packages of its own, which last until delete_sandbox "
+                                  "and survive restarts of the server. Its working folder is " +
+                                  config.sandbox_work_dir + ". Code in it has no network.",
+                   .output_schema = schema::output(
+                       {{"sandbox_id", schema::string("Handle for the other tools")},
+                        {"name", schema::string("Its name")},
+                        {"status", schema::one_of("Its state", {"running", "stopped"})},
+                        {"image", schema::string("Its image")},
+                        {"working_dir", schema::string("Working folder inside")},
+                        {"folder",
+                         schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
+                        {"error", schema::string("What went wrong and what to do")}},
+                       {"sandbox_id", "name", "status"}),
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+         .input = {{"name", &input::name,
+                    "A name of your choice, unique among your sandboxes; one is made up when left out"},
+                   {"image", &input::image, "Image; SANDBOX_IMAGES lists what is allowed"}},
+         .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
+}
+
+awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, tool_context& context, no_input)
+{
+    tool_result result;
+    json::array& rows = result.structured["sandboxes"].emplace_array();
+    for (const auto& record : sandboxes.list(context.who)) {
+        auto row = sandbox_json(record);
+        json::array& packages = row["packages"].emplace_array();
+        for (const auto& [name, version] : sandboxes.store().packages(record.id))
+            packages.push_back(json::object{{"name", name}, {"version", version}});
+        rows.push_back(std::move(row));
+    }
+    co_return result;
+}
+
+json::object list_sandboxes_output()
+{
+    auto package =
+        schema::object("", {{"name", schema::string("")}, {"version", schema::string("")}}, {"name", "version"});
+    auto row = schema::object("",
+                              {{"sandbox_id", schema::string("")},
+                               {"name", schema::string("")},
+                               {"status", schema::one_of("", {"running", "stopped"})},
+                               {"image", schema::string("")},
+                               {"created", schema::string("ISO 8601, UTC")},
+                               {"last_used", schema::string("ISO 8601, UTC")},
+                               {"disk_bytes", schema::typed("integer", "")},
+                               {"packages", schema::array("Installed ones", std::move(package))}},
+                              {"sandbox_id", "name", "status", "image", "created", "last_used"});
+    return schema::output({{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}},
+                          {"sandboxes"});
+}
+
+tool_owner make_list_sandboxes(sandbox_manager& sandboxes)
+{
+    return make_tool<no_input>(
+        {.about = {.name = "list_sandboxes",
+                   .title = "List sandboxes",
+                   .description = "Your sandboxes, the oldest first. A stopped one starts again by itself when it is "
+                                  "used.",
+                   .output_schema = list_sandboxes_output(),
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+         .input = {},
+         .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes))});
+}
+
+awaitable<tool_result> process_delete(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
+{
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    co_await sandboxes.remove(context.who, where.id);
+    co_return answer_of({{"success", true}, {"sandbox_id", where.id}});
+}
+
+tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
+{
+    return make_tool<sandbox_input>(
+        {.about = {.name = "delete_sandbox",
+                   .title = "Delete a sandbox",
+                   .description = "Ends all that runs in a sandbox of yours and removes it with its files, packages "
+                                  "and snapshots.",
+                   .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
+                                                    {"sandbox_id", schema::string("Its handle")},
+                                                    {"error", schema::string("What went wrong and what to do")}},
+                                                   {"success", "sandbox_id"}),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+         .input = {sandbox_id_field()},
+         .process = std::bind_front(process_delete, std::ref(sandboxes))});
+}
+
+}  // namespace
+
+field<sandbox_input> sandbox_id_field(std::string_view description)
+{
+    return {"sandbox_id", &sandbox_input::sandbox_id, description, json::object{{"x-mcp-header", "Sandbox-Id"}}};
+}
+
+field<sandbox_input> sandbox_id_field()
+{
+    auto handle = sandbox_id_field("Handle or name of a sandbox, as create_sandbox and list_sandboxes give it");
+    handle.required = true;
+    return handle;
+}
+
+json::object sandbox_json(const sandbox_record& record)
+{
+    json::object shown;
+    shown["sandbox_id"] = record.id;
+    shown["name"] = record.name;
+    shown["status"] = record.status;
+    shown["image"] = record.image;
+    shown["created"] = time_text(record.created);
+    shown["last_used"] = time_text(record.last_used);
+    shown["disk_bytes"] = record.disk;
+    return shown;
+}
+
+std::string time_text(double seconds)
+{
+    return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%Y-%m-%dT%H:%M:%SZ");
+}
+
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, const settings& config)
+{
+    registry.add(make_create_sandbox(sandboxes, config));
+    registry.add(make_list_sandboxes(sandboxes));
+    registry.add(make_delete_sandbox(sandboxes));
+}
+
+}  // namespace cmcp

@@ -1,0 +1,151 @@
+#include "mcp/tool_registry.hpp"
+#include "runs/bash_manager.hpp"
+#include "runs/missing_module.hpp"
+#include "runs/python_manager.hpp"
+#include "runs/run_report.hpp"
+#include "text/utf8_cleaner.hpp"
+#include "tools/run_tool.hpp"
+#include "tools/tools.hpp"
+
+namespace cmcp {
+namespace {
+
+constexpr const char* about_system_run_command =
+    "Run a command in bash inside a sandbox without network. Files that the file tools write are in the working folder "
+    "under the same relative paths, and stay for later calls. Only the programs in BASH_ALLOWED_COMMANDS exist "
+    "(system_info lists them). Returns what was printed and why the run ended.";
+
+constexpr const char* about_system_run_python =
+    "Run Python code as a script inside a sandbox without network. Files that the file tools write are in the working "
+    "folder under the same relative paths, can be opened and imported, and stay for later calls; variables do not. "
+    "Print what you want to see, or assign it to the variable _ to get it back as `result` in JSON.";
+
+fields<run_input> system_run_fields(field<run_input> code, bool jobs)
+{
+    fields<run_input> all{std::move(code),
+                          {"working_dir", &run_input::working_dir,
+                           "Folder to start in: relative to the workspace, or absolute inside the sandbox"},
+                          timeout_field(),
+                          max_output_field()};
+    if (jobs) all.push_back(background_field());
+    return all;
+}
+
+json::object command_output(bool jobs)
+{
+    auto output = with_run_output(schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
+                                                  {"stderr", schema::string("What it printed as errors")},
+                                                  {"error", schema::string("What went wrong and what to do")}},
+                                                 {"stdout", "stderr", "exit_code", "success"}));
+    return jobs ? with_job_id(std::move(output)) : output;
+}
+
+awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, run_input input)
+{
+    run_options& options = input;
+    auto outcome = co_await bash.run(std::move(who), io, std::move(input.code), std::move(options));
+    co_return run_result(std::move(outcome), "BASH_TIMEOUT_MAX");
+}
+
+tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
+{
+    run_process<run_input> process{"system_run_command", jobs, std::bind_front(run_bash, std::ref(bash))};
+    return make_tool<run_input>(
+        {.about = {.name = "system_run_command",
+                   .title = "Run a shell command",
+                   .description = about_system_run_command,
+                   .output_schema = command_output(jobs != nullptr),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input = system_run_fields(
+             {"command", &run_input::code, "What bash runs; pipes, && and several lines work", rule::required},
+             jobs != nullptr),
+         .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
+}
+
+json::object python_output(bool jobs)
+{
+    auto output = with_run_output(
+        schema::output({{"output", schema::string("Standard output, invalid UTF-8 replaced")},
+                        {"error", schema::string("Standard error, with the traceback of an exception")},
+                        {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
+                       {"output", "error", "result", "success"}));
+    output.at("properties").as_object()["prepared"] =
+        schema::boolean("The run was a clone of an interpreter that was already loaded");
+    return jobs ? with_job_id(std::move(output)) : output;
+}
+
+// The text comes from inside the sandbox: code may have written anything to the descriptor.
+json::value parse_result(const std::string& text)
+{
+    if (text.empty()) return nullptr;
+    json::parse_options limits;
+    limits.max_depth = 64;
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure, {}, limits);
+    if (!failure) return parsed;
+    utf8_cleaner cleaner;
+    std::string shown = cleaner.add(text);
+    shown += cleaner.finish();
+    return json::value(json::string(shown));
+}
+
+void append_line(std::string& text, const std::string& line)
+{
+    if (line.empty()) return;
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    text += line;
+}
+
+tool_result python_result(run_outcome outcome, module_source modules)
+{
+    tool_result result;
+    std::string sentence = outcome.refused;
+    if (sentence.empty()) sentence = ending_sentence(outcome, "PYTHON_TIMEOUT_MAX");
+    result.is_error = !sentence.empty();
+    std::string error = std::move(outcome.err);
+    const bool failed = outcome.end.exit_code != 0;
+    if (failed) append_line(error, missing_module_hint(error, modules));
+    append_line(error, sentence);
+    result.structured["output"] = outcome.out;
+    result.structured["error"] = error;
+    result.structured["result"] = parse_result(outcome.end.result);
+    add_run_fields(result.structured, outcome);
+    return result;
+}
+
+awaitable<tool_result> run_python(python_manager& python, module_source modules, caller who, request_io& io,
+                                  run_input input)
+{
+    run_options& options = input;
+    auto outcome = co_await python.run(std::move(who), io, std::move(input.code), std::move(options));
+    co_return python_result(std::move(outcome), modules);
+}
+
+tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
+{
+    const auto modules = jobs != nullptr ? module_source::server_or_sandbox : module_source::server;
+    run_process<run_input> process{"system_run_python", jobs, std::bind_front(run_python, std::ref(python), modules)};
+    return make_tool<run_input>(
+        {.about = {.name = "system_run_python",
+                   .title = "Run Python code",
+                   .description = about_system_run_python,
+                   .output_schema = python_output(jobs != nullptr),
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .tasks = task_use::may},
+         .input =
+             system_run_fields({"code", &run_input::code,
+                                "Python source; the value of the variable _ at the end is the result", rule::required},
+                               jobs != nullptr),
+         .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
+}
+
+}  // namespace
+
+void add_system_runs(tool_registry& registry, bash_manager& bash, python_manager& python, job_manager* jobs)
+{
+    registry.add(make_system_run_command(bash, jobs));
+    registry.add(make_system_run_python(python, jobs));
+}
+
+}  // namespace cmcp
