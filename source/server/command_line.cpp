@@ -1,4 +1,4 @@
-#include "server/command_line.hpp"
+#include "server/commands.hpp"
 
 #include "text/words.hpp"
 
@@ -64,22 +64,26 @@ void add_commands(CLI::App& app, raw_options& into)
     app.require_subcommand(0, 1);
 }
 
+std::vector<const CLI::App*> subcommands(const CLI::App& app)
+{
+    return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 std::vector<std::string> flags_of(const CLI::App& app)
 {
+    auto parts = subcommands(app);
+    parts.push_back(&app);
     std::vector<std::string> flags;
-    for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (const CLI::App* part : parts)
         for (const CLI::Option* option : part->get_options())
             for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
-    for (const CLI::Option* option : app.get_options())
-        for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
     return flags;
 }
 
 std::vector<std::string> commands_of(const CLI::App& app)
 {
     std::vector<std::string> commands;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-        commands.push_back(command->get_name());
+    for (const CLI::App* command : subcommands(app)) commands.push_back(command->get_name());
     return commands;
 }
 

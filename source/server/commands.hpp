@@ -2,13 +2,30 @@
 
 #include "config/load_settings.hpp"
 
+#include <string>
+
 namespace cmcp::command {
+
+/// The user's command line.
+struct command_line {
+    std::string command = "serve";  ///< serve, stdio, config, doctor or version
+    settings_sources sources;
+    bool json = false;  ///< config, doctor: for programs instead of people
+    bool live = false;  ///< health: whether the server answers, not whether it is ready
+};
+
+/// The program ends at once, because help was shown or the command line is wrong (stderr says why).
+struct early_exit {
+    int code;
+};
+
+/// Throws early_exit, or config_error for --set without a value.
+command_line parse_command_line(int argc, char** argv);
 
 /// Each returns the program's exit code and throws config_error or std::exception with a sentence for the user.
 
-int serve(const loaded_settings& loaded);  ///< until SIGTERM or SIGINT
-int stdio(const loaded_settings& loaded);  ///< until standard input ends, SIGTERM or SIGINT
-int show_config(const loaded_settings& loaded, bool json);
+int serve(const loaded_settings& loaded);              ///< until SIGTERM or SIGINT
+int stdio(const loaded_settings& loaded);              ///< until standard input ends, SIGTERM or SIGINT
 int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that SANDBOX_REQUIRE names is missing
 /// 1 when no server answers on the address of the settings, or the server is not ready; `live`: any answer will do.
 int health(const loaded_settings& loaded, bool live);

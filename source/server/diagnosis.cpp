@@ -15,15 +15,12 @@ using state = sandbox::layer::state;
 // Services stand in the report beside the layers, though they confine no program.
 constexpr std::array<std::string_view, 4> services{"python_zygote", "helpers", "browser", "engine"};
 
-bool is_service(const sandbox::layer& each)
-{
-    return std::find(services.begin(), services.end(), each.name) != services.end();
-}
-
-bool holds_name(const std::vector<std::string>& names, const std::string& name)
+bool holds_name(const auto& names, const std::string& name)
 {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+bool is_service(const sandbox::layer& each) { return holds_name(services, each.name); }
 
 struct remedy {
     std::string command;    // for a shell, as root where it must be; empty: none is known
@@ -129,11 +126,6 @@ diagnosis diagnose(const sandbox::layers& layers, const std::vector<std::string>
     for (auto& one : others)
         if (!joins(result.problems, one) && !joins(result.remarks, one)) result.remarks.push_back(std::move(one));
     return result;
-}
-
-std::string count_of(const diagnosis& of)
-{
-    return std::to_string(of.on) + " of " + std::to_string(of.total) + " layers on";
 }
 
 std::string sentences_of(const std::vector<finding>& findings)

@@ -23,9 +23,6 @@ struct diagnosis {
 
 diagnosis diagnose(const sandbox::layers& layers, const std::vector<std::string>& required);
 
-/// "18 of 19 layers on"
-std::string count_of(const diagnosis& of);
-
 /// The causes with their commands, in sentences.
 std::string sentences_of(const std::vector<finding>& findings);
 

@@ -93,27 +93,6 @@ void require_interpreter(const settings& config)
                        "set it to the path of an interpreter below /usr");
 }
 
-}  // namespace
-
-started_sandbox start_sandbox(const settings& config)
-{
-    require_interpreter(config);
-    started_sandbox started;
-    started.options.launcher_path = find_launcher(config).string();
-    started.options.launcher.workspaces = plain(config.sandbox_root);
-    started.options.launcher.waiting = config.sandbox_waiting;
-    if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
-    choose_zygote(started.options, config);
-    try {
-        started.launcher = sandbox::start_launcher(started.options.launcher_path, started.options.launcher);
-    } catch (const std::system_error& e) {
-        throw config_error("the launcher " + started.options.launcher_path + " cannot be started: " + e.what());
-    }
-    return started;
-}
-
-namespace {
-
 sandbox::landlock_rules places_of_the_server(const settings& config)
 {
     sandbox::landlock_rules places;
@@ -157,20 +136,6 @@ std::vector<sandbox::startable_program> programs_of_the_server(const started_san
     return programs;
 }
 
-}  // namespace
-
-void confine_this_process(started_sandbox& started, const settings& config)
-{
-    sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
-    if (config.confine_server) {
-        sandbox::start_programs_through_helper(started.options.launcher_path, programs_of_the_server(started, config));
-        self = sandbox::confine_server(places_of_the_server(config));
-    }
-    started.options.further = {std::move(self)};
-}
-
-namespace {
-
 void refuse_unknown_layers(const sandbox::layers& layers, const settings& config)
 {
     for (const auto& name : config.sandbox_require) {
@@ -182,6 +147,33 @@ void refuse_unknown_layers(const sandbox::layers& layers, const settings& config
 
 }  // namespace
 
+started_sandbox start_sandbox(const settings& config)
+{
+    require_interpreter(config);
+    started_sandbox started;
+    started.options.launcher_path = find_launcher(config).string();
+    started.options.launcher.workspaces = plain(config.sandbox_root);
+    started.options.launcher.waiting = config.sandbox_waiting;
+    if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
+    choose_zygote(started.options, config);
+    try {
+        started.launcher = sandbox::start_launcher(started.options.launcher_path, started.options.launcher);
+    } catch (const std::system_error& e) {
+        throw config_error("the launcher " + started.options.launcher_path + " cannot be started: " + e.what());
+    }
+    return started;
+}
+
+void confine_this_process(started_sandbox& started, const settings& config)
+{
+    sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
+    if (config.confine_server) {
+        sandbox::start_programs_through_helper(started.options.launcher_path, programs_of_the_server(started, config));
+        self = sandbox::confine_server(places_of_the_server(config));
+    }
+    started.options.further = {std::move(self)};
+}
+
 void refuse_missing_layers(const sandbox::layers& layers, const settings& config)
 {
     refuse_unknown_layers(layers, config);
@@ -191,19 +183,6 @@ void refuse_missing_layers(const sandbox::layers& layers, const settings& config
                        sentences_of(diagnose(layers, config.sandbox_require).problems) +
                        " `container-mcp doctor` shows all layers; without these names in SANDBOX_REQUIRE the server "
                        "runs with less isolation");
-}
-
-json::array layers_json(const sandbox::layers& layers)
-{
-    json::array all;
-    for (const auto& layer : layers) {
-        json::object row;
-        row["name"] = layer.name;
-        row["state"] = sandbox::to_string(layer.is);
-        row["detail"] = layer.detail;
-        all.push_back(std::move(row));
-    }
-    return all;
 }
 
 }  // namespace cmcp::command

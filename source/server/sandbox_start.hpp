@@ -1,7 +1,6 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "jsonrpc/json.hpp"
 #include "sandbox/native_backend.hpp"
 
 namespace cmcp::command {
@@ -21,8 +20,5 @@ void confine_this_process(started_sandbox& started, const settings& config);
 
 /// Throws config_error with the layers and what to do when one that SANDBOX_REQUIRE names is missing.
 void refuse_missing_layers(const sandbox::layers& layers, const settings& config);
-
-/// [{name, state, detail}]
-json::array layers_json(const sandbox::layers& layers);
 
 }  // namespace cmcp::command

@@ -1,11 +1,14 @@
 #include "async/event.hpp"
+#include "async/task_group.hpp"
 #include "http/listener.hpp"
 #include "log/log.hpp"
 #include "server/application.hpp"
 #include "server/commands.hpp"
 #include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
+#include "tools/tools.hpp"
 #include "transport/http_server.hpp"
+#include "transport/stdio.hpp"
 #include "web/web_browser_setup.hpp"
 
 #include <algorithm>
@@ -152,6 +155,13 @@ awaitable<> until_stopped(stop_signals& signals)
     signals.on_first({});
 }
 
+awaitable<> end(application& app)
+{
+    co_await app.core().tasks_ended(time_to_end);
+    co_await app.stop();
+    log::info("stopped");
+}
+
 awaitable<> serve_http(asio::io_context& io, const settings& config, started_sandbox started)
 {
     stop_signals signals(io.get_executor());
@@ -167,9 +177,23 @@ awaitable<> serve_http(asio::io_context& io, const settings& config, started_san
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
     co_await server.stop();
-    co_await app.core().tasks_ended(time_to_end);
-    co_await app.stop();
-    log::info("stopped");
+    co_await end(app);
+}
+
+constexpr auto one_day = std::chrono::hours(24);
+
+awaitable<> serve_one(asio::any_io_executor executor, const settings& config, started_sandbox started)
+{
+    stop_signals signals(executor);
+    application app(executor, config, std::move(started));
+    co_await app.prepare();
+    task_group serving(executor);
+    serving.spawn("stdio", serve_stdio(app.core(), config, STDIN_FILENO, STDOUT_FILENO));
+    signals.on_first([&serving] { serving.cancel_all(); });
+    bool idle = false;
+    while (!idle) idle = co_await serving.wait_idle(one_day);
+    signals.on_first({});
+    co_await end(app);
 }
 
 }  // namespace
@@ -186,6 +210,23 @@ int serve(const loaded_settings& loaded)
     ignore_signals();
     asio::io_context io(1);
     run_loop(io, serve_http(io, loaded.values, std::move(started)));
+    return 0;
+}
+
+int stdio(const loaded_settings& loaded)
+{
+    start_log(loaded);
+    if (::isatty(STDIN_FILENO) != 0) {
+        std::cerr << "container-mcp stdio speaks JSON-RPC, one message a line, with the program that starts it; this "
+                     "is a terminal.\n"
+                     "Ctrl+D ends it. `container-mcp serve` serves over HTTP.\n";
+    }
+    prepare_sandbox_root(loaded.values);
+    started_sandbox started = start_sandbox(loaded.values);
+    confine_this_process(started, loaded.values);
+    ignore_signals();
+    asio::io_context io(1);
+    run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started)));
     return 0;
 }
 
