@@ -56,3 +56,66 @@ awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form r
 }
 
 }  // namespace cmcp
+
+namespace cmcp::schema {
+
+json::array list(names values)
+{
+    json::array all;
+    for (auto value : values) all.emplace_back(json::string_view(value.data(), value.size()));
+    return all;
+}
+
+json::object typed(std::string_view type, std::string_view description, const json::object& keywords)
+{
+    json::object schema{{"type", type}};
+    if (!description.empty()) schema["description"] = description;
+    schema.insert(keywords.begin(), keywords.end());
+    return schema;
+}
+
+json::object string(std::string_view description) { return typed("string", description); }
+json::object boolean(std::string_view description) { return typed("boolean", description); }
+json::object any(std::string_view description) { return {{"description", description}}; }
+
+json::object array(std::string_view description, json::object items)
+{
+    return typed("array", description, {{"items", std::move(items)}});
+}
+
+json::object object(std::string_view description, properties members, names required)
+{
+    auto schema = typed("object", description);
+    auto& all = schema["properties"].emplace_object();
+    for (const auto& [name, member] : members) all[name] = member;
+    if (required.size() != 0) schema["required"] = list(required);
+    return schema;
+}
+
+json::object one_of(std::string_view description, names values)
+{
+    return typed("string", description, {{"enum", list(values)}});
+}
+
+json::object output(properties members, names required)
+{
+    auto schema = object({}, members);
+    json::object failed;
+    failed["properties"] = json::object{{"success", json::object{{"const", false}}}};
+    failed["required"] = json::array{"success", "error"};
+    schema["anyOf"] = json::array{json::object{{"required", list(required)}}, std::move(failed)};
+    return schema;
+}
+
+}  // namespace cmcp::schema
+
+namespace cmcp {
+
+json::object rule::one_of(schema::names values) { return {{"enum", schema::list(values)}}; }
+
+json::object rule::time_limit(std::string_view description)
+{
+    return {{"exclusiveMinimum", 0}, {"description", description}};
+}
+
+}  // namespace cmcp

@@ -49,9 +49,8 @@ tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, pytho
 /// file_read, file_write, file_list, file_delete, file_move
 void add_file_tools(tool_registry& registry, file_manager& files);
 
-/// web_search, web_scrape
-void add_web_readers(tool_registry& registry, web_searcher& searcher, web_scraper& scraper);
-tool_owner make_web_browse(web_browser& browser);
+/// web_search, web_scrape, web_browse
+void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser);
 
 /// initialize_sandbox, execute_code, stop_sandbox
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
