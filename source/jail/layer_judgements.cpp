@@ -223,6 +223,14 @@ layer judge_private_proc(const both_sides& facts)
         "them alone");
 }
 
+layer judge_own_files(const both_sides& facts)
+{
+    const auto outside = number(facts.launcher, "usr_device"), inside = number(facts.inside, "usr_device");
+    if (!outside || !inside) return off("the file system of /usr is not known");
+    return on_if(*outside != *inside, "/usr is a file system of its own, so watches and locks meet nobody else's",
+                 "runs share the inodes of /usr with the machine and each other, so inotify is refused");
+}
+
 layer judge_apparmor(const both_sides& facts)
 {
     const auto why_not = text(facts.launcher, "apparmor");
@@ -274,6 +282,7 @@ constexpr layer_judgement judgements[] = {
     {"workspace_quota", judge_workspace_quota},
     {"own_uid", judge_own_uid},
     {"private_proc", judge_private_proc},
+    {"own_files", judge_own_files},
     {"apparmor", judge_apparmor},
     {"firejail", judge_firejail},
 };

@@ -67,6 +67,15 @@ void attach_mount(int tree, int directory, const std::string& path, const std::s
     check(::syscall(SYS_move_mount, tree, "", directory, path.c_str(), flags), step);
 }
 
+unique_fd new_overlay(const std::vector<std::string>& folders, const std::string& step)
+{
+    const auto context = open_context("overlay", step);
+    std::string lower;
+    for (const auto& folder : folders) lower += (lower.empty() ? "" : ":") + folder;
+    check(configure(context.get(), FSCONFIG_SET_STRING, "lowerdir", lower.c_str()), step);
+    return finish(context, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, step);
+}
+
 unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, const std::string& step)
 {
     const auto context = open_context("tmpfs", step);

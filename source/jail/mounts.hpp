@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 /// The new mount calls of Linux (5.2 to 5.12), each throwing step_failed with the path in the step's name.
 namespace cmcp::sandbox {
@@ -25,6 +26,9 @@ void detach_mounts(const std::string& path);
 
 /// In a mount namespace of its own: changes here do not show outside, nor the other way round.
 void keep_mounts_private();
+
+/// A new detached overlay of folders that are there, the first on top, for reading only.
+unique_fd new_overlay(const std::vector<std::string>& folders, const std::string& step);
 
 struct tmpfs_options {
     std::uint64_t size;  ///< bytes

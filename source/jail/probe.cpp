@@ -144,6 +144,12 @@ json::object proc_facts()
     return proc;
 }
 
+void add_device_of_programs(json::object& facts)
+{
+    struct stat status {};
+    if (::stat("/usr", &status) == 0) facts["usr_device"] = status.st_dev;
+}
+
 }  // namespace
 
 void report_probe(int fd)
@@ -167,6 +173,7 @@ void report_probe(int fd)
     facts["first_process_closed"] = cannot_read("/proc/1/mem") && cannot_read("/proc/1/environ");
     facts["proc"] = proc_facts();
     facts["apparmor"] = apparmor_profile();
+    add_device_of_programs(facts);
     write_all(fd, json::serialize(facts));
 }
 
@@ -186,6 +193,7 @@ json::object launcher_facts()
     facts["uid"] = ::geteuid();
     facts["landlock_abi"] = landlock_abi();
     facts["landlock_levels"] = landlock_levels_left();
+    add_device_of_programs(facts);
     return facts;
 }
 

@@ -56,7 +56,9 @@ constexpr std::pair<std::string_view, std::string_view> own_names[] = {{"git", "
 bool is_executable(const fs::path& path)
 {
     struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
+    // Of a program that others may not read and execute no view shows a copy.
+    constexpr mode_t for_others = S_IROTH | S_IXOTH;
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & for_others) == for_others;
 }
 
 }  // namespace

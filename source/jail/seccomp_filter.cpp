@@ -17,6 +17,7 @@
 #include <memory>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
 namespace cmcp::sandbox {
 namespace {
@@ -144,14 +145,27 @@ bpf_program with_prologue(const context& filter)
     return program;
 }
 
-// On top of the general filter, for runs without a cgroup: no System V shared memory and message queues, because the
-// kernel keeps both while no process maps them, so that no look at the processes can count them. Likewise memfd_create,
-// whose files live on in messages between sockets. Shared memory of /dev/shm stays, which has a size of its own. The
-// general filter has killed calls of foreign architectures by then: numbers mean what they say.
-bpf_program refuse_uncounted_memory()
+// On top of the general filter, for runs without a cgroup: no memory that the kernel keeps while no process maps it, so
+// that no look at the processes can count it. Those are System V objects, files in memory (which live on in messages
+// between sockets), queues of asynchronous I/O and rules of Landlock. Shared memory of /dev/shm stays, which has a size
+// of its own. The general filter has killed calls of foreign architectures by then: numbers mean what they say.
+constexpr std::uint32_t uncounted_memory[] = {SYS_shmget,       SYS_msgget,   SYS_semget,
+                                              SYS_memfd_create, SYS_io_setup, SYS_landlock_add_rule};
+
+// A watch of a file that others see, too, would tell what they and the machine execute.
+constexpr std::uint32_t watches[] = {SYS_inotify_add_watch};
+
+bpf_program refuse(bool memory, bool watching)
 {
-    return {{load(offsetof(seccomp_data, nr)), jump(BPF_JEQ, SYS_shmget, 3, 0), jump(BPF_JEQ, SYS_msgget, 2, 0),
-             jump(BPF_JEQ, SYS_memfd_create, 1, 0), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), fail(ENOSYS)}};
+    std::vector<std::uint32_t> calls;
+    if (memory) calls.assign(std::begin(uncounted_memory), std::end(uncounted_memory));
+    if (watching) calls.insert(calls.end(), std::begin(watches), std::end(watches));
+    bpf_program program{{load(offsetof(seccomp_data, nr))}};
+    std::size_t left = calls.size();
+    for (const std::uint32_t call : calls) program.code.push_back(jump(BPF_JEQ, call, left--, 0));
+    program.code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    program.code.push_back(fail(ENOSYS));
+    return program;
 }
 
 bool refuses_for_good(const sock_filter& i)
@@ -205,20 +219,21 @@ bpf_program compile_announcing_filter(bool memory_files)
     return program;
 }
 
-call_filters::call_filters(bool memory_is_counted)
+call_filters::call_filters(bool memory_is_counted, bool files_are_own)
     : counted_(memory_is_counted),
+      own_(files_are_own),
       general_(compile_filter(true)),
       listed_(compile_filter(false)),
       announcing_general_(compile_announcing_filter(true)),
       announcing_listed_(compile_announcing_filter(false)),
-      uncounted_(refuse_uncounted_memory())
+      shared_(refuse(!memory_is_counted, !files_are_own))
 {
 }
 
 std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
 {
     std::vector<const bpf_program*> filters{programs.all ? &general_ : &listed_};
-    if (!counted_) filters.push_back(&uncounted_);  // the first must still allow installing it
+    if (!counted_ || !own_) filters.push_back(&shared_);  // the first must still allow installing it
     return filters;
 }
 

@@ -40,16 +40,18 @@ bpf_program compile_refusals(std::span<const std::string_view> names);
 class call_filters {
 public:
     /// `memory_is_counted` by a cgroup; otherwise only memory that processes map can be counted.
-    explicit call_filters(bool memory_is_counted);
+    /// `files_are_own`: no inode of the machine's files is shared with runs of others; otherwise none may be watched.
+    call_filters(bool memory_is_counted, bool files_are_own);
 
     bool memory_is_counted() const { return counted_; }
+    bool files_are_own() const { return own_; }
     std::vector<const bpf_program*> choose(const program_view& programs) const;
     const bpf_program* announcing(const program_view& programs) const;
 
 private:
-    bool counted_;
+    bool counted_, own_;
     bpf_program general_, listed_, announcing_general_, announcing_listed_;  // listed: under an allow-list
-    bpf_program uncounted_;
+    bpf_program shared_;                                                     // what a run would share with others
 };
 
 /// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.

@@ -26,6 +26,8 @@ constexpr advice table[] = {
     {"workspace is full", 0,
      "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},
     {"open workspace", ENOENT, "The workspace folder does not exist: create it or correct SANDBOX_ROOT."},
+    {"open workspace", EXDEV, "A workspace is a folder below SANDBOX_ROOT."},
+    {"open workspace", ELOOP, "A workspace is a folder below SANDBOX_ROOT, with no link on its way."},
     {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
     {"workspace owner", 0,
      "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace cmcp::sandbox {
 namespace {
@@ -59,8 +60,8 @@ constexpr std::string_view allowed[] = {
     "time", "gettimeofday", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "timer_create",
     "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete",
     // sockets; which ones can be made is decided below
-    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "sendto", "recvfrom", "sendmsg",
-    "recvmsg", "sendmmsg", "recvmmsg", "setsockopt", "getsockopt", "shutdown",
+    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "setsockopt", "getsockopt",
+    "shutdown",
     // System V and POSIX messages: the run has an IPC namespace of its own
     "shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
     "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr",
@@ -73,6 +74,7 @@ static_assert(tiocsti == TIOCSTI && tioclinux == TIOCLINUX && tioccons == TIOCCO
 
 using rules = std::vector<syscall_rule>;
 constexpr std::uint64_t low32 = 0xffffffff;
+constexpr std::uint64_t type_mask = 0xf;  // of a socket; the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
 
 // Not time namespaces: their flag is a signal number to clone, which therefore cannot make one.
 constexpr std::uint64_t namespace_flags =
@@ -130,7 +132,6 @@ void add_limits(rules& to)
 
 void add_internet_sockets(rules& to)
 {
-    constexpr std::uint64_t type_mask = 0xf;  // the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
     constexpr std::uint64_t tcp = 6, udp = 17;
     for (std::uint64_t family : {AF_INET, AF_INET6}) {
         for (std::uint64_t protocol : {std::uint64_t{0}, tcp})
@@ -140,15 +141,28 @@ void add_internet_sockets(rules& to)
     }
 }
 
-// Between the run's own processes only. A socket that is made by name could be connected to a program outside that
-// listens in the workspace, which the namespaces do not prevent and Landlock only from its version 9 on.
-void add_local_sockets(rules& to) { to.push_back({"socketpair", -1, 0, {{0, low32, AF_UNIX}}}); }
+// Between the run's own processes only. A socket that is made by name, or one of datagrams, could reach a program
+// outside that listens in the workspace, which the namespaces do not prevent and Landlock only from its version 9 on.
+void add_local_sockets(rules& to)
+{
+    for (std::uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET})
+        to.push_back({"socketpair", -1, 0, {{0, low32, AF_UNIX}, {1, type_mask, type}}});
+}
+
+// Out-of-band data of local sockets has been a way into the kernel (CVE-2025-38236), and nothing here needs such data.
+void add_transfers(rules& to)
+{
+    constexpr std::pair<std::string_view, unsigned> places_of_flags[] = {
+        {"sendto", 3}, {"recvfrom", 3}, {"sendmsg", 2}, {"recvmsg", 2}, {"sendmmsg", 3}, {"recvmmsg", 3}};
+    for (const auto& [name, place] : places_of_flags) to.push_back({name, -1, 0, {{place, MSG_OOB, 0}}});
+}
 
 // Programs expect EAFNOSUPPORT of a kernel without that family, and then try another way.
 void add_sockets(rules& to)
 {
     add_internet_sockets(to);
     add_local_sockets(to);
+    add_transfers(to);
     constexpr std::uint64_t families_end = 64;  // beyond the last family there is (46)
     for (std::uint64_t family = 0; family != families_end; ++family)
         if (family != AF_INET && family != AF_INET6) to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, family}}});

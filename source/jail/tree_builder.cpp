@@ -96,7 +96,7 @@ void tree_builder::bind(const std::string& source, const std::string& path, std:
         folder(path);
     else
         file(path, "");
-    const auto tree = copy_mount_tree(AT_FDCWD, source, "show " + source);
+    const auto tree = copy_mount_tree(AT_FDCWD, from_ ? from_(source) : source, "show " + source);
     set_mount_attributes(tree.get(), attributes, true, "protect " + source);
     const auto place = open_inside(path, O_PATH);
     if (!place) throw step_failed("find " + path);

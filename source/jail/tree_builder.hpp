@@ -3,6 +3,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,10 @@ namespace cmcp::sandbox {
 /// An entry that is there already stays as it is. Throws step_failed with the path in the step's name.
 class tree_builder {
 public:
-    explicit tree_builder(unique_fd root) : root_(std::move(root)) {}
+    /// Says where the host's content at a path is taken from.
+    using source = std::function<std::string(const std::string& path)>;
+
+    explicit tree_builder(unique_fd root, source from = {}) : root_(std::move(root)), from_(std::move(from)) {}
 
     void folder(const std::string& path, unsigned mode = 0755);
     void file(const std::string& path, std::string_view content, unsigned mode = 0644);
@@ -31,6 +35,7 @@ private:
     unique_fd parent_of(const std::string& path);
 
     unique_fd root_;
+    source from_;
 };
 
 }  // namespace cmcp::sandbox

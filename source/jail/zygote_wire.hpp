@@ -16,14 +16,15 @@ namespace cmcp::sandbox {
 /// The first packet to a zygote.
 struct zygote_setup {
     std::string profile;
-    bool memory_is_counted = false;  ///< by cgroups: decides which filters are installed
+    bool memory_is_counted = false;  ///< by cgroups: decides which filters are installed, as does the next
+    bool files_are_own = false;
     bool with_time_namespace = false;
 };
 
 template <class Wire>
 void fields(Wire& wire, wired<Wire, zygote_setup>& setup)
 {
-    wire(setup.profile, setup.memory_is_counted, setup.with_time_namespace);
+    wire(setup.profile, setup.memory_is_counted, setup.files_are_own, setup.with_time_namespace);
 }
 
 /// First byte of a zygote's messages.

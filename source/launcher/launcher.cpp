@@ -28,13 +28,12 @@ constexpr std::uint64_t key_tag(std::uint64_t key, key_event event)
 
 }  // namespace
 
-launcher::launcher(unique_fd server, launcher_settings settings)
+launcher::launcher(unique_fd server, launcher_options settings)
     : server_(std::move(server)),
       settings_(std::move(settings)),
       poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
       signals_(watch_signals({SIGTERM, SIGINT})),
       cgroups_(settings_.use_cgroups),
-      filters_(cgroups_.active()),
       with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0),
       no_apparmor_(find_no_apparmor())
 {
@@ -55,14 +54,17 @@ launcher::launcher(unique_fd server, launcher_settings settings)
     } catch (const step_failed& failure) {
         obstacle_ = explain_setup_failure(failure);
     }
+    filters_.emplace(cgroups_.active(), views_ && views_->own_files());
     facts["obstacle"] = obstacle_;
     send(encode_text(message_kind::hello, json::serialize(facts)));
+    keep_python();
 }
 
 void launcher::enter_place(json::object& facts)
 {
+    if (settings_.firejail.empty()) ids_.enter_own_namespaces();
+    root_ = workspace_root(settings_.workspaces);
     if (settings_.firejail.empty()) {
-        ids_.enter_own_namespaces();
         views_ = std::make_unique<view_store>();
         if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(*this, settings_.waiting));
         return;
@@ -113,14 +115,34 @@ std::size_t launcher::running() const
     return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), goes_on));
 }
 
+// A run that cannot be looked after is ended, because nothing holds it to its limits any more. The others go on.
+template <class Work>
+void launcher::look_after(std::uint64_t key, Work work)
+try {
+    if (run* const of = find(key)) work(*of);
+} catch (const std::exception& failure) {
+    const run* const lost = find(key);
+    if (lost == nullptr) return;
+    const bool is_waited_for = lost->begun() && !lost->reported();
+    const std::uint64_t id = lost->id();
+    const std::string why = std::string("The run was ended because the launcher could not look after it: ") +
+                            failure.what() + ". Try again.";
+    drop(key);
+    if (is_waited_for) return refuse(id, why);
+    for (const auto& pool : pools_) pool->lost(key, why);
+}
+
 void launcher::look_at_runs()
 {
     const auto now = std::chrono::steady_clock::now();
-    for (auto& [key, each] : runs_)
-        if (now >= each->next_event()) {
-            each->look(now);
-            watch_refusals(key, *each);
-        }
+    std::vector<std::uint64_t> due;
+    for (const auto& [key, each] : runs_)
+        if (now >= each->next_event()) due.push_back(key);
+    for (const std::uint64_t key : due)
+        look_after(key, [&](run& of) {
+            of.look(now);
+            watch_refusals(key, of);
+        });
     for (const auto& pool : pools_)
         if (now >= pool->next_event()) pool->look(now, running());
 }
@@ -137,13 +159,14 @@ void launcher::handle(std::uint64_t tag)
     const auto event = static_cast<key_event>(tag % 4);
     if (event == key_event::zygote_said)
         for (const auto& pool : pools_) pool->hear_zygote(key);
-    else if (find(key) != nullptr)
-        event == key_event::ended ? end(key) : handle_run(key, event == key_event::refused);
+    else if (event == key_event::ended)
+        look_after(key, [&](run& of) { end(key, of); });
+    else
+        look_after(key, [&](run& of) { handle_run(key, of, event == key_event::refused); });
 }
 
-void launcher::handle_run(std::uint64_t key, bool refused)
+void launcher::handle_run(std::uint64_t key, run& of, bool refused)
 {
-    run& of = *find(key);
     if (refused)
         of.hear_refusal();
     else if (!of.hear())
@@ -167,7 +190,8 @@ void launcher::watch_refusals(std::uint64_t key, const run& of)
 shared_parts launcher::parts()
 {
     const bool with_apparmor = no_apparmor_.empty() && !firejail_;
-    return {ids_, views_.get(), workspaces_, cgroups_, filters_, with_time_namespace_, with_apparmor, firejail_.get()};
+    return {ids_,      views_.get(),         root_,         workspaces_,    cgroups_,
+            *filters_, with_time_namespace_, with_apparmor, firejail_.get()};
 }
 
 void launcher::watch_zygote(std::uint64_t key, int socket) { watch(socket, key_tag(key, key_event::zygote_said)); }
@@ -201,9 +225,8 @@ void launcher::watch_run(std::uint64_t key)
     watch(of.control(), key_tag(key, key_event::said));
 }
 
-void launcher::end(std::uint64_t key)
+void launcher::end(std::uint64_t key, run& over)
 {
-    run& over = *runs_.at(key);
     const bool begun = over.begun();
     const bool reported = over.reported();
     const ended_message ended = over.finish();

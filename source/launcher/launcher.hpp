@@ -3,25 +3,20 @@
 #include "jsonrpc/json.hpp"
 #include "launcher/run.hpp"
 #include "launcher/standby_pool.hpp"
+#include "wire/launcher_options.hpp"
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace cmcp::sandbox {
 
-struct launcher_settings {
-    bool use_cgroups = true;
-    std::string firejail;     ///< path of the program that confines runs; empty: the launcher does it itself
-    std::string workspaces;   ///< the folder below which every workspace must be; empty: anywhere
-    std::size_t waiting = 0;  ///< standby runs for the shape of run that came last
-};
-
 /// The launcher's loop: starts, watches and ends runs as the server asks over the socket.
 class launcher {
 public:
-    launcher(unique_fd server, launcher_settings settings);
+    launcher(unique_fd server, launcher_options settings);
 
     /// Until the server closes the socket or SIGTERM comes; every run has ended then.
     void serve();
@@ -47,19 +42,21 @@ private:
     void wait_and_handle();
     int milliseconds_to_next_event() const;
     void handle(std::uint64_t tag);
-    void handle_run(std::uint64_t key, bool refused);
+    template <class Work>
+    void look_after(std::uint64_t key, Work work);
+    void handle_run(std::uint64_t key, run& of, bool refused);
     void read_server();
     void take_message(packet message);
     void receive_start(packet message);
     bool must_be_counted(const start_message& start);
     void start_counted();
-    void prepare(zygote_options options);
+    void keep_python();
     void tell_off(const std::string& why);
     void add_clones(zygote_options options);
     void start(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
-    void end(std::uint64_t key);
+    void end(std::uint64_t key, run& over);
     void watch_refusals(std::uint64_t key, const run& of);
     void look_at_runs();
     std::size_t running() const;
@@ -70,15 +67,16 @@ private:
     void flush();
 
     unique_fd server_;
-    launcher_settings settings_;
+    launcher_options settings_;
     unique_fd poll_;
     unique_fd signals_;
     cgroup_parent cgroups_;
     identities ids_;
     std::string obstacle_;  ///< why no run can be started; empty: all is well
-    call_filters filters_;
+    std::optional<call_filters> filters_;
     std::unique_ptr<firejail> firejail_;  ///< or
     std::unique_ptr<view_store> views_;
+    workspace_root root_;
     workspace_ledger workspaces_;
     std::deque<uncounted_start> uncounted_;
     bool with_time_namespace_;
@@ -86,9 +84,9 @@ private:
     std::uint64_t last_key_ = 0;                          ///< of runs and zygotes
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;  ///< by key
     std::vector<std::unique_ptr<standby_pool>> pools_;    ///< the first that has a run for a start takes it
-    bool keeps_python_ = false;
-    std::map<std::uint64_t, int> refusals_watched_;  ///< run to descriptor
+    std::map<std::uint64_t, int> refusals_watched_;       ///< run to descriptor
     std::deque<std::string> outbox_;
+    bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;
 };
 

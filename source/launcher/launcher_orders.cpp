@@ -4,43 +4,28 @@
 #include "launcher/standby_clones.hpp"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <cstdio>
+#include <utility>
 
 // The orders of the server, with limits: a captured server does not make the launcher the attacker's tool. launcher.cpp
 // has the loop.
 namespace cmcp::sandbox {
 namespace {
 
-// Why `workspace` is none, as a sentence; empty: it is one, or `below` is empty. It has to lie below the folder
-// `below`, without links on the way: above a workspace are only folders of the server, where no run can put a link.
-std::string refuse_workspace(const std::string& workspace, const std::string& below)
+// What the launcher was told on its command line counts, whatever a message says.
+void clamp(run_limits& limits, const run_maxima& most)
 {
-    if (workspace.empty() || below.empty()) return {};
-    open_how how{};
-    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    const std::string inside = workspace.starts_with(below + "/") ? workspace.substr(below.size() + 1) : "..";
-    const unique_fd root(::open(below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const unique_fd folder(root ? static_cast<int>(::syscall(SYS_openat2, root.get(), inside.c_str(), &how, sizeof how))
-                                : -1);
-    if (folder) return {};
-    if (errno == ENOENT) return explain_setup_failure("open workspace " + workspace, ENOENT);
-    return "The workspace " + workspace + " is not below SANDBOX_ROOT without links. Nothing was run.";
-}
-
-// The zygote that was installed beside the launcher is the one program that it executes.
-void check_zygote(const std::string& path)
-{
-    namespace fs = std::filesystem;
-    std::error_code unknown;
-    const fs::path beside = fs::read_symlink("/proc/self/exe", unknown).parent_path() / "container-mcp-zygote";
-    if (unknown || fs::canonical(path, unknown) != fs::canonical(beside, unknown) || unknown)
-        throw step_failed("open " + path, EPERM);
+    const auto bound = [](std::uint64_t& limit, std::uint64_t highest) {
+        if (highest != 0) limit = std::min(limit, highest);
+    };
+    bound(limits.memory, most.memory);
+    bound(limits.processes, most.processes);
+    bound(limits.file_size, most.file_size);
+    bound(limits.tmp_size, most.tmp_size);
+    bound(limits.open_files, most.open_files);
 }
 
 // The body of a start message, from the packet or from its first descriptor, which is taken.
@@ -67,21 +52,24 @@ void launcher::read_server()
     }
 }
 
+// A message that cannot be understood is nobody's order; the runs of others go on.
 void launcher::take_message(packet message)
-{
+try {
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
     if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
-    if (kind == message_kind::prepare && !keeps_python_) prepare(decode_prepare(message.bytes));
+} catch (const std::exception& failure) {
+    if (std::exchange(ignores_, true)) return;  // one line is enough to know of it
+    std::fprintf(stderr, "container-mcp-launcher: a message of the server is ignored: %s\n", failure.what());
 }
 
-void launcher::prepare(zygote_options options)
+void launcher::keep_python()
 try {
+    if (!settings_.zygote) return;
     if (!obstacle_.empty() || firejail_)
         return tell_off(obstacle_.empty() ? "Firejail starts every run anew" : obstacle_);
-    check_zygote(options.path);
+    zygote_options options = *settings_.zygote;
     options.path = views_->protected_program(options.path);
-    keeps_python_ = true;
     add_clones(std::move(options));
 } catch (const step_failed& failure) {
     tell_off(explain_setup_failure(failure));
@@ -122,8 +110,7 @@ void launcher::receive_start(packet message)
 {
     start_message start = decode_start(take_body(message));
     if (!obstacle_.empty()) return refuse(start.id, obstacle_);
-    if (const std::string why = refuse_workspace(start.request.workspace, settings_.workspaces); !why.empty())
-        return refuse(start.id, why);
+    clamp(start.request.limits, settings_.most);
     if (must_be_counted(start))
         uncounted_.push_back({std::move(start), std::move(message.descriptors)});
     else
@@ -132,8 +119,9 @@ void launcher::receive_start(packet message)
 
 bool launcher::must_be_counted(const start_message& start)
 try {
-    const unique_fd folder = open_bounded_workspace(start.request);
-    if (!folder) return false;
+    const run_request& request = start.request;
+    if (request.workspace.empty() || !bounds_workspace(request.limits)) return false;
+    const unique_fd folder = root_.open(request.workspace, O_RDONLY);
     const auto key = workspace_ledger::key_of(folder.get());
     return workspaces_.must_wait(key, folder.get(), workspace_bounds(start.request.limits));
 } catch (const step_failed&) {

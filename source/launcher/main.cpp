@@ -7,24 +7,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <vector>
-
-namespace {
-
-cmcp::sandbox::launcher_settings read_arguments(const std::vector<std::string>& arguments)
-{
-    const std::string workspaces = "--workspaces=", firejail = "--firejail=", waiting = "--waiting=";
-    cmcp::sandbox::launcher_settings settings;
-    for (const auto& each : arguments) {
-        if (each == "--no-cgroups") settings.use_cgroups = false;
-        if (each.starts_with(firejail)) settings.firejail = each.substr(firejail.size());
-        if (each.starts_with(waiting)) settings.waiting = std::stoul(each.substr(waiting.size()));
-        if (each.starts_with(workspaces)) settings.workspaces = each.substr(workspaces.size());
-    }
-    return settings;
-}
-
-}  // namespace
 
 int main(int argc, char** argv)
 {
@@ -38,7 +20,7 @@ int main(int argc, char** argv)
         else if (role == "--starter")
             sandbox::serve_program_starter(server.get());
         else
-            sandbox::launcher(std::move(server), read_arguments({argv + 1, argv + argc})).serve();
+            sandbox::launcher(std::move(server), sandbox::read_launcher_options({argv + 1, argv + argc})).serve();
         return 0;
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "container-mcp-launcher: %s\n", failure.what());

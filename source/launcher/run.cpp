@@ -8,6 +8,7 @@
 #include "posix/child_process.hpp"
 #include "wire/wire.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,19 +28,21 @@ constexpr std::chrono::milliseconds first_look{5};
 }  // namespace
 
 run::~run()
-{
+try {
     if (!child_.pidfd) return;
     kill(cause::cancelled);
     finish();
+} catch (const std::exception&) {  // its processes have ended; only the figures are lost
 }
 
 bool run::fits(const run_request& request) const
-{
+try {
     if (parts_.views->find(request).place != view_) return false;
     if (request.workspace.empty()) return true;
-    struct stat now {};
-    if (::stat(request.workspace.c_str(), &now) != 0 || folder_ != std::pair(now.st_dev, now.st_ino)) return false;
-    return workspace_.as_full_as_before();
+    return folder_ == workspace_ledger::key_of(parts_.root.open(request.workspace, O_PATH).get()) &&
+           workspace_.as_full_as_before();
+} catch (const step_failed&) {
+    return false;  // the workspace is not there any more
 }
 
 void run::begin(const start_message& start, const std::vector<unique_fd>& descriptors)

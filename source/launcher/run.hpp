@@ -10,6 +10,7 @@
 #include "launcher/firejail.hpp"
 #include "launcher/view_store.hpp"
 #include "launcher/workspace_ledger.hpp"
+#include "launcher/workspace_root.hpp"
 #include "wire/launcher_protocol.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -26,7 +27,8 @@ using steady_time = std::chrono::steady_clock::time_point;
 /// Parts of the launcher that all its runs share.
 struct shared_parts {
     identities& ids;
-    view_store* views;  ///< none under Firejail
+    view_store* views;           ///< none under Firejail
+    const workspace_root& root;  ///< of workspaces
     workspace_ledger& workspaces;
     const cgroup_parent& cgroups;
     const call_filters& filters;
@@ -107,7 +109,7 @@ private:
 
     void prepare(const run_request& request, bool probe);
     void prepare_view();
-    void prepare_workspace();
+    void prepare_workspace(int folder);
     void allow_only_removal();
     void give_pipes(std::initializer_list<int> pipes) const;
     void clone_child(void (*live)(jail_plan&));

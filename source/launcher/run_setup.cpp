@@ -77,9 +77,12 @@ void run::prepare(const run_request& request, bool probe)
     outside_ = parts_.ids.outside(identity_.number());
     plan.maps_itself = !parts_.ids.privileged();
     prepare_view();
-    workspace_.open(plan.request);
-    if (workspace_.began_full()) allow_only_removal();
-    prepare_workspace();
+    if (!request.workspace.empty()) {
+        const unique_fd folder = parts_.root.open(request.workspace, O_PATH);
+        workspace_.open(folder.get(), request.limits);
+        if (workspace_.began_full()) allow_only_removal();
+        prepare_workspace(folder.get());
+    }
     if (parts_.ids.privileged() && outside_.user == 0) throw step_failed("workspace owner", EPERM);
     plan.outside = outside_;
 }
@@ -109,12 +112,11 @@ void run::allow_only_removal()
     rules.read_remove.push_back(folder);
 }
 
-void run::prepare_workspace()
+void run::prepare_workspace(int folder)
 {
     jail_plan& plan = *plan_;
-    const std::string& path = plan.request.workspace;
-    if (path.empty() || (parts_.jailer != nullptr && !parts_.ids.privileged())) return;
-    plan.workspace = copy_mount_tree(AT_FDCWD, path, "open workspace " + path);
+    if (parts_.jailer != nullptr && !parts_.ids.privileged()) return;
+    plan.workspace = copy_mount_tree(folder, "", "open workspace " + plan.request.workspace);
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
     set_mount_attributes(plan.workspace.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | no_exec, true,
                          "protect the workspace");

@@ -1,5 +1,6 @@
 #include "launcher/standby_clones.hpp"
 
+#include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
 #include "jsonrpc/json.hpp"
 #include "launcher/launcher.hpp"
@@ -16,7 +17,7 @@ constexpr int most_losses = 3;
 standby_clones::standby_clones(launcher& keeper, zygote_options options, role serves)
     : standby_pool(keeper, options.waiting, true),
       options_(std::move(options)),
-      python_(python_start::read(options_.model.argv)),
+      python_(python_start::read(options_.argv)),
       role_(serves)
 {
     if (role_ != role::main) return;
@@ -28,8 +29,11 @@ standby_clones::standby_clones(launcher& keeper, zygote_options options, role se
 standby_clones::loaded_interpreter standby_clones::start_zygote()
 try {
     const shared_parts parts = keeper_.parts();
-    const zygote_setup setup{options_.profile, parts.filters.memory_is_counted(), parts.with_time_namespace};
-    loaded_interpreter started{std::make_unique<zygote>(options_, setup), keeper_.next_key()};
+    const zygote_setup setup{options_.profile, parts.filters.memory_is_counted(), parts.filters.files_are_own(),
+                             parts.with_time_namespace};
+    const unique_fd& view = parts.views->find(run_request()).root;
+    const zygote_home home{copy_mount_tree(view.get(), "", "clone the root"), !parts.with_apparmor};
+    loaded_interpreter started{std::make_unique<zygote>(options_, home, setup), keeper_.next_key()};
     keeper_.watch_zygote(started.key, started.process->socket());
     return started;
 } catch (const std::exception& failure) {

@@ -3,7 +3,7 @@
 #include "jail/setup_step.hpp"
 #include "launcher/launcher.hpp"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,17 +16,19 @@ constexpr std::chrono::milliseconds longest_quiet{20};
 constexpr std::chrono::seconds patience{1};  // of a start, for a run that is being made
 constexpr std::size_t shapes_kept = 4;
 
-std::string identity_of(const std::string& folder)
-{
-    struct stat status {};
-    if (folder.empty() || ::stat(folder.c_str(), &status) != 0) return {};
-    return std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
+std::string identity_of(const workspace_root& root, const std::string& workspace)
+try {
+    if (workspace.empty()) return {};
+    const auto [device, inode] = workspace_ledger::key_of(root.open(workspace, O_PATH).get());
+    return std::to_string(device) + ':' + std::to_string(inode);
+} catch (const step_failed&) {
+    return {};
 }
 
 // The same text for requests that one standby run can serve. A folder in the place of another is another workspace.
-std::string shape_name(const run_request& shape, bool probe)
+std::string shape_name(const workspace_root& root, const run_request& shape, bool probe)
 {
-    return encode_start(0, probe, shape) + identity_of(shape.workspace);
+    return encode_start(0, probe, shape) + identity_of(root, shape.workspace);
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ bool standby_pool::take(start_message& start, std::vector<unique_fd>& descriptor
 {
     const auto request = shape_for(start);
     if (!request) return false;
-    std::string shape = shape_name(*request, start.probe);
+    std::string shape = shape_name(keeper_.parts().root, *request, start.probe);
     if (!start.probe) {
         wanted_shape_ = shape;
         wanted_ = *request;

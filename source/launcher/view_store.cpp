@@ -5,6 +5,7 @@
 #include "jail/setup_step.hpp"
 #include "jail/system_files.hpp"
 #include "jail/tree_builder.hpp"
+#include "launcher/own_folders.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -23,12 +24,23 @@ namespace {
 constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::array run_devices{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 constexpr off_t copy_limit = 16 << 20;
-constexpr std::size_t most_views = 16;
+constexpr std::size_t most_views = 64;
+// An overlay remembers what was not there, so an installation must show by a change of these.
+constexpr std::array installed_into{"/usr",
+                                    "/usr/bin",
+                                    "/usr/sbin",
+                                    "/usr/local/bin",
+                                    "/usr/lib",
+                                    "/usr/lib/python3/dist-packages",
+                                    "/usr/lib/node_modules",
+                                    "/usr/local/lib",
+                                    "/usr/share"};
 constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
 
 std::string key_of(const run_request& request)
 {
-    std::string key = request.workspace_inside + '\n' + std::to_string(request.limits.memory);
+    std::string key =
+        request.principal + '\n' + request.workspace_inside + '\n' + std::to_string(request.limits.memory);
     if (request.programs.all) return key;
     for (const auto& name : request.programs.names) key += '\n' + name;
     return key + "\n\n" + request.argv.at(0);
@@ -78,6 +90,7 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     if (request.programs.all) {
         add_all_programs(tree);
         filled.rules = rules_of(request, nullptr);
+        for (const char* folder : installed_into) filled.marks.add(folder);
     } else {
         const auto files = resolve_view(request.programs, {request.argv.at(0)});
         filled.marks = files.marks;
@@ -124,6 +137,7 @@ view_store::view_store() : stage_(stage_folder())
 {
     const auto stage = new_tmpfs({1 << 20, 1024, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "mount the stage");
     attach_mount(stage.get(), AT_FDCWD, stage_, "mount the stage");
+    own_files_ = own_folders::possible(stage_ + "/trial");
 }
 
 const view& view_store::find(const run_request& request)
@@ -165,7 +179,9 @@ view view_store::build(const std::string& key, const run_request& request)
     attach_mount(root.get(), AT_FDCWD, fresh.place, "prepare a root");
     try {
         fresh.root.reset(check(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
-        tree_builder tree(unique_fd(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+        own_folders folders(fresh.place + "-folders");
+        tree_builder tree(unique_fd(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+                          [&](const std::string& path) { return folders.source_of(path); });
         fill(tree, fresh, request);
         set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {

@@ -38,6 +38,9 @@ public:
     /// The program at `path` on a read-only mount, so that its own process cannot change it. Throws step_failed.
     std::string protected_program(const std::string& path);
 
+    /// Whether the views of two principals share no inode of the machine's programs.
+    bool own_files() const { return own_files_; }
+
 private:
     view build(const std::string& key, const run_request& request);
     void build_anew(view& old, const run_request& request);
@@ -45,6 +48,7 @@ private:
 
     std::string stage_;
     unsigned made_ = 0;
+    bool own_files_ = false;
     std::list<view> views_;  ///< the latest used first
 };
 

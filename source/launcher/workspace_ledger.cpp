@@ -97,8 +97,9 @@ bool workspace_ledger::is_due(const entry& of, int folder, tree_bounds most) con
            of.state != finding::fits || of.wanted;
 }
 
+// Where no process can be made to count, the next look tries again.
 void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
-{
+try {
     of.then = free_room(folder);
     of.begun = clock::now();
     of.wanted = false;
@@ -107,6 +108,8 @@ void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
     epoll_event event{};
     event.events = EPOLLIN;
     ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, of.counting->answer(), &event);
+} catch (const step_failed&) {
+    of.wanted = true;
 }
 
 void workspace_ledger::finish(entry& of)
@@ -133,7 +136,7 @@ bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
     if (of.counting) return true;
     if (clock::now() - of.ended < still_fresh) return false;
     begin(of, folder, most);
-    return true;
+    return of.counting != nullptr;
 }
 
 workspace_ledger::finding workspace_ledger::last_finding(key which) const
@@ -178,18 +181,12 @@ tree_bounds workspace_bounds(const run_limits& limits)
     return {bound(limits.workspace_size), bound(limits.workspace_files)};
 }
 
-unique_fd open_bounded_workspace(const run_request& request)
-{
-    const bool bounded = request.limits.workspace_size != 0 || request.limits.workspace_files != 0;
-    if (request.workspace.empty() || !bounded) return {};
-    constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    return unique_fd(check(::open(request.workspace.c_str(), flags), "open workspace " + request.workspace));
-}
+bool bounds_workspace(const run_limits& limits) { return limits.workspace_size != 0 || limits.workspace_files != 0; }
 
-void workspace_watch::open(const run_request& request)
+void workspace_watch::open(int folder, const run_limits& limits)
 {
-    folder_ = open_bounded_workspace(request);
-    if (!folder_) return;
+    if (!bounds_workspace(limits)) return;
+    folder_.reset(check(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open workspace"));
     key_ = workspace_ledger::key_of(folder_.get());
     began_full_ = ledger_.last_finding(key_) != workspace_ledger::finding::fits;
     begin();

@@ -81,8 +81,8 @@ private:
 /// The bounds that `limits` set; 0 there is no bound.
 tree_bounds workspace_bounds(const run_limits& limits);
 
-/// The workspace as the host sees it, open for counting; none where it has no bounds. Throws step_failed.
-unique_fd open_bounded_workspace(const run_request& request);
+/// Whether `limits` bound what a workspace may hold.
+bool bounds_workspace(const run_limits& limits);
 
 /// Whether a run fills its workspace beyond what the workspace may hold. Counts are the ledger's; files that a count
 /// cannot see (deleted but in use, moved about meanwhile) show as bytes that the run wrote and the disk
@@ -91,8 +91,9 @@ class workspace_watch {
 public:
     explicit workspace_watch(workspace_ledger& ledger) : ledger_(ledger) {}
 
-    void open(const run_request& request);  ///< throws step_failed; does nothing where the size does not count
-    void begin();                           ///< the run begins
+    /// `folder`: the workspace, O_PATH. Throws step_failed; does nothing where the size does not count.
+    void open(int folder, const run_limits& limits);
+    void begin();  ///< the run begins
 
     /// The workspace held too much already. The run is not ended for files of others, but may only make room.
     bool began_full() const { return began_full_; }

@@ -3,7 +3,7 @@
 #include "jail/namespaces.hpp"
 #include "jail/zygote_wire.hpp"
 #include "posix/unique_fd.hpp"
-#include "wire/zygote_options.hpp"
+#include "wire/launcher_options.hpp"
 
 #include <optional>
 #include <span>
@@ -11,11 +11,17 @@
 
 namespace cmcp::sandbox {
 
+/// The jail of a zygote: mounts of its own and no capability.
+struct zygote_home {
+    unique_fd root;                  ///< detached: the view of a run that may execute everything
+    bool forbids_privileges = true;  ///< by no_new_privs, after which a clone could not enter an AppArmor profile
+};
+
 /// A zygote process, seen from the launcher, whose child it is. Ends with the object.
 class zygote {
 public:
-    /// Starts the program. Throws std::system_error.
-    zygote(const zygote_options& options, const zygote_setup& setup);
+    /// Starts the program in its jail. Throws step_failed; a step inside that fails is heard as `failed`.
+    zygote(const zygote_options& options, const zygote_home& home, const zygote_setup& setup);
     zygote(const zygote&) = delete;
     zygote& operator=(const zygote&) = delete;
     ~zygote();

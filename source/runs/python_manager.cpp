@@ -30,7 +30,10 @@ sandbox::zygote_options python_manager::zygote(const settings& config, std::stri
     options.profile = config.python_zygote;
     options.waiting = static_cast<std::uint32_t>(config.python_zygote_waiting);
     options.runs = static_cast<std::uint32_t>(config.python_zygote_runs);
-    start_python(options.model, python_home::none, config.python_interpreter);
+    sandbox::run_request model;
+    start_python(model, python_home::none, config.python_interpreter);
+    options.argv = std::move(model.argv);
+    options.environment = std::move(model.environment);
     return options;
 }
 

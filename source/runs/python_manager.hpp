@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runs/run_terms.hpp"
-#include "wire/zygote_options.hpp"
+#include "wire/launcher_options.hpp"
 
 #include <string>
 

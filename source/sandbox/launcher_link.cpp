@@ -56,7 +56,6 @@ void native_backend::link::adopt(launcher_process started)
     socket_.assign(started.socket.release());
     process_ = std::move(started);
     zygote_state_.clear();
-    if (options_.zygote) send(encode_prepare(*options_.zygote));
 }
 
 void native_backend::link::note_zygote(std::string state)

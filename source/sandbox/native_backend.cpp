@@ -103,7 +103,7 @@ std::string describe_zygote(const json::object& about)
 layer zygote_layer(const native_backend::options& options, const json::object& said)
 {
     layer zygote = options.zygote_layer;
-    if (!options.zygote) return zygote;
+    if (!options.launcher.zygote) return zygote;
     const json::value* state = said.if_contains("state");
     const std::string detail = said.contains("detail") ? json::value_to<std::string>(said.at("detail")) : std::string();
     if (state && *state == "on") {
@@ -166,7 +166,7 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
 
 awaitable<bool> native_backend::zygote_settles()
 {
-    if (!link_->settings().zygote) co_return false;
+    if (!link_->settings().launcher.zygote) co_return false;
     link_->start_if_gone();
     for (;;) {
         const json::object state = parse_object(link_->zygote_state());
@@ -189,7 +189,10 @@ awaitable<> native_backend::probe_zygote()
 {
     if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
     no_output nowhere;
-    run_request request = link_->settings().zygote->model;
+    const zygote_options& loaded = *link_->settings().launcher.zygote;
+    run_request request;
+    request.argv = loaded.argv;
+    request.environment = loaded.environment;
     request.prepared = true;
     request.result_channel = true;
     request.limits.wall = std::chrono::seconds(10);

@@ -2,7 +2,6 @@
 
 #include "sandbox/backend.hpp"
 #include "sandbox/launcher_process.hpp"
-#include "wire/zygote_options.hpp"
 
 #include <memory>
 #include <optional>
@@ -16,9 +15,8 @@ namespace cmcp::sandbox {
 class native_backend final : public backend {
 public:
     struct options {
-        std::string launcher_path;             ///< absolute path of container-mcp-launcher
-        launcher_options launcher;             ///< told to the launcher at every start
-        std::optional<zygote_options> zygote;  ///< kept by the launcher for runs that are `prepared`
+        std::string launcher_path;                                         ///< absolute path of container-mcp-launcher
+        launcher_options launcher;                                         ///< told to the launcher at every start
         layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< reported where there is none
         layers further{};  ///< layers of the server itself, added to those of probe()
     };

@@ -8,6 +8,7 @@
 #include "web/web_browser_setup.hpp"
 #include "wire/program_starter.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -71,7 +72,7 @@ void choose_zygote(sandbox::native_backend::options& into, const settings& confi
         report.is = sandbox::layer::state::off;
         report.detail = zygote_obstacle(path);
     } else {
-        into.zygote = python_manager::zygote(config, path.string());
+        into.launcher.zygote = python_manager::zygote(config, path.string());
     }
 }
 
@@ -91,6 +92,15 @@ void require_interpreter(const settings& config)
     throw config_error("PYTHON_INTERPRETER=" + config.python_interpreter +
                        " is not an executable file of this machine: install python3, or "
                        "set it to the path of an interpreter below /usr");
+}
+
+// Of the runs that the server starts by itself and of those that are asked for.
+sandbox::run_maxima highest_limits(const settings& config)
+{
+    const sandbox::run_limits own;
+    return {std::max({own.memory, config.memory_limit, config.python_memory_limit, config.kernel_memory_limit}),
+            std::max(own.processes, config.process_limit), std::max(own.file_size, config.file_size_limit),
+            std::max(own.tmp_size, config.tmp_size), own.open_files};
 }
 
 sandbox::landlock_rules places_of_the_server(const settings& config)
@@ -154,6 +164,7 @@ started_sandbox start_sandbox(const settings& config)
     started.options.launcher_path = find_launcher(config).string();
     started.options.launcher.workspaces = plain(config.sandbox_root);
     started.options.launcher.waiting = config.sandbox_waiting;
+    started.options.launcher.most = highest_limits(config);
     if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
     choose_zygote(started.options, config);
     try {

@@ -14,7 +14,7 @@ void fields(Wire& wire, wired<Wire, run_limits>& limits)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
-    wire(request.result_channel, request.prepared, request.data_libraries, request.argv, request.working_dir,
+    wire(request.principal, request.result_channel, request.prepared, request.data_libraries, request.argv, request.working_dir,
          request.workspace, request.workspace_inside, request.environment, request.programs.all, request.programs.names,
          request.limits);
 }
@@ -62,19 +62,6 @@ std::uint64_t decode_cancel(std::string_view message) { return decoded<std::uint
 std::string encode_ended(const ended_message& ended) { return encoded(message_kind::ended, ended); }
 
 ended_message decode_ended(std::string_view message) { return decoded<ended_message>(body_of(message)); }
-
-std::string encode_prepare(const zygote_options& options)
-{
-    return encoded(message_kind::prepare, options.path, options.profile, options.waiting, options.runs, options.model);
-}
-
-zygote_options decode_prepare(std::string_view message)
-{
-    zygote_options options;
-    wire_reader in(body_of(message));
-    in(options.path, options.profile, options.waiting, options.runs, options.model);
-    return options;
-}
 
 std::string encode_text(message_kind kind, std::string_view text) { return encoded(kind).append(text); }
 

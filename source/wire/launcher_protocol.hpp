@@ -2,7 +2,6 @@
 
 #include "wire/run_request.hpp"
 #include "wire/run_result.hpp"
-#include "wire/zygote_options.hpp"
 
 #include <cstdint>
 #include <string>
@@ -13,7 +12,7 @@
 /// [the message's body], standard output, standard error, [input], [script], [result channel].
 namespace cmcp::sandbox {
 
-enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended, prepare, prepared };
+enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended, prepared };
 
 /// Server to launcher: start a run.
 struct start_message {
@@ -40,10 +39,6 @@ std::uint64_t decode_cancel(std::string_view message);
 
 std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);
-
-/// Server to launcher: keep a zygote of this kind from now on.
-std::string encode_prepare(const zygote_options& options);
-zygote_options decode_prepare(std::string_view message);
 
 /// Launcher to server, a JSON object: its facts (`hello`), and the zygote's state at each change (`prepared`):
 /// {"state": on|starting|off, "detail": …}

@@ -2,10 +2,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
+
+/// A line of the code given by -c. The code before it says nothing about a run and is executed once, in the
+/// interpreter that is kept loaded; a function `practise` that it defines is called then, so that its code is warm.
+inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 
 /// How a run starts Python. A cold run executes argv(); a clone of a loaded interpreter reads it back and becomes the
 /// same.

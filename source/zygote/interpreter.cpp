@@ -4,7 +4,6 @@
 #include "jail/payload.hpp"
 #include "jsonrpc/json.hpp"
 #include "wire/python_start.hpp"
-#include "wire/zygote_options.hpp"
 #include "zygote/interpreter.hpp"
 
 #include <unistd.h>

@@ -56,7 +56,7 @@ nursery::nursery(interpreter& python, working_set needed, int launcher, const zy
     : python_(python),
       needed_(std::move(needed)),
       launcher_(launcher),
-      filters_(setup.memory_is_counted),
+      filters_(setup.memory_is_counted, setup.files_are_own),
       with_time_namespace_(setup.with_time_namespace),
       own_data_(data_bytes())
 {

@@ -1,4 +1,5 @@
 #include "wire/launcher_protocol.hpp"
+#include "wire/launcher_options.hpp"
 
 #include "test/support/catch.hpp"
 
@@ -46,21 +47,36 @@ TEST_CASE("an ended message survives its encoding")
     CHECK(back.result.cpu == ended.result.cpu);
 }
 
-TEST_CASE("the order to keep an interpreter loaded survives its encoding")
+TEST_CASE("a launcher's options survive its command line")
 {
-    zygote_options options;
-    options.path = "/opt/zygote";
-    options.profile = "auto";
+    launcher_options options;
+    options.workspaces = "/srv/work=spaces";
     options.waiting = 3;
-    options.model.argv = {"/usr/bin/python3", "-c", "pass"};
-    options.model.limits.cpu = std::chrono::seconds(9);
-    const auto back = decode_prepare(encode_prepare(options));
-    CHECK(back.path == options.path);
-    CHECK(back.profile == options.profile);
+    options.use_cgroups = false;
+    auto& zygote = options.zygote.emplace();
+    zygote.path = "/opt/zygote";
+    zygote.profile = "auto";
+    zygote.argv = {"/usr/bin/python3", "-c", "a = 1\nb = 2", ""};
+    zygote.environment = {{"MPLBACKEND", "Agg"}, {"EMPTY", ""}, {"SUM", "1=1"}};
+    const auto back = read_launcher_options(arguments_of(options));
+    CHECK(back.workspaces == options.workspaces);
+    CHECK(back.firejail.empty());
     CHECK(back.waiting == 3);
-    CHECK(back.runs == options.runs);
-    CHECK(back.model.argv == options.model.argv);
-    CHECK(back.model.limits.cpu == options.model.limits.cpu);
+    CHECK_FALSE(back.use_cgroups);
+    REQUIRE(back.zygote);
+    CHECK(back.zygote->path == zygote.path);
+    CHECK(back.zygote->profile == "auto");
+    CHECK(back.zygote->runs == zygote.runs);
+    CHECK(back.zygote->argv == zygote.argv);
+    CHECK(back.zygote->environment == zygote.environment);
+    CHECK_FALSE(read_launcher_options({}).zygote);
+}
+
+TEST_CASE("a word that is no option of the launcher is refused")
+{
+    CHECK_THROWS_AS(read_launcher_options({"--workspace=/tmp"}), std::invalid_argument);
+    CHECK_THROWS_AS(read_launcher_options({"--waiting=many"}), std::invalid_argument);
+    CHECK_THROWS_AS(read_launcher_options({"--zygote-variable=HOME"}), std::invalid_argument);
 }
 
 TEST_CASE("a message that is cut short is refused")

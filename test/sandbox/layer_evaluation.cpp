@@ -17,7 +17,7 @@ using state = layer::state;
 json::object launcher()
 {
     return json::parse(R"({"namespaces":{"user":1,"pid":2,"mnt":3,"net":4,"ipc":5,"uts":6,"cgroup":7,"time":8},
-        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true,"workspace_quota":true})")
+        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true,"workspace_quota":true,"usr_device":1})")
         .get_object();
 }
 
@@ -30,7 +30,7 @@ json::object inside()
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
         "proc":{"there":true,"own":true,"system_settings":false,"processes":[2],"figures":true},
         "outside_socket_refused":true,"core_limit_stays":true,"crash_leaves_no_core":true,"first_process_closed":true,"root_read_only":true,"apparmor":"",
-        "landlock_levels":15})")
+        "landlock_levels":15,"usr_device":2})")
         .get_object();
 }
 
@@ -80,6 +80,7 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/no_new_privs", false), "no_new_privs") == state::off);
     CHECK(judged(changed("/limits/nproc", -1), "rlimits") == state::degraded);
     CHECK(judged(changed("/identity/outside_uid", 0), "own_uid") == state::off);
+    CHECK(judged(changed("/usr_device", 1), "own_files") == state::off);
     CHECK(judged(changed("/proc/own", false), "private_proc") == state::off);
     CHECK(find(evaluate_probe(changed("/proc/figures", false), launcher()), "private_proc").detail.find("no meminfo") !=
           std::string::npos);

@@ -91,7 +91,8 @@ TEST_CASE("a script brings no interpreter with it")
 {
     const folder f;
     const std::string script = f.write("hello", "#!/usr/bin/perl\n");
-    fs::permissions(script, fs::perms::owner_all);
+    constexpr auto for_all = fs::perms::others_read | fs::perms::others_exec;
+    fs::permissions(script, fs::perms::owner_all | for_all);
     const view_files files = resolve_view({false, {script}}, {"/usr/bin/bash"});
     CHECK(has(files.programs, fs::canonical(script).string()));
     CHECK_FALSE(has_named(files.programs, "perl"));

@@ -40,7 +40,7 @@ std::uint32_t answer(std::int64_t number, const arguments& values = {}, std::uin
     call.nr = static_cast<int>(number);
     call.arch = arch;
     for (std::size_t i = 0; i != values.size(); ++i) call.args[i] = values[i];
-    return test::run_bpf(filter_of_table().code, call);
+    return cmcp::test::run_bpf(filter_of_table().code, call);
 }
 
 bool allowed(std::int64_t number, const arguments& values = {}) { return answer(number, values) == SECCOMP_RET_ALLOW; }
@@ -132,7 +132,23 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols and b
     CHECK(error_of(SYS_socket, {high_bits | AF_VSOCK, SOCK_STREAM, 0}) == EAFNOSUPPORT);
     CHECK(error_of(SYS_socket, {AF_INET, high_bits | SOCK_RAW, 0}) == EPERM);
     CHECK(allowed(SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}));
+    CHECK(allowed(SYS_socketpair, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}));
+    CHECK(error_of(SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0}) == EPERM);
+    CHECK(error_of(SYS_socketpair, {AF_UNIX, SOCK_RAW, 0}) == EPERM);
     CHECK(error_of(SYS_socketpair, {AF_VSOCK, SOCK_STREAM, 0}) == EPERM);
+}
+
+TEST_CASE("data is sent and received, but none out of band")
+{
+    for (const auto& [number, place] :
+         {std::pair{SYS_sendto, 3}, std::pair{SYS_recvfrom, 3}, std::pair{SYS_sendmsg, 2}, std::pair{SYS_recvmsg, 2},
+          std::pair{SYS_sendmmsg, 3}, std::pair{SYS_recvmmsg, 3}}) {
+        arguments values{};
+        values[static_cast<std::size_t>(place)] = MSG_NOSIGNAL | MSG_DONTWAIT;
+        CHECK(allowed(number, values));
+        values[static_cast<std::size_t>(place)] |= MSG_OOB;
+        CHECK(error_of(number, values) == EPERM);
+    }
 }
 
 TEST_CASE("the filter refuses terminal injection whatever the upper half of the request holds")
@@ -194,7 +210,7 @@ TEST_CASE("a filter without memory files refuses to make them")
     seccomp_data call{};
     call.nr = SYS_memfd_create;
     call.arch = native;
-    CHECK(test::run_bpf(compile_filter(false).code, call) == (SECCOMP_RET_ERRNO | EPERM));
+    CHECK(cmcp::test::run_bpf(compile_filter(false).code, call) == (SECCOMP_RET_ERRNO | EPERM));
 }
 
 TEST_CASE("system calls are named, and unknown ones shown by number")

@@ -220,7 +220,7 @@ TEST_CASE("a zygote that cannot be started leaves cold runs and a reason")
     settings config = all_programs();
     asio::io_context io;
     auto options = launcher_under_test(config, true);
-    options.zygote->path = "/nonexistent/container-mcp-zygote";
+    options.launcher.zygote->path = "/nonexistent/container-mcp-zygote";
     sandbox::native_backend backend(io.get_executor(), options);
     CHECK_FALSE(run_coroutine(io, backend.zygote_settles()));
     const auto layers = run_coroutine(io, backend.probe());

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "posix/unique_fd.hpp"
+
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// The folder below which every workspace lies. The launcher opens this folder once; a workspace is opened beneath the
+/// open folder and used by its descriptor from then on, so no name that changes meanwhile leads elsewhere.
+class workspace_root {
+public:
+    workspace_root() = default;
+
+    /// `path` is absolute; empty: workspaces may be anywhere. To be called in the mount namespace in which workspaces
+    /// will be opened. Throws step_failed.
+    explicit workspace_root(std::string path);
+
+    /// The workspace, opened with O_PATH or O_RDONLY. Throws step_failed, with EXDEV or ELOOP where the workspace is
+    /// not beneath the root or where a link is on its way.
+    unique_fd open(const std::string& workspace, int access) const;
+
+private:
+    std::string path_;
+    unique_fd folder_;
+};
+
+}  // namespace cmcp::sandbox

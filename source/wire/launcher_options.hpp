@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+/// A Python interpreter that is kept loaded, so that a run is a clone of it instead of a start of its own.
+struct zygote_options {
+    std::string path;     ///< absolute path of container-mcp-zygote
+    std::string profile;  ///< which modules are loaded: stdlib, data (numpy, pandas, matplotlib too), or auto: one of
+                          ///< each, the second once a run is best served by it
+    std::uint32_t waiting = 2;  ///< clones that wait, confined, for the next run; 0: clone when a run comes
+    std::uint32_t runs = 1000;  ///< clones of one interpreter; then a new one, with a new hash seed, takes its place
+    std::vector<std::string> argv;  ///< how the interpreter is started; it may stand in for runs of the same program
+    std::vector<std::pair<std::string, std::string>> environment;  ///< beside that of every run
+};
+
+/// The highest limits that a run may be given, whatever is asked for; 0: any.
+struct run_maxima {
+    std::uint64_t memory = 0, processes = 0, file_size = 0, tmp_size = 0, open_files = 0;
+};
+
+/// What a launcher is told on its command line, before the server handles its first byte. The server cannot change it
+/// afterwards: a launcher that takes the place of a lost one is started with the same words.
+struct launcher_options {
+    std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
+    std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none
+    std::size_t waiting = 0;   ///< standby runs for the shape of the run that came last
+    bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
+    run_maxima most{};
+    std::optional<zygote_options> zygote{};  ///< for runs that are `prepared`
+};
+
+/// The launcher's command line for these options, without the program's name, and back again. Reading throws
+/// std::invalid_argument with the word that is not understood.
+std::vector<std::string> arguments_of(const launcher_options& options);
+launcher_options read_launcher_options(const std::vector<std::string>& arguments);
+
+}  // namespace cmcp::sandbox
