@@ -1,6 +1,6 @@
 #include "files/file_manager.hpp"
 #include "mcp/tool_registry.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
 #include "tools/described_tool.hpp"
 #include "tools/tools.hpp"

@@ -6,7 +6,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "runs/missing_module.hpp"
 #include "runs/run_report.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

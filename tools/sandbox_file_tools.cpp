@@ -1,6 +1,6 @@
 #include "mcp/tool_registry.hpp"
 #include "sandboxes/sandbox_files.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"

@@ -3,7 +3,7 @@
 #include "runs/missing_module.hpp"
 #include "runs/python_manager.hpp"
 #include "runs/run_report.hpp"
-#include "text/utf8_cleaner.hpp"
+#include "text/utf8_text.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
 

@@ -1,6 +1,7 @@
 #include "app/optional_helpers.hpp"
 
 #include "jail/program_view.hpp"
+#include "sandbox/kept_output.hpp"
 
 #include <chrono>
 #include <iterator>
@@ -18,16 +19,6 @@ constexpr missing_helper helper_rows[] = {
     {"numpy", true, "python3-numpy", "Python runs have no numpy"},
     {"pdftotext", false, "poppler-utils", "web_scrape reads no PDF"},
     {"jq", false, "jq", "commands cannot use jq"},
-};
-
-class helper_names final : public sandbox::output_receiver {
-public:
-    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
-    {
-        if (from == sandbox::stream::out) text.append(bytes);
-        co_return;
-    }
-    std::string text;
 };
 
 sandbox::run_request question_about_modules(std::string interpreter)
@@ -49,13 +40,13 @@ sandbox::run_request question_about_modules(std::string interpreter)
 awaitable<std::vector<missing_helper>> find_missing_helpers(sandbox::backend& backend, std::string interpreter)
 {
     auto question = question_about_modules(std::move(interpreter));
-    helper_names answer;
+    sandbox::kept_output answer;
     const auto end = co_await backend.run(std::move(question), answer);
-    const bool known = end.why == sandbox::cause::exited && answer.text.starts_with("asked\n");
+    const bool known = end.why == sandbox::cause::exited && answer.out.starts_with("asked\n");
     std::vector<missing_helper> missing;
     for (const auto& row : helper_rows) {
         const std::string name(row.name);
-        const bool there = row.module ? answer.text.find("\n" + name + "\n") == std::string::npos
+        const bool there = row.module ? answer.out.find("\n" + name + "\n") == std::string::npos
                                       : sandbox::find_program(name).has_value();
         // Where Python itself does not run, that is another problem, which is told elsewhere.
         if (there || (row.module && !known)) continue;

@@ -11,6 +11,9 @@ namespace cmcp {
 /// one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) is judged as that IPv4 address.
 std::string_view special_range(const boost::asio::ip::address& address);
 
+/// Whether both are of one family and agree in the first `prefix` bits.
+bool same_block(const boost::asio::ip::address& a, const boost::asio::ip::address& b, unsigned prefix);
+
 /// Addresses at which clouds give out credentials: no wide entry opens them.
 bool is_metadata_address(const boost::asio::ip::address& address);
 

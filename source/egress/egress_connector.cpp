@@ -20,8 +20,6 @@ using clock = std::chrono::steady_clock;
 constexpr std::size_t addresses_tried = 6;
 constexpr auto least_attempt = std::chrono::milliseconds(500);
 
-std::string place(const host& who, std::uint16_t port) { return who.text() + ":" + std::to_string(port); }
-
 [[noreturn]] void fail(egress_ticket& ticket, const host& who, std::uint16_t port, kind is, std::string rule,
                        const std::string& sentence, std::string_view address = {})
 {
@@ -141,7 +139,7 @@ void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
 }
 
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
-                                        std::function<void(egress_step, std::string)> entered)
+                                        std::function<void(std::string, std::string)> entered)
 {
     const egress_verdict named = ticket->policy().judge(who, port);
     require(*ticket, who, port, named);
@@ -151,19 +149,19 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
                  "); try again in a few seconds.");
     auto executor = co_await asio::this_coro::executor;
     egress_socket connection(executor, ticket);
-    if (entered && !who.address) entered(egress_step::resolving, who.name);
+    if (entered && !who.address) entered("resolving", "resolving " + who.name);
     auto addresses = co_await judged_addresses(*ticket, who, port);
-    if (entered) entered(egress_step::connecting, addresses.front().to_string());
+    if (entered) entered("connecting", "connecting to " + addresses.front().to_string());
     auto attempt = co_await connect_any(addresses, port, ticket->limits().connect);
     const std::string address = attempt.address.to_string();
     if (attempt.late)
         fail(*ticket, who, port, kind::timeout, "timeout",
-             "Timed out while connecting: " + place(who, port) + " did not accept a connection within " +
+             "Timed out while connecting: " + who.with_port(port) + " did not accept a connection within " +
                  seconds_text(ticket->limits().connect) + ".",
              address);
     if (attempt.failure)
         fail(*ticket, who, port, kind::unreachable, "unreachable",
-             place(who, port) + " cannot be reached: " + attempt.failure.message() + ".", address);
+             who.with_port(port) + " cannot be reached: " + attempt.failure.message() + ".", address);
     egress_audit(*ticket, who, port, "allowed", ticket->policy().judge(who, attempt.address, port).rule, address);
     connection.socket = std::move(attempt.socket);
     boost::system::error_code ignored;

@@ -47,14 +47,12 @@ private:
     std::shared_ptr<egress_ticket> ticket_;
 };
 
-enum class egress_step { resolving, connecting };
-
 /// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
 /// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
 /// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` hears each step
-/// with its detail.
+/// ("resolving", "connecting") and the words for it with their detail.
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
-                                        std::function<void(egress_step, std::string)> entered = {});
+                                        std::function<void(std::string, std::string)> entered = {});
 
 /// The same judgement of a name without a connection; throws as above. For a connection that is used again.
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);

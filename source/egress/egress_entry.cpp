@@ -1,5 +1,7 @@
 #include "egress/egress_policy.hpp"
 
+#include "egress/address_rules.hpp"
+
 #include <boost/asio/ip/address.hpp>
 
 #include <charconv>
@@ -73,24 +75,6 @@ void fill_host(egress_entry& entry, std::string_view rest, std::string_view whol
     entry.name = named.name;
 }
 
-template <class Bytes>
-bool same_prefix(const Bytes& a, const Bytes& b, unsigned prefix)
-{
-    for (std::size_t i = 0; i < a.size() && prefix > 0; ++i) {
-        const unsigned take = prefix < 8 ? prefix : 8;
-        const auto mask = static_cast<unsigned char>(0xffu << (8 - take));
-        if ((a[i] & mask) != (b[i] & mask)) return false;
-        prefix -= take;
-    }
-    return true;
-}
-
-ip::address unmapped(const ip::address& address)
-{
-    const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-    return mapped ? ip::address(ip::make_address_v4(ip::v4_mapped, address.to_v6())) : address;
-}
-
 }  // namespace
 
 egress_entry egress_entry::parse(std::string_view text)
@@ -131,10 +115,7 @@ bool egress_entry::names(const host& who, std::uint16_t to) const
 bool egress_entry::holds(const ip::address& written, std::uint16_t to) const
 {
     if (is != kind::range || (port != 0 && port != to)) return false;
-    const ip::address address = unmapped(written);
-    if (address.is_v4() != network.is_v4()) return false;
-    if (address.is_v4()) return same_prefix(address.to_v4().to_bytes(), network.to_v4().to_bytes(), prefix);
-    return same_prefix(address.to_v6().to_bytes(), network.to_v6().to_bytes(), prefix);
+    return same_block(unmapped(written), network, prefix);
 }
 
 }  // namespace cmcp

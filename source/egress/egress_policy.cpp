@@ -22,8 +22,6 @@ bool is_bad_port(std::uint16_t port)
     return std::find(std::begin(bad_ports), std::end(bad_ports), port) != std::end(bad_ports);
 }
 
-std::string host_and_port(const host& who, std::uint16_t port) { return who.text() + ":" + std::to_string(port); }
-
 egress_verdict allowed(std::string rule) { return {true, std::move(rule), {}}; }
 
 egress_verdict refused(std::string rule, std::string sentence) { return {false, std::move(rule), std::move(sentence)}; }
@@ -31,7 +29,7 @@ egress_verdict refused(std::string rule, std::string sentence) { return {false, 
 egress_verdict not_listed(const host& who, std::uint16_t port)
 {
     return refused("WEB_ALLOWED_DOMAINS",
-                   host_and_port(who, port) +
+                   who.with_port(port) +
                        " is refused: WEB_ALLOWED_DOMAINS of this server does not allow it. Use a site that it "
                        "allows.");
 }
@@ -108,7 +106,7 @@ egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
     const bool is_opened = opened_by_name(who, port);
     if (!listed && !is_opened) return not_listed(who, port);
     if (is_bad_port(port) && !port_named && !is_opened)
-        return refused("port", host_and_port(who, port) + " is refused: port " + std::to_string(port) +
+        return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
                                    " belongs to another service than "
                                    "the web.");
     return who.address ? judge(who, *who.address, port)
@@ -124,7 +122,7 @@ egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::addr
     if (opened(who, address, port)) return allowed("WEB_ALLOWED_PRIVATE");
     const std::string leads = who.address ? "" : " leads to " + address.to_string() + ", which";
     return refused(
-        range, host_and_port(who, port) + leads + " is refused: that address is not public (" + range +
+        range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
                    "). Only public addresses may be reached; the operator can open others with WEB_ALLOWED_PRIVATE.");
 }
 

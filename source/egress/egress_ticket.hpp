@@ -1,6 +1,8 @@
 #pragma once
 
 #include "egress/egress_policy.hpp"
+#include "text/encodings.hpp"
+#include "text/random_id.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -8,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace cmcp {
 
@@ -34,25 +37,42 @@ struct egress_refusal {
 /// its credentials and closes its connections.
 class egress_ticket {
 public:
-    egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits);
+    egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits)
+        : label_(std::move(label)),
+          user_(random_id()),
+          password_(random_id()),
+          policy_(std::move(policy)),
+          limits_(limits)
+    {
+    }
     egress_ticket(const egress_ticket&) = delete;
     egress_ticket& operator=(const egress_ticket&) = delete;
 
     const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
     const std::string& user() const { return user_; }    ///< for Proxy-Authorization, random
     const std::string& password() const { return password_; }
-    std::string proxy_authorization() const;  ///< "Basic …"
+    std::string proxy_authorization() const { return "Basic " + base64_encode(user_ + ":" + password_); }
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
 
     /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
-    void add_refusal(egress_refusal refusal);
+    void add_refusal(egress_refusal refusal)
+    {
+        refusals_.push_back(std::move(refusal));
+        if (refusals_.size() > 32) refusals_.pop_front();
+    }
 
     std::uint64_t bytes() const { return bytes_; }
-    bool count(std::uint64_t more);  ///< false when the limit is passed
+    bool count(std::uint64_t more) { return (bytes_ += more) <= limits_.bytes; }  ///< false when the limit is passed
     std::size_t connections() const { return connections_; }
-    bool enter();  ///< one more connection; false when there are too many
+    /// Counts a connection; false when there are too many.
+    bool enter()
+    {
+        if (connections_ >= limits_.connections) return false;
+        ++connections_;
+        return true;
+    }
     void leave() { --connections_; }
 
 private:

@@ -1,12 +1,14 @@
 #include "egress/host.hpp"
+
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
 #include <idn2.h>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,40 +43,21 @@ std::string to_ascii(std::string_view text)
     return reinterpret_cast<const char*>(ascii);
 }
 
-std::vector<std::string_view> split(std::string_view text)
-{
-    std::vector<std::string_view> parts;
-    for (std::size_t dot; (dot = text.find('.')) != std::string_view::npos; text.remove_prefix(dot + 1))
-        parts.push_back(text.substr(0, dot));
-    parts.push_back(text);
-    return parts;
-}
-
 bool all_digits(std::string_view text)
 {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
-
 // Decimal, 0x hexadecimal or 0 octal; nothing when it is no number or above 32 bits.
-std::optional<std::uint64_t> number(std::string_view text)
+std::optional<std::uint32_t> number(std::string_view text)
 {
-    int base = 10;
-    if (text.starts_with("0x")) {
-        base = 16;
-        text.remove_prefix(2);
-    } else if (text.size() > 1 && text.front() == '0') {
-        base = 8;
-    }
-    std::uint64_t value = 0;
-    for (char c : text) {
-        const bool known = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-        if (!known || digit(c) >= base) return std::nullopt;
-        value = value * static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(digit(c));
-        if (value > 0xffffffff) return std::nullopt;
-    }
-    return value;
+    const int base = text.starts_with("0x") ? 16 : text.size() > 1 && text.front() == '0' ? 8 : 10;
+    if (base == 16) text.remove_prefix(2);
+    if (text.empty()) return base == 16 ? std::optional<std::uint32_t>(0) : std::nullopt;
+    std::uint32_t value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(text.data(), last, value, base);
+    return failed == std::errc() && end == last ? std::optional(value) : std::nullopt;
 }
 
 bool is_number_like(std::string_view label)
@@ -90,19 +73,18 @@ std::optional<ip::address> read_v4(const std::vector<std::string_view>& parts)
     if (parts.size() > 4) return std::nullopt;
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto part = parts[i].empty() ? std::nullopt : number(parts[i]);
+        const auto part = number(parts[i]);
         const bool last = i + 1 == parts.size();
         const std::uint64_t most = last ? (1ull << (8 * (5 - parts.size()))) - 1 : 255;
         if (!part || *part > most) return std::nullopt;
-        value = last ? value | *part : value | (*part << (8 * (3 - i)));
+        value |= last ? *part : std::uint64_t{*part} << (8 * (3 - i));
     }
     return ip::address_v4(static_cast<ip::address_v4::uint_type>(value));
 }
 
-host from_address(ip::address address)
+host from_address(const ip::address& written)
 {
-    if (address.is_v6() && address.to_v6().is_v4_mapped())
-        address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
+    const ip::address address = unmapped(written);
     return {address.to_string(), address};
 }
 
@@ -129,6 +111,12 @@ void check_labels(std::string_view name, const std::vector<std::string_view>& la
 
 }  // namespace
 
+ip::address unmapped(const ip::address& address)
+{
+    const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+    return mapped ? ip::address(ip::make_address_v4(ip::v4_mapped, address.to_v6())) : address;
+}
+
 std::string host::text() const { return address && address->is_v6() ? "[" + name + "]" : name; }
 
 host read_host(std::string_view text)
@@ -139,7 +127,7 @@ host read_host(std::string_view text)
     std::string name = lower_case(is_ascii(text) ? std::string(text) : to_ascii(text));
     if (name.ends_with('.')) name.pop_back();
     if (name.empty()) throw bad_host("The address names no host.");
-    const auto labels = split(name);
+    const auto labels = split(name, '.');
     if (is_number_like(labels.back())) {
         if (const auto address = read_v4(labels)) return from_address(*address);
         refuse_host(text, "is not a valid IPv4 address.");

@@ -2,6 +2,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,8 +22,12 @@ struct host {
     std::optional<boost::asio::ip::address> address;  ///< set when the host is an address and no name
 
     std::string text() const;  ///< as in a URL: IPv6 in brackets
+    std::string with_port(std::uint16_t port) const { return text() + ":" + std::to_string(port); }
     friend bool operator==(const host&, const host&) = default;
 };
+
+/// The IPv4 address that an IPv6 address maps (::ffff:127.0.0.1), else the address itself.
+boost::asio::ip::address unmapped(const boost::asio::ip::address& address);
 
 /// `text` as it stands in a URL (IPv6 in brackets or not). A name whose last label is a number is read as an IPv4
 /// address, as the WHATWG URL standard and inet_aton do. Throws bad_host.

@@ -53,9 +53,9 @@ std::optional<authority> read_connect_target(std::string_view text)
 
 }  // namespace
 
-proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<ticket_desk> desk)
+proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_proxy> shared)
     : client_(std::move(client)),
-      desk_(std::move(desk)),
+      shared_(std::move(shared)),
       from_client_(2 * header_limit),
       from_upstream_(2 * header_limit),
       piece_(relay_piece_size),
@@ -133,7 +133,7 @@ awaitable<bool> proxy_connection::serve_one()
 
 bool proxy_connection::admit(const egress_ticket& ticket)
 {
-    auto valid = desk_->find(ticket.proxy_authorization());
+    auto valid = shared_->find(ticket.proxy_authorization());
     if (!valid) return false;
     take(std::move(valid));
     return admitted_ = true;
@@ -144,14 +144,14 @@ void proxy_connection::take(std::shared_ptr<egress_ticket> ticket)
     ticket_ = std::move(ticket);
     idle_limit_ = ticket_->limits().idle;
     watch_idle();
-    desk_->add(*ticket_, shared_from_this());
+    shared_->add(*ticket_, shared_from_this());
 }
 
 awaitable<bool> proxy_connection::authenticate(const request_parser& request)
 {
     if (admitted_) co_return true;
     const auto& fields = request.get();
-    const auto shown = desk_->find(fields[http::field::proxy_authorization]);
+    const auto shown = shared_->find(fields[http::field::proxy_authorization]);
     if (!shown || (ticket_ && ticket_ != shown)) {
         http::response<http::string_body> refusal(http::status::proxy_authentication_required, 11);
         refusal.set(http::field::proxy_authenticate, "Basic realm=\"egress\"");

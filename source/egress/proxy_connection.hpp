@@ -2,7 +2,7 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_connector.hpp"
-#include "egress/ticket_desk.hpp"
+#include "egress/egress_guard.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,7 +22,7 @@ namespace cmcp {
 /// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
 class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
-    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<ticket_desk> desk);
+    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_proxy> shared);
     proxy_connection(const proxy_connection&) = delete;
     proxy_connection& operator=(const proxy_connection&) = delete;
 
@@ -56,7 +56,7 @@ private:
     static constexpr std::uint32_t header_limit = 64 * 1024;
 
     asio::ip::tcp::socket client_;
-    std::shared_ptr<ticket_desk> desk_;
+    std::shared_ptr<egress_proxy> shared_;
     boost::beast::flat_buffer from_client_;
     boost::beast::flat_buffer from_upstream_;
     std::optional<egress_socket> upstream_;

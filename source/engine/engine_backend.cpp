@@ -5,6 +5,7 @@
 #include "engine/engine_error.hpp"
 #include "engine/engine_run.hpp"
 #include "log/log.hpp"
+#include "sandbox/kept_output.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -22,16 +23,6 @@ constexpr auto time_to_probe = std::chrono::seconds(60);
 constexpr auto between_looks = std::chrono::seconds(10);
 constexpr auto between_attempts = std::chrono::seconds(2);
 constexpr auto time_to_clean_up = std::chrono::seconds(20);
-
-class kept_output final : public sandbox::output_receiver {
-public:
-    awaitable<> receive(sandbox::stream, std::string_view bytes) override
-    {
-        text.append(bytes.substr(0, 4096 - std::min<std::size_t>(4096, text.size())));
-        co_return;
-    }
-    std::string text;
-};
 
 std::string_view program_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -236,7 +227,7 @@ awaitable<sandbox::layer> engine_backend::try_engine()
         auto looking = client_.image(name);
         const auto there = co_await std::move(looking);
         if (!there) continue;
-        kept_output output;
+        sandbox::kept_output output;
         sandbox::run_request request;
         request.image = name;
         request.argv = {"/bin/sh", "-c", "echo up"};
@@ -244,12 +235,12 @@ awaitable<sandbox::layer> engine_backend::try_engine()
         request.limits.wall = std::chrono::seconds(30);
         auto running = run(std::move(request), output);
         const auto end = co_await std::move(running);
-        const bool up = output.text == "up\n";
+        const bool up = output.both() == "up\n";
         layer.is = up ? state::on : state::off;
         const bool limits = chosen_.required.find("limits") != std::string::npos;
         layer.detail += up ? "; a run of " + name + " has no network, no capabilities, no new privileges, and " +
                                  (limits ? "limits" : "limits where the engine sets them, which is not looked at")
-                           : "; " + end.error + output.text;
+                           : "; " + end.error + output.both();
         co_return layer;
     }
     layer.is = state::degraded;

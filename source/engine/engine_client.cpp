@@ -2,6 +2,7 @@
 
 #include "async/with_deadline.hpp"
 #include "engine/engine_error.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -19,19 +20,6 @@ constexpr auto time_to_answer = std::chrono::seconds(60);  // an engine under lo
 
 std::string encoded(std::string_view text) { return boost::urls::encode(text, boost::urls::unreserved_chars); }
 
-json::object parse(const std::string& text)
-{
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
-
-std::string text_at(const json::object& from, std::string_view name)
-{
-    const auto* value = from.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 bool flag_at(const json::object& from, std::string_view name)
 {
     const auto* value = from.if_contains(name);
@@ -44,16 +32,9 @@ int number_at(const json::object& from, std::string_view name, int otherwise)
     return value != nullptr && value->is_int64() ? static_cast<int>(value->get_int64()) : otherwise;
 }
 
-const json::object& object_at(const json::object& from, std::string_view name)
-{
-    static const json::object none;
-    const auto* value = from.if_contains(name);
-    return value != nullptr && value->is_object() ? value->get_object() : none;
-}
-
 [[noreturn]] void refuse(const engine_answer& answer, const std::string& what)
 {
-    std::string reason = text_at(parse(answer.body), "message");
+    std::string reason = text_of(jsonrpc::read_object(answer.body), "message");
     if (reason.empty()) reason = "HTTP status " + std::to_string(answer.status);
     throw engine_error(answer.status, "The container engine could not " + what + ": " + reason.substr(0, 600) + ".");
 }
@@ -113,13 +94,13 @@ awaitable<engine_facts> engine_client::facts()
 {
     const auto info = co_await ask("GET", "/info");
     expect(info, {200}, "tell about itself");
-    const auto machine = parse(info.body);
+    const auto machine = jsonrpc::read_object(info.body);
     engine_facts facts;
     facts.podman = machine.contains("BuildahVersion");
     facts.name = facts.podman ? "Podman" : "Docker";
-    facts.version = text_at(machine, "ServerVersion");
-    facts.runtime = text_at(machine, "DefaultRuntime");
-    facts.cgroup_version = text_at(machine, "CgroupVersion");
+    facts.version = text_of(machine, "ServerVersion");
+    facts.runtime = text_of(machine, "DefaultRuntime");
+    facts.cgroup_version = text_of(machine, "CgroupVersion");
     facts.memory_limit = flag_at(machine, "MemoryLimit");
     facts.process_limit = flag_at(machine, "PidsLimit");
     facts.rootless = flag_at(machine, "Rootless");
@@ -135,8 +116,8 @@ awaitable<std::optional<image_facts>> engine_client::image(std::string name)
     if (answer.status == 404) co_return std::nullopt;
     expect(answer, {200}, "look at the image " + name);
     image_facts facts;
-    const auto reply = parse(answer.body);
-    for (const auto& each : object_at(object_at(reply, "Config"), "Volumes")) facts.volumes.emplace_back(each.key());
+    const auto reply = jsonrpc::read_object(answer.body);
+    for (const auto& each : object_of(object_of(reply, "Config"), "Volumes")) facts.volumes.emplace_back(each.key());
     co_return facts;
 }
 
@@ -145,7 +126,7 @@ awaitable<std::string> engine_client::create(json::object container)
     std::string body = jsonrpc::write_json(container);
     const auto answer = co_await ask("POST", "/containers/create", std::move(body));
     expect(answer, {201}, "make a container");
-    std::string id = text_at(parse(answer.body), "Id");
+    std::string id = text_of(jsonrpc::read_object(answer.body), "Id");
     if (id.empty()) refuse(answer, "make a container");
     co_return id;
 }
@@ -181,20 +162,20 @@ awaitable<int> engine_client::wait(std::string id)
     auto waiting = ask("POST", "/containers/" + id + "/wait?interval=20ms", std::move(no_body), true);
     const auto answer = co_await std::move(waiting);
     expect(answer, {200}, "wait for a container");
-    co_return number_at(parse(answer.body), "StatusCode", -1);
+    co_return number_at(jsonrpc::read_object(answer.body), "StatusCode", -1);
 }
 
 awaitable<container_state> engine_client::inspect(std::string id)
 {
     const auto answer = co_await ask("GET", "/containers/" + id + "/json");
     expect(answer, {200}, "look at a container");
-    const auto reply = parse(answer.body);
-    const auto& state = object_at(reply, "State");
+    const auto reply = jsonrpc::read_object(answer.body);
+    const auto& state = object_of(reply, "State");
     container_state container;
     container.running = flag_at(state, "Running");
     container.out_of_memory = flag_at(state, "OOMKilled");
     container.exit_code = number_at(state, "ExitCode", -1);
-    container.error = text_at(state, "Error");
+    container.error = text_of(state, "Error");
     co_return container;
 }
 
@@ -202,8 +183,8 @@ awaitable<std::uint64_t> engine_client::peak_memory(std::string id)
 {
     const auto answer = co_await ask("GET", "/containers/" + id + "/stats?stream=false&one-shot=true");
     if (answer.status != 200) co_return 0;
-    const auto reply = parse(answer.body);
-    const auto& memory = object_at(reply, "memory_stats");
+    const auto reply = jsonrpc::read_object(answer.body);
+    const auto& memory = object_of(reply, "memory_stats");
     std::uint64_t peak = 0;
     for (const char* name : {"max_usage", "usage"})  // with cgroup v2 there is the present figure only
         if (const auto* value = memory.if_contains(name); value != nullptr && value->is_number())
@@ -237,8 +218,8 @@ awaitable<std::vector<listed_container>> engine_client::list(std::vector<std::st
     for (const auto& each : reply.get_array()) {
         if (!each.is_object()) continue;
         listed_container one;
-        one.id = text_at(each.get_object(), "Id");
-        for (const auto& label : object_at(each.get_object(), "Labels"))
+        one.id = text_of(each.get_object(), "Id");
+        for (const auto& label : object_of(each.get_object(), "Labels"))
             if (label.value().is_string()) one.labels[label.key()] = std::string(label.value().get_string());
         containers.push_back(std::move(one));
     }

@@ -1,4 +1,4 @@
-#include "files/copy_tree.hpp"
+#include "files/trees.hpp"
 
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"

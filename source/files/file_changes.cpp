@@ -3,7 +3,7 @@
 #include "files/file_error.hpp"
 #include "files/incoming_file.hpp"
 #include "files/text_encoding.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <fcntl.h>
 

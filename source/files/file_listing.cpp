@@ -3,7 +3,7 @@
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
 #include "files/glob.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <fcntl.h>
 

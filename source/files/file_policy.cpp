@@ -3,6 +3,7 @@
 #include "files/file_error.hpp"
 #include "files/file_path.hpp"
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 
@@ -37,12 +38,9 @@ std::string file_policy::extension_of(std::string_view path)
 
 std::string file_policy::allowed_list() const
 {
-    std::string text;
-    for (const auto& one : extensions_) {
-        if (!text.empty()) text += ", ";
-        text += one.empty() ? "no extension" : "." + one;
-    }
-    return text.empty() ? "none" : text;
+    std::vector<std::string> names;
+    for (const auto& one : extensions_) names.push_back(one.empty() ? "no extension" : "." + one);
+    return names.empty() ? "none" : joined(names, ", ");
 }
 
 void file_policy::check_extension(std::string_view field, std::string_view path) const

@@ -1,7 +1,7 @@
 #include "files/file_error.hpp"
 #include "files/file_operations.hpp"
 #include "files/text_encoding.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <fcntl.h>
 

@@ -1,5 +1,7 @@
 #include "files/file_root.hpp"
 
+#include "text/words.hpp"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -16,18 +18,6 @@ namespace {
 constexpr int tries_while_renamed = 64;
 constexpr std::size_t most_new_folders = 64;
 constexpr int place_flags = O_PATH | O_DIRECTORY;
-
-std::vector<std::string> split(const std::string& path)
-{
-    std::vector<std::string> parts;
-    std::size_t at = 0;
-    while (at < path.size()) {
-        const auto end = std::min(path.find('/', at), path.size());
-        if (end != at) parts.push_back(path.substr(at, end - at));
-        at = end + 1;
-    }
-    return parts;
-}
 
 void require_regular(const file_path& path, const struct stat& status)
 {
@@ -102,7 +92,9 @@ unique_fd file_root::make_parent(const file_path& path) const
     unique_fd parent = open_beneath(descriptor(), path.parent(), place_flags);
     if (parent) return parent;
     if (errno != ENOENT) path.fail(errno);
-    const auto names = split(path.parent());
+    const std::string above = path.parent();
+    auto names = split(above, '/');
+    std::erase(names, std::string_view());
     if (std::find(names.begin(), names.end(), "..") != names.end())
         path.refuse("goes up by \"..\" from a folder that does not exist; write the path without it.");
 
@@ -112,7 +104,7 @@ unique_fd file_root::make_parent(const file_path& path) const
     std::size_t new_folders = 0;
     for (const auto& name : names) {
         const bool first = so_far.empty();
-        so_far += (first ? "" : "/") + name;
+        so_far.append(first ? "" : "/").append(name);
         unique_fd next = open_beneath(descriptor(), so_far, place_flags);
         if (!next && errno == ENOENT) {
             if (first && path.absolute())
@@ -121,7 +113,7 @@ unique_fd file_root::make_parent(const file_path& path) const
                     "make the folder there, leave the leading / out.");
             if (++new_folders > most_new_folders)
                 path.refuse("needs more than 64 new folders; make some of them first.");
-            make_folder(parent.get(), name);
+            make_folder(parent.get(), std::string(name));
             next = open_beneath(descriptor(), so_far, place_flags);
         }
         if (!next) path.fail(errno);

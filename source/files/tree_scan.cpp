@@ -1,4 +1,4 @@
-#include "files/tree_scan.hpp"
+#include "files/trees.hpp"
 
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"

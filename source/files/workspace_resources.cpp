@@ -3,8 +3,9 @@
 #include "files/file_error.hpp"
 #include "files/file_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
-#include "text/hex.hpp"
+#include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -89,15 +90,6 @@ void take_member(file_read_request& request, std::string_view member)
         refuse_query("unknown member of the query");
 }
 
-void take_query(file_read_request& request, std::string_view query)
-{
-    while (!query.empty()) {
-        const std::size_t end = std::min(query.find('&'), query.size());
-        take_member(request, query.substr(0, end));
-        query.remove_prefix(std::min(end + 1, query.size()));
-    }
-}
-
 }  // namespace
 
 std::string_view media_type_of(std::string_view path, std::string_view fallback)
@@ -128,7 +120,10 @@ std::optional<file_read_request> workspace_resources::parse(std::string_view uri
     request.path = std::move(*path);
     if (mark == uri.size()) return request;
     request.limit = std::numeric_limits<std::uint64_t>::max();
-    take_query(request, uri.substr(mark + 1));
+    std::string_view query = uri.substr(mark + 1);
+    if (query.size() > 1 && query.ends_with('&')) query.remove_suffix(1);
+    if (query.empty()) return request;
+    for (const auto member : split(query, '&')) take_member(request, member);
     return request;
 }
 

@@ -1,7 +1,7 @@
 #include "files/workspaces.hpp"
 
-#include "files/remove_tree.hpp"
-#include "text/hex.hpp"
+#include "files/trees.hpp"
+#include "text/encodings.hpp"
 
 #include <sys/stat.h>
 

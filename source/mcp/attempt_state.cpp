@@ -3,7 +3,7 @@
 #include "jsonrpc/rpc_error.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/params.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 #include "text/random_id.hpp"
 
 #include <openssl/crypto.h>

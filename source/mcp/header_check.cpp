@@ -4,7 +4,7 @@
 #include "mcp/reserved_names.hpp"
 #include "mcp/task_view.hpp"
 #include "text/ascii.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <charconv>
 

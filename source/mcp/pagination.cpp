@@ -1,7 +1,7 @@
 #include "mcp/pagination.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <charconv>
 #include <string>

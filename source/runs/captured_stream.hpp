@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/utf8_cleaner.hpp"
+#include "text/utf8_text.hpp"
 
 #include <cstdint>
 #include <string>

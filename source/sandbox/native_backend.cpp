@@ -1,6 +1,7 @@
 #include "sandbox/native_backend.hpp"
 
 #include "jail/probe.hpp"
+#include "sandbox/kept_output.hpp"
 #include "sandbox/launcher_link.hpp"
 #include "sandbox/run_in_flight.hpp"
 
@@ -65,12 +66,6 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     if (failure) std::rethrow_exception(failure);
     co_return flight->take_result();
 }
-
-/// The probe run prints nothing.
-class no_output final : public output_receiver {
-public:
-    awaitable<> receive(stream, std::string_view) override { co_return; }
-};
 
 json::object parse_object(const std::string& text)
 {
@@ -188,7 +183,7 @@ awaitable<layers> native_backend::probe()
 awaitable<> native_backend::probe_zygote()
 {
     if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
-    no_output nowhere;
+    kept_output nothing;
     const zygote_options& loaded = *link_->settings().launcher.zygote;
     run_request request;
     request.argv = loaded.argv;
@@ -197,7 +192,7 @@ awaitable<> native_backend::probe_zygote()
     request.result_channel = true;
     request.limits.wall = std::chrono::seconds(10);
     request.label = "probe";
-    const run_result result = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
     const json::object inside = parse_object(result.result);
     if (inside.empty() || !result.prepared) co_return;
     const json::object outside = parse_object(link_->facts());
@@ -218,9 +213,9 @@ layer native_backend::zygote_now() const
 awaitable<layers> native_backend::probe_kernel()
 {
     if (probed_) co_return *probed_;
-    no_output nowhere;
+    kept_output nothing;
     run_request request = probe_request();
-    const run_result result = co_await run_to_end(link_, std::move(request), nowhere, true);
+    const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
     const json::object inside = parse_object(result.result);
     const json::object outside = parse_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);

@@ -1,5 +1,7 @@
 #include "sandboxes/kernel_transfer.hpp"
 
+#include "jsonrpc/read_object.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -28,12 +30,6 @@ awaitable<kernel_answer> take(std::shared_ptr<kernel_process> to, std::chrono::m
     auto answer = co_await to->take(limit);
     if (!answer.ok) co_await to->finish();
     co_return answer;
-}
-
-std::string text_of(const json::object& from, std::string_view name)
-{
-    const auto* value = from.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 std::uint64_t count_of(const json::object& from, std::string_view name)

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
+#include "sandbox/kept_output.hpp"
 
 #include <sys/stat.h>
 
@@ -12,19 +13,6 @@
 namespace cmcp {
 
 namespace {
-
-constexpr std::size_t longest_trial_output = 4096;
-
-/// The output of a trial.
-class trial_output final : public sandbox::output_receiver {
-public:
-    awaitable<> receive(sandbox::stream, std::string_view bytes) override
-    {
-        text.append(bytes.substr(0, longest_trial_output - std::min(longest_trial_output, text.size())));
-        co_return;
-    }
-    std::string text;
-};
 
 std::string program_mark(const std::string& path)
 {
@@ -49,13 +37,6 @@ json::object read_trials(const std::filesystem::path& path)
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     return jsonrpc::read_object(text);
-}
-
-std::string trial_member(const json::value& from, std::string_view name)
-{
-    const auto* of = from.if_object();
-    const auto* value = of != nullptr ? of->if_contains(name) : nullptr;
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 }  // namespace
@@ -121,18 +102,18 @@ awaitable<> language_trials::try_language(const language& of, std::string mark)
 awaitable<bool> language_trials::runs(const language& of, std::string program, bool& sure)
 {
     const auto place = co_await used_.admission.enter("languages");
-    trial_output output;
+    sandbox::kept_output output;
     auto request = used_.maker(of, program, std::string(of.sample));
     request.label = "try " + std::string(of.name);
     sandbox::run_result end;
     if (place) end = co_await used_.backend.run(std::move(request), output);
     const bool whole = place && end.why == sandbox::cause::exited;
-    const bool works = whole && end.exit_code == 0 && output.text.find("ok") != std::string::npos;
+    const bool works = whole && end.exit_code == 0 && output.both().find("ok") != std::string::npos;
     if (!whole) sure = false;
     if (!works)
         log::info("language_does_not_run", {{"language", json::string(of.name)},
                                             {"program", json::string(program)},
-                                            {"said", json::string(output.text.substr(0, 300))}});
+                                            {"said", json::string(output.both().substr(0, 300))}});
     co_return works;
 }
 
@@ -141,7 +122,8 @@ awaitable<> language_trials::read_file()
     auto work = [path = used_.file] { return read_trials(path); };
     const auto trials = co_await used_.pool.run(std::move(work));
     for (const auto& [name, value] : trials)
-        kept_[std::string(name)] = {trial_member(value, "mark"), trial_member(value, "program")};
+        if (const auto* trial = value.if_object())
+            kept_[std::string(name)] = {text_of(*trial, "mark"), text_of(*trial, "program")};
 }
 
 awaitable<> language_trials::write_file()

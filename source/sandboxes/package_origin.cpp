@@ -1,6 +1,7 @@
 #include "sandboxes/package_origin.hpp"
 
 #include "jsonrpc/json.hpp"
+#include "sandbox/kept_output.hpp"
 
 #include <exception>
 
@@ -19,17 +20,6 @@ import json, subprocess
 asked = subprocess.run(['/usr/bin/npm', 'config', 'get', 'registry'], capture_output=True, text=True, check=True)
 print(json.dumps({'index': asked.stdout.strip(), 'hosts': []}))
 )PY";
-constexpr std::size_t most_output = 4096;
-
-class answer final : public sandbox::output_receiver {
-public:
-    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
-    {
-        if (from == sandbox::stream::out && text.size() + bytes.size() <= most_output) text.append(bytes);
-        co_return;
-    }
-    std::string text;
-};
 
 package_origin read_origin(const std::string& text)
 {
@@ -51,10 +41,10 @@ awaitable<package_origin> default_package_origin(sandbox::backend& backend, sand
 {
     base.argv.insert(base.argv.end(),
                      {"-I", "-c", std::string(kind == package_kind::pip ? pip_question : npm_question)});
-    answer said;
+    sandbox::kept_output said;
     const auto end = co_await backend.run(std::move(base), said);
     package_origin origin;
-    if (end.why == sandbox::cause::exited && end.exit_code == 0) origin = read_origin(said.text);
+    if (end.why == sandbox::cause::exited && end.exit_code == 0) origin = read_origin(said.out);
     co_return origin;
 }
 

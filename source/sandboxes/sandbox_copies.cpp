@@ -1,8 +1,7 @@
 #include "sandboxes/sandbox_manager.hpp"
 
 #include "async/uncancelled.hpp"
-#include "files/copy_tree.hpp"
-#include "files/tree_scan.hpp"
+#include "files/trees.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_names.hpp"
 

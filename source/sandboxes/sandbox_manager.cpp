@@ -3,10 +3,10 @@
 #include "async/uncancelled.hpp"
 #include "engine/engine_backend.hpp"
 #include "engine/engine_error.hpp"
-#include "files/tree_scan.hpp"
+#include "files/trees.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_names.hpp"
-#include "text/hex.hpp"
+#include "text/encodings.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>

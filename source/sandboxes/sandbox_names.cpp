@@ -1,7 +1,7 @@
 #include "sandboxes/sandbox_names.hpp"
 
 #include "sandboxes/sandbox_error.hpp"
-#include "text/hex.hpp"
+#include "text/encodings.hpp"
 
 #include <algorithm>
 #include <cctype>

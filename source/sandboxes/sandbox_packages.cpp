@@ -4,8 +4,8 @@
 #include "jsonrpc/read_object.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/package_problem.hpp"
+#include "sandboxes/package_relay.hpp"
 #include "text/words.hpp"
-#include "web/channel_relay.hpp"
 
 #include <boost/url/parse.hpp>
 
@@ -20,7 +20,7 @@
 namespace cmcp {
 
 // The Python program that installs packages in a sandbox: it lets connections to a port of the run's own loopback
-// through its descriptor 3 (web/channel_relay.hpp), starts the command of its arguments with that port as its
+// through its descriptor 3 (package_relay.hpp), starts the command of its arguments with that port as its
 // proxy, and writes
 // {"before": {name: version}, "after": {…}} to descriptor 4. PROXY_LOGIN is "user:password" of the proxy.
 extern const std::string_view package_driver;
@@ -139,11 +139,12 @@ private:
 };
 
 awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request,
-                                              std::shared_ptr<channel_relay> relay, output_collector& output)
+                                              std::shared_ptr<unique_fd> channel, std::uint16_t port,
+                                              output_collector& output)
 {
     const auto executor = co_await asio::this_coro::executor;
     task_group beside(executor);
-    beside.spawn("package relay", relay->run());
+    beside.spawn("package relay", relay_packages(std::move(*channel), port));
     auto result = co_await backend.run(std::move(request), output);
     co_return result;
 }
@@ -153,7 +154,6 @@ awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox
 sandbox_packages::sandbox_packages(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                                    sandbox_runner& runs)
     : config_(config),
-      executor_(executor),
       backend_(backend),
       runs_(runs),
       guard_(executor, std::make_shared<egress_policy>(std::vector<egress_entry>{}, std::vector<egress_entry>{}))
@@ -250,12 +250,12 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::system_error(errno, std::generic_category(), "socketpair");
     request.channel = std::make_shared<unique_fd>(ends[1]);
-    const auto relay = std::make_shared<channel_relay>(executor_, unique_fd(ends[0]), guard_.port());
+    const auto channel = std::make_shared<unique_fd>(ends[0]);
     const std::string workspace = request.workspace;
     const auto limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
-    collected_work work = [this, kept, relay](output_collector& output) {
-        return run_with_relay(backend_, std::move(*kept), relay, output);
+    collected_work work = [this, kept, channel](output_collector& output) {
+        return run_with_relay(backend_, std::move(*kept), channel, guard_.port(), output);
     };
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), where.id);

@@ -45,7 +45,6 @@ private:
     }
 
     const settings& config_;
-    asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;
     egress_guard guard_;

@@ -1,6 +1,6 @@
 #include "sandboxes/sandbox_places.hpp"
 
-#include "files/remove_tree.hpp"
+#include "files/trees.hpp"
 #include "posix/unique_fd.hpp"
 #include "sandboxes/installed_packages.hpp"
 #include "text/handles.hpp"

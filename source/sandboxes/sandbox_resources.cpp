@@ -2,10 +2,10 @@
 
 #include "files/file_error.hpp"
 #include "files/file_resources.hpp"
-#include "files/tree_scan.hpp"
+#include "files/trees.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 #include "sandboxes/sandbox_runner.hpp"
 
-#include "files/tree_scan.hpp"
+#include "files/trees.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/language_trials.hpp"

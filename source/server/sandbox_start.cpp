@@ -5,7 +5,7 @@
 #include "sandbox/server_self.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
-#include "web/web_browser_setup.hpp"
+#include "web/web_browser.hpp"
 #include "wire/program_starter.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "tools/tools.hpp"
 #include "transport/http_server.hpp"
 #include "transport/stdio.hpp"
-#include "web/web_browser_setup.hpp"
+#include "web/web_browser.hpp"
 
 #include <algorithm>
 #include <iostream>

@@ -2,13 +2,9 @@
 #include "text/ascii.hpp"
 #include "text/utf8_text.hpp"
 
-#include <iconv.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <map>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -18,93 +14,55 @@ namespace {
 constexpr std::string_view around_a_label = " \t\r\n\f\"'";
 
 constexpr std::size_t looked_at = 1024;
-constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-// Labels of the WHATWG Encoding standard, to the names of iconv.
-// NOLINTNEXTLINE(readability-function-size): a table
-const std::map<std::string, std::string, std::less<>>& labels()
-{
-    static const std::map<std::string, std::string, std::less<>> table = [] {
-        std::map<std::string, std::string, std::less<>> names{
-            {"utf-8", "UTF-8"},
-            {"utf8", "UTF-8"},
-            {"unicode-1-1-utf-8", "UTF-8"},
-            {"utf-16", "UTF-16LE"},
-            {"utf-16le", "UTF-16LE"},
-            {"utf-16be", "UTF-16BE"},
-            {"ascii", "WINDOWS-1252"},
-            {"us-ascii", "WINDOWS-1252"},
-            {"latin1", "WINDOWS-1252"},
-            {"l1", "WINDOWS-1252"},
-            {"iso-8859-1", "WINDOWS-1252"},
-            {"iso8859-1", "WINDOWS-1252"},
-            {"iso_8859-1", "WINDOWS-1252"},
-            {"cp1252", "WINDOWS-1252"},
-            {"x-cp1252", "WINDOWS-1252"},
-            {"latin2", "ISO-8859-2"},
-            {"latin5", "WINDOWS-1254"},
-            {"iso-8859-9", "WINDOWS-1254"},
-            {"iso-8859-8-i", "ISO-8859-8"},
-            {"tis-620", "WINDOWS-874"},
-            {"iso-8859-11", "WINDOWS-874"},
-            {"windows-874", "WINDOWS-874"},
-            {"koi8-r", "KOI8-R"},
-            {"koi8", "KOI8-R"},
-            {"koi8-u", "KOI8-U"},
-            {"macintosh", "MACINTOSH"},
-            {"x-mac-cyrillic", "MAC-CYRILLIC"},
-            {"ibm866", "CP866"},
-            {"cp866", "CP866"},
-            {"gb2312", "GB18030"},
-            {"gbk", "GB18030"},
-            {"x-gbk", "GB18030"},
-            {"gb18030", "GB18030"},
-            {"big5", "BIG5-HKSCS"},
-            {"big5-hkscs", "BIG5-HKSCS"},
-            {"euc-jp", "EUC-JP"},
-            {"x-euc-jp", "EUC-JP"},
-            {"iso-2022-jp", "ISO-2022-JP"},
-            {"shift_jis", "CP932"},
-            {"shift-jis", "CP932"},
-            {"sjis", "CP932"},
-            {"x-sjis", "CP932"},
-            {"windows-31j", "CP932"},
-            {"ms932", "CP932"},
-            {"euc-kr", "CP949"},
-            {"ks_c_5601-1987", "CP949"},
-            {"korean", "CP949"},
-            {"windows-949", "CP949"},
-        };
-        for (int part : {2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16}) {
-            const std::string name = "8859-" + std::to_string(part);
-            for (const char* start : {"iso-", "iso", "iso_"})
-                names.emplace((start == std::string_view("iso_") ? "iso_" : start) + name, "ISO-" + name);
-        }
-        for (int page = 1250; page <= 1258; ++page)
-            for (const char* start : {"windows-", "cp", "x-cp"})
-                names.emplace(start + std::to_string(page), "WINDOWS-" + std::to_string(page));
-        return names;
-    }();
-    return table;
-}
-
-struct converter {
-    explicit converter(const std::string& from) : handle(::iconv_open("UTF-8", from.c_str())) {}
-    converter(const converter&) = delete;
-    converter& operator=(const converter&) = delete;
-    ~converter()
-    {
-        if (usable()) ::iconv_close(handle);
-    }
-    bool usable() const { return handle != reinterpret_cast<iconv_t>(-1); }
-    iconv_t handle;
+struct charset_row {
+    const char* name;         // of iconv
+    std::string_view labels;  // of the WHATWG Encoding standard
 };
+
+constexpr charset_row rows[] = {
+    {"UTF-8", "utf-8 utf8 unicode-1-1-utf-8"},
+    {"UTF-16LE", "utf-16 utf-16le"},
+    {"UTF-16BE", "utf-16be"},
+    {"WINDOWS-1252", "ascii us-ascii latin1 l1 iso-8859-1 iso8859-1 iso_8859-1"},
+    {"ISO-8859-2", "latin2"},
+    {"WINDOWS-1254", "latin5 iso-8859-9"},
+    {"ISO-8859-8", "iso-8859-8-i"},
+    {"WINDOWS-874", "tis-620 iso-8859-11 windows-874"},
+    {"KOI8-R", "koi8-r koi8"},
+    {"KOI8-U", "koi8-u"},
+    {"MACINTOSH", "macintosh"},
+    {"MAC-CYRILLIC", "x-mac-cyrillic"},
+    {"CP866", "ibm866 cp866"},
+    {"GB18030", "gb2312 gbk x-gbk gb18030"},
+    {"BIG5-HKSCS", "big5 big5-hkscs"},
+    {"EUC-JP", "euc-jp x-euc-jp"},
+    {"ISO-2022-JP", "iso-2022-jp"},
+    {"CP932", "shift_jis shift-jis sjis x-sjis windows-31j ms932"},
+    {"CP949", "euc-kr ks_c_5601-1987 korean windows-949"},
+};
+constexpr std::string_view iso_parts = "2 3 4 5 6 7 8 10 13 14 15 16";
+constexpr std::string_view windows_pages = "1250 1251 1252 1253 1254 1255 1256 1257 1258";
+
+// The name that iconv has for a label; empty: no such label is known.
+std::string name_of(std::string_view label)
+{
+    for (const auto& row : rows)
+        if (is_word_of(row.labels, label)) return row.name;
+    for (const std::string_view start : {"iso-8859-", "iso8859-", "iso_8859-"})
+        if (label.starts_with(start) && is_word_of(iso_parts, label.substr(start.size())))
+            return "ISO-8859-" + std::string(label.substr(start.size()));
+    for (const std::string_view start : {"windows-", "cp", "x-cp"})
+        if (label.starts_with(start) && is_word_of(windows_pages, label.substr(start.size())))
+            return "WINDOWS-" + std::string(label.substr(start.size()));
+    return {};
+}
 
 std::optional<std::string> known(std::string_view label)
 {
-    const auto name = labels().find(lower_case(trimmed(label, around_a_label)));
-    if (name == labels().end() || !converter(name->second).usable()) return std::nullopt;
-    return name->second;
+    std::string name = name_of(lower_case(trimmed(label, around_a_label)));
+    if (name.empty() || !charset_converter("UTF-8", name).usable()) return std::nullopt;
+    return name;
 }
 
 bool may_be_utf8(std::string_view bytes)
@@ -155,6 +113,39 @@ std::optional<charset_choice> by_mark(std::string_view bytes)
 
 }  // namespace
 
+charset_converter::charset_converter(const std::string& to, const std::string& from)
+    : handle_(::iconv_open(to.c_str(), from.c_str()))
+{
+}
+
+charset_converter::~charset_converter()
+{
+    if (usable()) ::iconv_close(handle_);
+}
+
+int charset_converter::convert(std::string_view& input, std::string& output) const
+{
+    std::array<char, 32768> piece;
+    char* in = const_cast<char*>(input.data());  // iconv's interface; the input is not changed
+    std::size_t left = input.size();
+    int error = E2BIG;
+    while (error == E2BIG) {
+        char* out = piece.data();
+        std::size_t room = piece.size();
+        error = ::iconv(handle_, &in, &left, &out, &room) == static_cast<std::size_t>(-1) ? errno : 0;
+        output.append(piece.data(), piece.size() - room);
+    }
+    input.remove_prefix(input.size() - left);
+    return error;
+}
+
+bool is_word_of(std::string_view list, std::string_view word)
+{
+    const std::string wanted = " " + std::string(word) + " ";
+    return wanted.find(' ', 1) == wanted.size() - 1 &&
+           (" " + std::string(list) + " ").find(wanted) != std::string::npos;
+}
+
 charset_choice choose_charset(std::string_view bytes, std::string_view header_charset)
 {
     if (auto marked = by_mark(bytes)) return *marked;
@@ -176,23 +167,14 @@ charset_choice choose_charset(std::string_view bytes, std::string_view header_ch
 
 std::string to_utf8(std::string_view bytes, const charset_choice& choice)
 {
-    const converter converts(choice.name);
+    const charset_converter converts("UTF-8", choice.name);
     if (!converts.usable()) throw std::runtime_error("iconv knows no " + choice.name);
     bytes.remove_prefix(std::min(choice.skip, bytes.size()));
     std::string text;
     text.reserve(bytes.size() + bytes.size() / 8);
-    std::array<char, 32768> out;
-    char* in = const_cast<char*>(bytes.data());
-    for (std::size_t left = bytes.size(); left > 0;) {
-        char* to = out.data();
-        std::size_t room = out.size();
-        const bool failed = ::iconv(converts.handle, &in, &left, &to, &room) == static_cast<std::size_t>(-1);
-        const int why = errno;
-        text.append(out.data(), out.size() - room);
-        if (!failed || why == E2BIG) continue;
-        text += replacement;
-        ++in;
-        --left;
+    while (converts.convert(bytes, text) != 0) {
+        text += "\xef\xbf\xbd";
+        bytes.remove_prefix(1);
     }
     return text;
 }

@@ -1,6 +1,6 @@
 #include "text/random_id.hpp"
 
-#include "text/hex.hpp"
+#include "text/encodings.hpp"
 
 #include <sys/random.h>
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace cmcp {
 
 namespace {
+
+constexpr std::string_view replacement_text = "\xEF\xBF\xBD";
 
 struct lead_byte {
     std::size_t length;  // 0: no character begins with this byte
@@ -92,7 +95,7 @@ bool is_cut_utf8(std::string_view text)
 
 std::string replace_invalid_utf8(std::string_view text)
 {
-    return without_invalid(text, [](unsigned char) { return "\xEF\xBF\xBD"; });
+    return without_invalid(text, [](unsigned char) { return replacement_text; });
 }
 
 std::string escape_invalid_utf8(std::string_view text)
@@ -116,6 +119,38 @@ std::string_view utf8_suffix(std::string_view text, std::size_t most)
     std::size_t from = text.size() - most;
     while (from < text.size() && is_continuation(text[from])) ++from;
     return text.substr(from);
+}
+
+std::string utf8_cleaner::add(std::string_view bytes)
+{
+    std::string with_carried;
+    if (!carried_.empty()) {
+        with_carried = std::exchange(carried_, {});
+        with_carried.append(bytes);
+        bytes = with_carried;
+    }
+    std::string text;
+    text.reserve(bytes.size());
+    for (;;) {
+        const std::size_t valid = valid_utf8_length(bytes);
+        text.append(bytes.substr(0, valid));
+        bytes.remove_prefix(valid);
+        if (bytes.empty()) return text;
+        if (is_cut_utf8(bytes)) {
+            carried_ = bytes;
+            return text;
+        }
+        text.append(replacement_text);
+        // Unicode, "maximal subparts": the bytes that fit one character are replaced as a whole.
+        bytes.remove_prefix(std::max<std::size_t>(first_character(bytes).fits, 1));
+    }
+}
+
+std::string utf8_cleaner::finish()
+{
+    if (carried_.empty()) return {};
+    carried_.clear();
+    return std::string(replacement_text);
 }
 
 }  // namespace cmcp

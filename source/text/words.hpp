@@ -10,6 +10,9 @@ namespace cmcp {
 
 std::string joined(const std::vector<std::string>& words, std::string_view between);
 
+/// The parts of `text` between the separators; one where there is no separator.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 /// How many characters must be inserted, deleted or replaced to make one of the other (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 

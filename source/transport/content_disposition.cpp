@@ -1,6 +1,6 @@
 #include "transport/content_disposition.hpp"
 
-#include "text/hex.hpp"
+#include "text/encodings.hpp"
 
 #include <cctype>
 

@@ -2,10 +2,9 @@
 
 #include "async/task_group.hpp"
 #include "async/with_deadline.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
-#include "web/browser_command_line.hpp"
 #include "web/browser_process.hpp"
-#include "web/json_members.hpp"
 #include "web/page_slots.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -73,13 +72,6 @@ browser_host_protocol::start_message start_of(const browser_options& browser, st
 }
 
 std::size_t ports_for(const browser_options& browser) { return browser.pages + 2; }  // one for the spare page
-
-// Mostly too many files are open, so trying again at once would only burn time.
-awaitable<> pause_accepting(asio::any_io_executor executor)
-{
-    asio::steady_timer timer(executor, std::chrono::milliseconds(100));
-    co_await timer.async_wait(asio::use_awaitable);
-}
 
 }  // namespace
 
@@ -164,12 +156,16 @@ awaitable<> browser::instance::watch(std::shared_ptr<instance> self)
 awaitable<> browser::instance::accept(std::shared_ptr<instance> self, asio::ip::tcp::acceptor listener,
                                       std::size_t number)
 {
+    asio::steady_timer pause(self->executor_);
     for (;;) {
         auto [failure, client] = co_await listener.async_accept(as_tuple);
         if (failure == asio::error::operation_aborted) co_return;
         auto ticket = self->pages_->ticket(number);
         if (!failure && ticket) self->serve_(std::move(client), std::move(ticket));
-        if (failure) co_await pause_accepting(self->executor_);
+        if (!failure) continue;
+        // Mostly too many files are open, so trying again at once would only burn time.
+        pause.expires_after(std::chrono::milliseconds(100));
+        co_await pause.async_wait(asio::use_awaitable);
     }
 }
 
@@ -261,16 +257,11 @@ awaitable<std::shared_ptr<browser::instance>> browser::running()
 {
     while (starting_) co_await started_.wait();
     if (current_ && current_->usable()) co_return current_;
-    struct start_mark {
-        browser& of;
-        ~start_mark()
-        {
-            of.starting_ = false;
-            of.started_.notify();
-        }
-    };
     starting_ = true;
-    const start_mark mark{*this};
+    const std::shared_ptr<void> mark(nullptr, [this](void*) {
+        starting_ = false;
+        started_.notify();
+    });
     current_.reset();
     auto launched = co_await instance::start(executor_, options_, serve_);
     current_ = launched;

@@ -1,4 +1,4 @@
-#include "web/browser_command_line.hpp"
+#include "web/browser_process.hpp"
 
 #include "jsonrpc/write_json.hpp"
 
@@ -100,22 +100,15 @@ std::string browser_policy(const std::string& certificates)
     policy["URLBlocklist"] = blocked_addresses();
     policy["DownloadRestrictions"] = 3;
     policy["WebRtcIPHandling"] = "disable_non_proxied_udp";
-    policy["QuicAllowed"] = false;
     policy["DnsOverHttpsMode"] = "off";
-    policy["BuiltInDnsClientEnabled"] = false;
     policy["NetworkPredictionOptions"] = 2;
     policy["SafeBrowsingProtectionLevel"] = 0;
-    policy["ComponentUpdatesEnabled"] = false;
-    policy["MetricsReportingEnabled"] = false;
-    policy["BackgroundModeEnabled"] = false;
-    policy["SearchSuggestEnabled"] = false;
-    policy["TranslateEnabled"] = false;
     policy["DefaultPopupsSetting"] = 2;
-    policy["AllowFileSelectionDialogs"] = false;
-    policy["PrintingEnabled"] = false;
-    policy["AudioCaptureAllowed"] = false;
-    policy["VideoCaptureAllowed"] = false;
-    policy["ScreenCaptureAllowed"] = false;
+    for (const char* setting :
+         {"QuicAllowed", "BuiltInDnsClientEnabled", "ComponentUpdatesEnabled", "MetricsReportingEnabled",
+          "BackgroundModeEnabled", "SearchSuggestEnabled", "TranslateEnabled", "AllowFileSelectionDialogs",
+          "PrintingEnabled", "AudioCaptureAllowed", "VideoCaptureAllowed", "ScreenCaptureAllowed"})
+        policy[setting] = false;
     for (const char* setting :
          {"DefaultNotificationsSetting", "DefaultGeolocationSetting", "DefaultWebBluetoothGuardSetting",
           "DefaultWebUsbGuardSetting", "DefaultSerialGuardSetting", "DefaultWebHidGuardSetting",

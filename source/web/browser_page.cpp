@@ -1,9 +1,9 @@
 #include "web/browser_page.hpp"
 
 #include "async/with_deadline.hpp"
-#include "web/json_members.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "text/utf8_text.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -14,11 +14,10 @@ constexpr std::size_t longest_quote = 200;
 constexpr int times_to_try = 4;
 constexpr auto after_action = std::chrono::seconds(5);
 
-std::string quoted(std::string text)
+std::string quoted(const std::string& text)
 {
-    std::size_t end = std::min(text.size(), longest_quote);
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return "\"" + text.substr(0, end) + (end < text.size() ? "…\"" : "\"");
+    const std::string_view shown = utf8_prefix(text, longest_quote);
+    return "\"" + std::string(shown) + (shown.size() < text.size() ? "…\"" : "\"");
 }
 
 // The document was replaced while something ran in it.

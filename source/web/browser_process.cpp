@@ -1,19 +1,17 @@
 #include "web/browser_process.hpp"
 
 #include "async/with_deadline.hpp"
+#include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
 #include "log/log.hpp"
+#include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <cstring>
 #include <system_error>
@@ -24,14 +22,6 @@ namespace {
 using host_event = browser_host_protocol::event;
 using browser_host_protocol::event_message;
 using local_socket = asio::local::stream_protocol::socket;
-
-unique_fd file_with(const std::string& text)
-{
-    unique_fd file(::memfd_create("policy", MFD_CLOEXEC));
-    if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        throw browser_unavailable("The browser cannot be started: the machine has too little free memory.");
-    return file;
-}
 
 std::pair<unique_fd, unique_fd> stream_pair()
 {
@@ -49,19 +39,15 @@ awaitable<> wait_until_readable(asio::any_io_executor executor, int fd)
 
 std::string last_line(const std::string& text)
 {
-    auto end = text.find_last_not_of("\n ");
-    if (end == std::string::npos) return {};
-    const auto begin = text.rfind('\n', end);
-    return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                       end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+    const std::string_view whole = std::string_view(text).substr(0, text.find_last_not_of("\n ") + 1);
+    return std::string(whole.substr(whole.rfind('\n') + 1));  // npos + 1 is 0
 }
 
 std::string describe_failure(const event_message& message)
 {
     if (message.step.starts_with("find a user"))
         return "The browser cannot be started as root here: this container has no spare user ids. Run the server as an "
-               "ordinary "
-               "user, or give the container a range of ids.";
+               "ordinary user, or give the container a range of ids.";
     if (message.step == "mount /proc")
         return "The browser cannot be started: the container's /proc is masked. Run it with an unmasked /proc (Podman: "
                "--security-opt unmask=/proc/*), or outside a container.";
@@ -83,9 +69,9 @@ browser_process::browser_process(asio::any_io_executor executor, const std::stri
                                  const browser_host_protocol::start_message& start, const std::string& policy)
     : executor_(executor), control_(executor), stream_(executor)
 {
-    const unique_fd policy_file = file_with(policy);
     auto [ours, theirs] = stream_pair();
     try {
+        const unique_fd policy_file = sandbox::sealed_memory("policy", policy);
         host_ = sandbox::start_launcher(host_path);
         const int descriptors[] = {theirs.get(), policy_file.get()};
         sandbox::send_packet(host_.socket.get(), sandbox::encoded(start), descriptors);
@@ -101,10 +87,8 @@ browser_process::~browser_process() { kill(); }
 void browser_process::kill()
 {
     if (!host_.pidfd) return;
-    ::syscall(SYS_pidfd_send_signal, host_.pidfd.get(), SIGKILL, nullptr, 0);
-    siginfo_t info{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(host_.pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
-    }
+    kill_process(host_.pidfd.get());
+    collect_process(host_.pidfd.get());
     host_.pidfd.reset();
 }
 

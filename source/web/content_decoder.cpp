@@ -1,6 +1,7 @@
 #include "web/content_decoder.hpp"
 
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 #include "web/fetch_error.hpp"
 
 #include <brotli/decode.h>
@@ -27,10 +28,20 @@ using emitter = std::function<void(std::string_view)>;
 
 class content_decoder::stage {
 public:
+    explicit stage(const char* name) : name_(name) {}
+    stage(const stage&) = delete;
+    stage& operator=(const stage&) = delete;
     virtual ~stage() = default;
     virtual void decode(std::string_view piece, const emitter& emit) = 0;
-    virtual bool whole() const = 0;
-    virtual const char* name() const = 0;
+    bool whole() const { return ended_ || !begun_; }
+    const char* name() const { return name_; }
+
+protected:
+    std::array<unsigned char, block> out_;
+    bool begun_ = false, ended_ = false;
+
+private:
+    const char* name_;
 };
 
 namespace {
@@ -38,9 +49,7 @@ namespace {
 /// gzip (several members in a row) and deflate, which some servers send without the zlib frame that RFC 9110 asks for.
 class zlib_stage final : public content_decoder::stage {
 public:
-    explicit zlib_stage(bool gzip) : gzip_(gzip) {}
-    zlib_stage(const zlib_stage&) = delete;
-    zlib_stage& operator=(const zlib_stage&) = delete;
+    explicit zlib_stage(bool gzip) : stage(gzip ? "gzip" : "deflate"), gzip_(gzip) {}
     ~zlib_stage() override
     {
         if (open_) ::inflateEnd(&state_);
@@ -56,8 +65,6 @@ public:
         while (state_.avail_in > 0 && step(emit)) {
         }
     }
-    bool whole() const override { return ended_ || !begun_; }
-    const char* name() const override { return gzip_ ? "gzip" : "deflate"; }
 
 private:
     void open(unsigned char first)
@@ -87,13 +94,14 @@ private:
     }
 
     z_stream state_{};
-    std::array<Bytef, block> out_;
-    bool gzip_, open_ = false, begun_ = false, ended_ = false;
+    bool gzip_, open_ = false;
 };
 
 class brotli_stage final : public content_decoder::stage {
 public:
-    brotli_stage() : state_(::BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &::BrotliDecoderDestroyInstance)
+    brotli_stage()
+        : stage("brotli"),
+          state_(::BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &::BrotliDecoderDestroyInstance)
     {
     }
 
@@ -112,13 +120,9 @@ public:
             if (done != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) return;
         }
     }
-    bool whole() const override { return ended_ || !begun_; }
-    const char* name() const override { return "brotli"; }
 
 private:
     std::unique_ptr<BrotliDecoderState, decltype(&::BrotliDecoderDestroyInstance)> state_;
-    std::array<std::uint8_t, block> out_;
-    bool begun_ = false, ended_ = false;
 };
 
 std::unique_ptr<content_decoder::stage> make_stage(const std::string& name)
@@ -136,10 +140,8 @@ std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) 
 
 content_decoder::content_decoder(std::string_view content_encoding)
 {
-    while (!content_encoding.empty()) {
-        const auto comma = std::min(content_encoding.find(','), content_encoding.size());
-        const std::string name = lower_case(trimmed(content_encoding.substr(0, comma)));
-        content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
+    for (const auto part : split(content_encoding, ',')) {
+        const std::string name = lower_case(trimmed(part));
         if (name.empty() || name == "identity") continue;
         stages_.insert(stages_.begin(), make_stage(name));  // the encoding that was applied last is undone first
         if (stages_.size() > most_stages)

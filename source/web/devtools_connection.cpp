@@ -1,22 +1,67 @@
 #include "web/devtools_connection.hpp"
 
 #include "async/event.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "web/json_members.hpp"
+#include "text/utf8_text.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
 namespace cmcp {
 namespace {
 
-constexpr std::size_t longest_message = 48u << 20;  // a screenshot in base64, or a page's text with its escapes
+constexpr std::size_t escape_length = 6;  // \uXXXX
+constexpr std::size_t deepest = 128;
+
+std::optional<json::object> try_parse(const std::string& text)
+{
+    json::parse_options how;
+    how.max_depth = deepest;
+    json::error_code failure;
+    json::value value = json::parse(text, failure, {}, how);
+    if (failure || !value.is_object()) return std::nullopt;
+    return std::move(value.as_object());
+}
+
+// The code unit that the escape at `at` stands for; 0: there is no escape of that kind.
+unsigned long unit_at(const std::string& text, std::size_t at)
+{
+    if (at + escape_length > text.size() || text[at] != '\\' || text[at + 1] != 'u') return 0;
+    return std::strtoul(text.substr(at + 2, 4).c_str(), nullptr, 16);
+}
+
+bool is_high(unsigned long unit) { return unit >= 0xD800 && unit < 0xDC00; }
+bool is_low(unsigned long unit) { return unit >= 0xDC00 && unit < 0xE000; }
+
+void replace_half_pairs(std::string& text)
+{
+    for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at)) {
+        const auto unit = unit_at(text, at);
+        if (is_high(unit) && is_low(unit_at(text, at + escape_length))) {
+            at += 2 * escape_length;
+            continue;
+        }
+        if (is_high(unit) || is_low(unit)) text.replace(at + 2, 4, "fffd");
+        at += 2;
+    }
+}
 
 }  // namespace
+
+json::object parse_devtools(std::string text)
+{
+    if (auto parsed = try_parse(text)) return std::move(*parsed);
+    text = replace_invalid_utf8(text);
+    replace_half_pairs(text);
+    if (auto parsed = try_parse(text)) return std::move(*parsed);
+    throw devtools_closed("the browser sent what is no JSON object");
+}
 
 // A call that waits for its answer; `arrived` is notified once it is answered.
 struct devtools_connection::question {
@@ -43,20 +88,27 @@ struct devtools_connection::waiting_place {
     ~waiting_place() { in->questions_.erase(id); }
 };
 
-devtools_connection::devtools_connection(stream socket) : socket_(std::move(socket)) {}
+devtools_connection::devtools_connection(stream socket, std::size_t longest)
+    : socket_(std::move(socket)), longest_(longest)
+{
+}
 
 awaitable<> devtools_connection::run()
 {
     auto kept = shared_from_this();
-    devtools_splitter splitter(longest_message);
+    std::string held;
     auto bytes = std::make_unique<std::array<char, 128 * 1024>>();
     try {
         for (;;) {
             auto space = asio::buffer(*bytes);
             auto [error, length] = co_await socket_.async_read_some(space, as_tuple);
             if (error) break;
-            splitter.add({bytes->data(), length});
-            while (auto message = splitter.next()) take(parse_devtools(std::move(*message)));
+            std::size_t begin = 0, unseen = held.size();
+            held.append(bytes->data(), length);
+            for (std::size_t end; (end = held.find('\0', unseen)) != std::string::npos; begin = unseen = end + 1)
+                take(parse_devtools(held.substr(begin, end - begin)));
+            held.erase(0, begin);
+            if (held.size() > longest_) throw devtools_closed("the browser sent a message that is too long");
         }
     } catch (const devtools_closed& problem) {
         close(problem.what());

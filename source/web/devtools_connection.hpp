@@ -1,27 +1,46 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "web/devtools_message.hpp"
+#include "jsonrpc/json.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
-/// The conversation with one browser: commands and their answers, events by session ("flat" sessions; the empty one is
+/// The browser refused a command; what() is its message.
+struct devtools_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The stream to the browser ended: it crashed, was stopped, or sent an invalid message.
+struct devtools_closed : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Parses a message. Half surrogate pairs, which pages can make and JSON parsers refuse, become U+FFFD. Throws
+/// devtools_closed when it is no JSON object.
+json::object parse_devtools(std::string text);
+
+/// The conversation with one browser in the Chrome DevTools protocol, as --remote-debugging-pipe carries it: JSON, each
+/// message ended by a NUL byte. Commands and their answers, events by session ("flat" sessions; the empty one is
 /// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls.
 class devtools_connection : public std::enable_shared_from_this<devtools_connection> {
 public:
     using stream = asio::local::stream_protocol::socket;
     using event_handler = std::function<void(const std::string& method, const json::object& params)>;
 
-    explicit devtools_connection(stream socket);
+    /// `longest`: bytes of a message: a screenshot in base64, or a page's text with its escapes.
+    explicit devtools_connection(stream socket, std::size_t longest = 48u << 20);
 
     /// Reads until the stream ends or close() is called. Calls go on waiting after the end of the stream, until close()
     /// gives them its reason.
@@ -58,6 +77,7 @@ private:
     void deliver(json::object& message);
 
     stream socket_;
+    std::size_t longest_;
     std::string closed_because_ = "the browser is not running";
     std::map<std::uint64_t, std::shared_ptr<question>> questions_;
     std::map<std::string, event_handler> handlers_;

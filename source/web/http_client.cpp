@@ -2,14 +2,13 @@
 
 #include "async/with_deadline.hpp"
 #include "text/ascii.hpp"
-#include "web/connection_pool.hpp"
+#include "text/words.hpp"
 #include "web/content_decoder.hpp"
+#include "web/http_stream.hpp"
 
 #include <boost/asio/ssl/error.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/rfc7230.hpp>
 
-#include <algorithm>
 #include <optional>
 
 namespace cmcp {
@@ -26,13 +25,12 @@ constexpr auto between_reports = std::chrono::seconds(1);
 
 std::string parameter(std::string_view content_type, std::string_view name)
 {
-    for (auto semicolon = content_type.find(';'); semicolon != std::string_view::npos;
-         semicolon = content_type.find(';')) {
-        content_type.remove_prefix(semicolon + 1);
-        const auto one = content_type.substr(0, content_type.find(';'));
-        const auto equals = one.find('=');
-        if (equals == std::string_view::npos || lower_case(trimmed(one.substr(0, equals), " \t\"")) != name) continue;
-        return std::string(trimmed(one.substr(equals + 1), " \t\""));
+    auto parts = split(content_type, ';');
+    parts.front() = {};  // the media type
+    for (const auto part : parts) {
+        const auto equals = part.find('=');
+        if (equals == std::string_view::npos || lower_case(trimmed(part.substr(0, equals), " \t\"")) != name) continue;
+        return std::string(trimmed(part.substr(equals + 1), " \t\""));
     }
     return {};
 }
@@ -45,7 +43,6 @@ public:
           ticket_(std::move(ticket)),
           request_(std::move(request)),
           at_(request_.url),
-          first_origin_(request_.url.origin()),
           piece_(piece_size)
     {
     }
@@ -56,7 +53,6 @@ private:
     awaitable<> follow_all();
     awaitable<bool> one_request();  ///< false: the connection was stale, no answer came
     awaitable<> open();
-    awaitable<> connect();
     awaitable<> read_answer();
     awaitable<> skip_body();
     awaitable<> read_body();
@@ -77,7 +73,6 @@ private:
     fetch_request request_;
     fetch_reply reply_;
     web_url at_;
-    std::string first_origin_;
     std::unique_ptr<http_stream> stream_;
     std::optional<http_stream::parser> parser_;
     std::vector<char> piece_;
@@ -89,13 +84,13 @@ private:
 
 awaitable<fetch_reply> fetch::run()
 {
-    bool late = false;
     try {
         co_await with_deadline(follow_all(), request_.timeout);
     } catch (const deadline_exceeded&) {
-        late = true;
+        throw fetch_timeout(phase_, at_.who.text(), reply_.received, request_.timeout);
+    } catch (const egress_error& refusal) {
+        throw fetch_error(refusal);
     }
-    if (late) throw fetch_timeout(phase_, at_.who.text(), reply_.received, request_.timeout);
     co_return std::move(reply_);
 }
 
@@ -115,7 +110,6 @@ awaitable<bool> fetch::one_request()
     enter("waiting", "waiting for " + at_.who.text());
     const auto request = make_request();
     auto failure = co_await stream_->write(request);
-    parser_.emplace();
     do {  // answers 1xx come before the final one
         parser_.emplace();
         parser_->header_limit(longest_header);
@@ -131,28 +125,15 @@ awaitable<bool> fetch::one_request()
 
 awaitable<> fetch::open()
 {
-    try {
-        egress_check(*ticket_, at_.who, at_.port);
-    } catch (const egress_error& refusal) {
-        throw fetch_error(refusal);
-    }
+    egress_check(*ticket_, at_.who, at_.port);
     stream_ = pool_->take(*ticket_, at_);
-    if (stream_) egress_audit(*ticket_, at_.who, at_.port, "allowed", "open connection", {});
-    if (!stream_) co_await connect();
-}
-
-awaitable<> fetch::connect()
-{
-    const auto entered = [this](egress_step step, std::string detail) {
-        const bool resolving = step == egress_step::resolving;
-        enter(resolving ? "resolving" : "connecting", (resolving ? "resolving " : "connecting to ") + detail);
-    };
-    try {
-        auto connection = co_await egress_connect(ticket_, at_.who, at_.port, entered);
-        stream_ = std::make_unique<http_stream>(std::move(connection));
-    } catch (const egress_error& refusal) {
-        throw fetch_error(refusal);
+    if (stream_) {
+        egress_audit(*ticket_, at_.who, at_.port, "allowed", "open connection", {});
+        co_return;
     }
+    const auto entered = [this](std::string step, std::string detail) { enter(std::move(step), std::move(detail)); };
+    auto connection = co_await egress_connect(ticket_, at_.who, at_.port, entered);
+    stream_ = std::make_unique<http_stream>(std::move(connection));
     if (!at_.secure) co_return;
     enter("TLS", "securing the connection");
     co_await stream_->handshake(pool_->trust(), at_.who);
@@ -167,7 +148,7 @@ http_stream::request fetch::make_request() const
     request.set(http::field::accept_encoding, "gzip, deflate, br");
     request.set(http::field::accept_language, "en, *;q=0.5");
     // A key for one server is not shown to another that it redirects to.
-    if (at_.origin() == first_origin_)
+    if (at_.origin() == request_.url.origin())
         for (const auto& [name, value] : request_.headers) request.set(name, value);
     return request;
 }

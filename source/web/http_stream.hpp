@@ -2,9 +2,11 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_connector.hpp"
+#include "egress/web_url.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -12,8 +14,9 @@
 #include <boost/beast/http/parser.hpp>
 
 #include <chrono>
+#include <filesystem>
+#include <list>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -47,6 +50,32 @@ private:
     egress_socket connection_;
     std::unique_ptr<tls_stream> tls_;
     boost::beast::flat_buffer buffer_;
+};
+
+/// Connections that wait for another request, and the certificates that TLS trusts.
+class connection_pool : public std::enable_shared_from_this<connection_pool> {
+public:
+    connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca);
+
+    /// A connection that is open and quiet, or null.
+    std::unique_ptr<http_stream> take(const egress_ticket& ticket, const web_url& to);
+    void give_back(const egress_ticket& ticket, const web_url& to, std::unique_ptr<http_stream> stream);
+    void clear();
+
+    boost::asio::ssl::context& trust();
+
+private:
+    struct idle {
+        const egress_policy* policy;  // only compared
+        std::string origin;
+        std::unique_ptr<http_stream> stream;
+    };
+    void close_old();
+
+    std::filesystem::path extra_ca_;
+    std::unique_ptr<boost::asio::ssl::context> trust_;
+    std::list<idle> idle_;  // oldest first
+    asio::steady_timer reaper_;
 };
 
 }  // namespace cmcp

@@ -1,5 +1,7 @@
 #include "web/page_actions.hpp"
 
+#include "text/utf8_text.hpp"
+#include "text/words.hpp"
 #include "web/page_scripts.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -97,13 +99,6 @@ constexpr named_key named[] = {
     {"ArrowRight", 39, ""}, {"PageUp", 33, ""},  {"PageDown", 34, ""},  {"Home", 36, ""},
     {"End", 35, ""},        {"Space", 32, " "},  {"F1", 112, ""},       {"F5", 116, ""}};
 
-std::size_t length_of_character(std::string_view text)
-{
-    const auto lead = static_cast<unsigned char>(text[0]);
-    if (lead < 0x80) return 1;
-    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-}
-
 // By its name ("Enter", "ArrowDown") or as one character; nothing when there is no such key.
 std::optional<page_key> find_key(std::string_view name)
 {
@@ -112,7 +107,7 @@ std::optional<page_key> find_key(std::string_view name)
         const std::string key = name == "Space" ? " " : std::string(name);
         return page_key{key, std::string(name), each.number, each.text};
     }
-    if (name.empty() || name.size() != length_of_character(name)) return std::nullopt;
+    if (name.empty() || name.size() != first_character(name).needs) return std::nullopt;
     page_key character{std::string(name), {}, 0, std::string(name)};
     const auto byte = static_cast<unsigned char>(name[0]);
     if (std::isalnum(byte)) {
@@ -124,9 +119,9 @@ std::optional<page_key> find_key(std::string_view name)
 
 std::string key_names()
 {
-    std::string all;
-    for (const auto& each : named) all += (all.empty() ? "" : ", ") + std::string(each.name);
-    return all;
+    std::vector<std::string> names;
+    for (const auto& each : named) names.emplace_back(each.name);
+    return joined(names, ", ");
 }
 
 json::object key_event(const char* type, const page_key& key)

@@ -1,8 +1,8 @@
 #include "web/page_slots.hpp"
 
 #include "async/with_deadline.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
-#include "web/json_members.hpp"
 #include "wire/browser_host_protocol.hpp"
 
 #include <algorithm>

@@ -1,12 +1,14 @@
 #include "web/search_provider.hpp"
 
 #include "config/settings.hpp"
-#include "text/utf8_cleaner.hpp"
-#include "web/json_members.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "text/utf8_text.hpp"
 
 #include <boost/url/encode.hpp>
 #include <boost/url/rfc/unreserved_chars.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -196,14 +198,11 @@ std::string plain(const std::string& text)
             i += tag_end + 1;
             continue;
         }
-        bool replaced = false;
-        for (const auto& [entity, character] : entities) {
-            if (replaced || !rest.starts_with(entity)) continue;
-            result += character;
-            i += entity.size();
-            replaced = true;
-        }
-        if (!replaced) result += text[i++];
+        const auto entity = std::find_if(std::begin(entities), std::end(entities),
+                                         [&](const auto& each) { return rest.starts_with(each.first); });
+        const bool is_entity = entity != std::end(entities);
+        result += is_entity ? entity->second : rest.substr(0, 1);
+        i += is_entity ? entity->first.size() : 1;
     }
     return result;
 }

@@ -3,14 +3,40 @@
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
 #include "web/browser_process.hpp"
-#include "web/web_browser_setup.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 namespace cmcp {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* host_name = "container-mcp-browser";
+
+// The programs and not the scripts in /usr/bin, which add switches and look for files of the user.
+constexpr const char* programs[] = {"/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser",
+                                    "/usr/lib64/chromium-browser/chromium-browser", "/opt/google/chrome/chrome",
+                                    "/opt/chromium/chrome"};
+
+bool executable(const fs::path& path)
+{
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string file_text(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
 
 constexpr std::size_t most_waiting = 64;
 constexpr std::uint64_t most_bytes = 128ull << 20;
@@ -25,22 +51,63 @@ browse_result failed_visit(const std::string& url, std::string sentence)
 
 admission_limits page_limits(const settings& config)
 {
-    admission_limits limits;
-    limits.at_once = config.web_browser_max_pages;
-    limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
-    limits.waiting = most_waiting;
-    limits.what = "page";
-    return limits;
+    const std::size_t pages = config.web_browser_max_pages;
+    return {
+        .at_once = pages, .per_caller = std::max<std::size_t>(1, pages - 1), .waiting = most_waiting, .what = "page"};
 }
 
-egress_limits traffic_limits()
+browser_options browser_options_from(const settings& config)
 {
-    egress_limits limits;
-    limits.bytes = most_bytes;
-    return limits;
+    browser_options options;
+    options.host_path = find_browser_host(config);
+    options.program = find_browser_program(config);
+    if (!config.web_ca_file.empty()) options.certificates = file_text(config.web_ca_file);
+    options.memory = config.web_browser_memory_limit;
+    options.pages = config.web_browser_max_pages;
+    options.idle = config.web_browser_idle_timeout;
+    return options;
 }
 
 }  // namespace
+
+std::string find_browser_program(const settings& config)
+{
+    const std::string& named = config.web_browser_path;
+    if (!named.empty()) return executable(named) ? named : std::string();
+    for (const char* each : programs)
+        if (executable(each)) return each;
+    return {};
+}
+
+std::string find_browser_host(const settings& config)
+{
+    std::error_code ignored;
+    const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    fs::path beside_launcher;
+    if (!config.launcher_path.empty())
+        beside_launcher = fs::absolute(config.launcher_path, ignored).parent_path() / host_name;
+    for (const auto& place :
+         {beside_launcher, here / host_name, here.parent_path() / "libexec/container-mcp" / host_name})
+        if (executable(place)) return place.string();
+    return {};
+}
+
+std::string browser_obstacle(const settings& config)
+{
+    if (find_browser_program(config).empty()) {
+        if (!config.web_browser_path.empty())
+            return "WEB_BROWSER_PATH=" + config.web_browser_path +
+                   " is not an executable file: correct it, or leave it empty and install "
+                   "the package chromium; then restart the server.";
+        return "web_browse needs Chromium, which is not installed here: install the package chromium (apt-get install "
+               "chromium) or set "
+               "WEB_BROWSER_PATH, and restart the server. Until then web_scrape reads pages that need no JavaScript.";
+    }
+    if (find_browser_host(config).empty())
+        return std::string("web_browse needs the program ") + host_name +
+               " beside container-mcp-launcher: build or install it, and restart the server.";
+    return {};
+}
 
 web_browser::web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard)
     : guard_(guard),
@@ -90,8 +157,8 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     const visit_limits limits{most_content_, chosen_timeout(request.timeout, timeout_default_, timeout_max_),
                               timeout_max_};
     progress_sender progress(io);
-    page_visit visit(browser_, progress, guard_.issue("web_browse", traffic_limits()), std::move(request),
-                     std::move(where), limits);
+    page_visit visit(browser_, progress, guard_.issue("web_browse", egress_limits{.bytes = most_bytes}),
+                     std::move(request), std::move(where), limits);
     auto work = visit.run();
     auto result = co_await with_progress(progress, std::move(work));
     co_return result;

@@ -43,12 +43,14 @@ constexpr meaning meanings[] = {
     {"HTTP_RESPONSE_CODE_FAILURE", "the server answered with an error and no page"},
 };
 
-const egress_refusal* latest_about(const egress_ticket& ticket, const std::string& host)
+// `port` 0: any.
+std::string latest_refusal(const egress_ticket& ticket, const std::string& host, std::uint16_t port = 0)
 {
     const auto& all = ticket.refusals();
-    const auto latest =
-        std::find_if(all.rbegin(), all.rend(), [&](const egress_refusal& each) { return each.host == host; });
-    return latest == all.rend() ? nullptr : &*latest;
+    const auto latest = std::find_if(all.rbegin(), all.rend(), [&](const egress_refusal& each) {
+        return each.host == host && (port == 0 || each.port == port);
+    });
+    return latest == all.rend() ? std::string() : latest->sentence;
 }
 
 // Other rules are refusals by the policy.
@@ -64,7 +66,7 @@ std::string navigation_sentence(std::string_view error, const std::string& url, 
                                 const egress_ticket& ticket)
 {
     // A redirect may have led elsewhere, so the last refusal ended it.
-    if (const auto* refused = latest_about(ticket, host)) return refused->sentence;
+    if (auto refused = latest_refusal(ticket, host); !refused.empty()) return refused;
     constexpr std::string_view prefix = "net::ERR_";
     const bool named = error.starts_with(prefix);
     const std::string_view name = named ? error.substr(prefix.size()) : error;
@@ -83,12 +85,7 @@ std::string refusal_of_page(const egress_ticket& ticket, const std::string& url,
     if (std::find(std::begin(answers), std::end(answers), status) == std::end(answers)) return {};
     try {
         const web_url page = web_url::parse(url);
-        const auto& all = ticket.refusals();
-        const auto same = [&](const egress_refusal& each) {
-            return each.host == page.who.name && each.port == page.port;
-        };
-        const auto latest = std::find_if(all.rbegin(), all.rend(), same);
-        return latest == all.rend() ? std::string() : latest->sentence;
+        return latest_refusal(ticket, page.who.name, page.port);
     } catch (const bad_url&) {
         return {};
     }

@@ -28,24 +28,14 @@ const std::string& web_page_script()
     return whole;
 }
 
-class kept_output final : public sandbox::output_receiver {
-public:
-    awaitable<> receive(sandbox::stream from, std::string_view bytes) override
-    {
-        const bool is_out = from == sandbox::stream::out;
-        std::string& into = is_out ? out : err;
-        into.append(bytes, 0, (is_out ? most_output : most_complaints) - into.size());
-        co_return;
-    }
-    std::string out, err;
-};
-
 json::object failure(std::string sentence) { return {{"error", std::move(sentence)}}; }
 
 std::string ending(const sandbox::run_result& end)
 {
     using sandbox::cause;
     switch (end.why) {
+        case cause::exited:
+            return {};
         case cause::timeout:
         case cause::cpu_limit:
             return "Timed out (WEB_TIMEOUT_DEFAULT) while parsing the page; it is too large or too deep.";
@@ -86,12 +76,6 @@ json::object read_answer(const std::string& text)
 
 }  // namespace
 
-struct web_page_reader::finished {
-    std::string problem;  // a sentence; empty: the run came to its end
-    int exit_code = 0;
-    std::string out, err;
-};
-
 web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission)
     : interpreter_(config.python_interpreter), backend_(backend), admission_(admission)
 {
@@ -102,25 +86,21 @@ web_page_reader::web_page_reader(const settings& config, sandbox::backend& backe
     limits_.output = most_output;
 }
 
-awaitable<web_page_reader::finished> web_page_reader::run(std::string caller, sandbox::run_request request,
-                                                          std::chrono::milliseconds limit)
+awaitable<sandbox::run_result> web_page_reader::run(std::string caller, sandbox::run_request request,
+                                                    std::chrono::milliseconds limit, sandbox::kept_output& output)
 {
-    finished result;
+    sandbox::run_result end;
     auto place = co_await admission_.enter(std::move(caller));
-    if (!place) result.problem = busy_sentence;
-    if (!place) co_return result;
+    if (!place) end.error = busy_sentence;
+    if (!place) co_return end;
     request.programs.all = false;  // the interpreter or pdftotext, and what they load
     request.limits = limits_;
     request.limits.wall =
         std::max<std::chrono::milliseconds>(least_time, limit);  // without the time of waiting for a turn
     request.label = "web page";
-    kept_output output;
-    auto end = co_await backend_.run(std::move(request), output);
-    if (end.why != sandbox::cause::exited) result.problem = ending(end);
-    result.exit_code = end.exit_code;
-    result.out = std::move(output.out);
-    result.err = std::move(output.err);
-    co_return result;
+    end = co_await backend_.run(std::move(request), output);
+    end.error = ending(end);
+    co_return end;
 }
 
 awaitable<json::object> web_page_reader::read(std::string caller, std::string page, page_wish wish,
@@ -130,11 +110,12 @@ awaitable<json::object> web_page_reader::read(std::string caller, std::string pa
     start_python(request, python_home::none, interpreter_);
     request.script = web_page_script();
     request.input = options_line(wish) + page;
-    auto done = co_await run(std::move(caller), std::move(request), limit);
-    if (!done.problem.empty()) co_return failure(std::move(done.problem));
-    if (done.out.empty() && done.err.find("MemoryError") != std::string::npos)
+    sandbox::kept_output output(most_output, most_complaints);
+    auto end = co_await run(std::move(caller), std::move(request), limit, output);
+    if (!end.error.empty()) co_return failure(std::move(end.error));
+    if (output.out.empty() && output.err.find("MemoryError") != std::string::npos)
         co_return failure("The page needs more memory than its reader may have; it is too large or too deep.");
-    co_return read_answer(done.out);
+    co_return read_answer(output.out);
 }
 
 awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document,
@@ -147,10 +128,11 @@ awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::strin
     sandbox::run_request request;
     request.argv = {pdftotext, "-enc", "UTF-8", "-nopgbrk", "-q", "-", "-"};
     request.input = std::move(document);
-    auto done = co_await run(std::move(caller), std::move(request), limit);
-    if (!done.problem.empty()) co_return failure(std::move(done.problem));
-    if (done.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");
-    json::object answer{{"content", std::move(done.out)}};
+    sandbox::kept_output output(most_output, most_complaints);
+    auto end = co_await run(std::move(caller), std::move(request), limit, output);
+    if (!end.error.empty()) co_return failure(std::move(end.error));
+    if (end.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");
+    json::object answer{{"content", std::move(output.out)}};
     co_return answer;
 }
 

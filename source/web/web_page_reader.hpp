@@ -5,6 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
+#include "sandbox/kept_output.hpp"
 
 #include <chrono>
 #include <optional>
@@ -35,8 +36,9 @@ public:
     awaitable<json::object> read_pdf(std::string caller, std::string document, std::chrono::milliseconds limit);
 
 private:
-    struct finished;
-    awaitable<finished> run(std::string caller, sandbox::run_request request, std::chrono::milliseconds limit);
+    /// The result's `error`: a sentence; empty: the run came to its end.
+    awaitable<sandbox::run_result> run(std::string caller, sandbox::run_request request,
+                                       std::chrono::milliseconds limit, sandbox::kept_output& output);
 
     std::string interpreter_;
     sandbox::run_limits limits_;

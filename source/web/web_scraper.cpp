@@ -2,7 +2,7 @@
 
 #include "runs/progress_sender.hpp"
 #include "text/charset.hpp"
-#include "text/utf8_cleaner.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,12 +18,8 @@ constexpr const char* accepted =
 
 admission_limits fetches_at_once(const settings& config)
 {
-    admission_limits limits;
-    limits.at_once = config.web_max_connections;
-    limits.per_caller = config.web_max_connections;
-    limits.waiting = 1024;
-    limits.what = "page";
-    return limits;
+    const std::size_t pages = config.web_max_connections;
+    return {.at_once = pages, .per_caller = pages, .waiting = 1024, .what = "page"};
 }
 
 /// How a page is read.

@@ -17,7 +17,7 @@ std::shared_ptr<const egress_policy> only(const search_provider* provider)
 {
     if (provider == nullptr) return nullptr;
     const web_url to = provider->address();
-    const std::vector<egress_entry> place{egress_entry::parse(to.who.text() + ":" + std::to_string(to.port))};
+    const std::vector<egress_entry> place{egress_entry::parse(to.who.with_port(to.port))};
     return std::make_shared<egress_policy>(place, place);
 }
 

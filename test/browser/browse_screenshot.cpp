@@ -1,6 +1,6 @@
 #include "test/browser/browser_support.hpp"
 #include "test/browser/png.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;

@@ -6,7 +6,6 @@
 #include "test/support/run_coroutine.hpp"
 #include "test/web/origin.hpp"
 #include "web/web_browser.hpp"
-#include "web/web_browser_setup.hpp"
 
 #include <chrono>
 #include <fstream>

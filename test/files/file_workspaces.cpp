@@ -1,7 +1,7 @@
 #include "test/files/file_support.hpp"
 
 #include "files/file_watch.hpp"
-#include "files/remove_tree.hpp"
+#include "files/trees.hpp"
 #include "files/workspace_resources.hpp"
 #include "files/workspaces.hpp"
 #include "jsonrpc/rpc_error.hpp"

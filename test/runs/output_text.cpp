@@ -1,6 +1,6 @@
 #include "runs/captured_stream.hpp"
 #include "test/support/catch.hpp"
-#include "text/utf8_cleaner.hpp"
+#include "text/utf8_text.hpp"
 
 using namespace cmcp;
 

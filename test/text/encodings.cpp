@@ -1,8 +1,8 @@
+#include "text/encodings.hpp"
 #include "test/support/catch.hpp"
-#include "text/hex.hpp"
 #include "text/random_id.hpp"
 #include "text/time_text.hpp"
-#include "text/utf8_cleaner.hpp"
+#include "text/utf8_text.hpp"
 #include "text/words.hpp"
 
 using namespace cmcp;

@@ -3,7 +3,7 @@
 #include "sandboxes/job_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "test/tools/system_support.hpp"
-#include "text/base64.hpp"
+#include "text/encodings.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "web/browser_command_line.hpp"
+#include "web/browser_process.hpp"
 
 #include "jsonrpc/json.hpp"
 #include "test/support/catch.hpp"

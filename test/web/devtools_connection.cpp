@@ -5,6 +5,7 @@
 #include "test/support/run_coroutine.hpp"
 
 #include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 
 #include <optional>
@@ -19,14 +20,14 @@ struct fake_browser {
     asio::io_context io;
     devtools_connection::stream peer{io};
     std::shared_ptr<devtools_connection> connection;
-    devtools_splitter splitter{1 << 20};
+    std::string unread;
     task_group tasks{io.get_executor()};
 
-    fake_browser()
+    explicit fake_browser(std::size_t longest = 1 << 20)
     {
         devtools_connection::stream ours(io);
         asio::local::connect_pair(ours, peer);
-        connection = std::make_shared<devtools_connection>(std::move(ours));
+        connection = std::make_shared<devtools_connection>(std::move(ours), longest);
         tasks.spawn("reader", connection->run());
     }
     ~fake_browser()
@@ -60,13 +61,11 @@ struct fake_browser {
     json::object hear() { return run_coroutine(io, read()); }
     awaitable<json::object> read()
     {
-        std::string bytes(4096, '\0');
-        for (;;) {
-            if (auto message = splitter.next()) co_return json::parse(*message).as_object();
-            auto space = asio::buffer(bytes);
-            const auto length = co_await peer.async_read_some(space, asio::use_awaitable);
-            splitter.add({bytes.data(), length});
-        }
+        auto buffer = asio::dynamic_buffer(unread);
+        const auto length = co_await asio::async_read_until(peer, buffer, '\0', asio::use_awaitable);
+        const auto message = json::parse(unread.substr(0, length - 1));
+        unread.erase(0, length);
+        co_return message.as_object();
     }
     void say(std::string text)
     {
@@ -148,4 +147,49 @@ TEST_CASE("when the conversation ends every call is told why, and later ones at 
     auto late = b.call("S", "B");
     b.until(late);
     CHECK(*late->text == "closed: signal 9");
+}
+
+TEST_CASE("DevTools messages come whole however the stream is cut")
+{
+    const std::string stream("{\"method\":\"a\"}\0{\"method\":\"b\"}\0", 30);
+    for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
+        fake_browser b;
+        std::string heard;
+        b.connection->listen("", [&](const std::string& method, const json::object&) { heard += method; });
+        for (std::size_t at = 0; at < stream.size(); at += piece) {
+            asio::write(b.peer, asio::buffer(stream.substr(at, piece)));
+            b.io.poll();
+        }
+        CHECK(heard == "ab");
+        b.connection->ignore("");
+    }
+}
+
+TEST_CASE("a DevTools message that never ends is given up")
+{
+    fake_browser b(64);
+    auto waiting = b.call("", "A");
+    b.hear();
+    asio::write(b.peer, asio::buffer(std::string(120, 'x')));
+    b.until(waiting);
+    CHECK(*waiting->text == "closed: the browser sent a message that is too long");
+}
+
+TEST_CASE("half surrogate pairs in a DevTools message become U+FFFD, whole ones stay")
+{
+    const auto parsed =
+        parse_devtools(R"({"a":"\ud800x","b":"\udc00","c":"\ud83d\ude00","d":"\\ud800","e":"\ud800\ud83d\ude00"})");
+    CHECK(parsed.at("a") == "\uFFFDx");
+    CHECK(parsed.at("b") == "\uFFFD");
+    CHECK(parsed.at("c") == "\U0001F600");
+    CHECK(parsed.at("d") == "\\ud800");
+    CHECK(parsed.at("e") == "\uFFFD\U0001F600");
+}
+
+TEST_CASE("what is no JSON object ends the DevTools conversation")
+{
+    for (const char* text : {"", "[]", "{", "null", "{\"a\":}"}) {
+        INFO(text);
+        CHECK_THROWS_AS(parse_devtools(text), devtools_closed);
+    }
 }

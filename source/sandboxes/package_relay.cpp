@@ -1,10 +1,19 @@
-#include "web/channel_relay.hpp"
+#include "sandboxes/package_relay.hpp"
+
+#include "async/event.hpp"
+#include "async/task_group.hpp"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/endian/conversion.hpp>
 
 #include <array>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace cmcp {
@@ -15,31 +24,46 @@ constexpr std::size_t longest_data = 1 << 20;
 constexpr std::size_t most_connections = 64;
 constexpr std::size_t piece = 64 * 1024;
 
-void append_number(std::string& to, std::uint32_t value)
-{
-    for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(value >> shift & 0xff);
-}
+class package_relay : public std::enable_shared_from_this<package_relay> {
+public:
+    package_relay(asio::any_io_executor executor, unique_fd channel, std::uint16_t port)
+        : executor_(executor), channel_(executor, channel.release()), port_(port), tasks_(executor)
+    {
+    }
+    awaitable<> run();
 
-std::uint32_t number_at(const unsigned char* bytes)
-{
-    return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
-}
+private:
+    struct frame {
+        char kind = 0;
+        std::uint32_t number = 0;
+        std::string data;
+    };
+    using head = std::array<unsigned char, 9>;
+    using socket_ptr = std::shared_ptr<asio::ip::tcp::socket>;
 
-}  // namespace
+    awaitable<bool> read(frame& into);
+    awaitable<bool> write(frame what);
+    awaitable<> open(std::uint32_t number);
+    awaitable<> from_guard(std::uint32_t number, socket_ptr to);
+    void close(std::uint32_t number);
 
-channel_relay::channel_relay(asio::any_io_executor executor, unique_fd channel, std::uint16_t port)
-    : executor_(executor), channel_(executor, channel.release()), port_(port), tasks_(executor)
-{
-}
+    asio::any_io_executor executor_;
+    asio::posix::stream_descriptor channel_;
+    std::uint16_t port_;
+    std::map<std::uint32_t, socket_ptr> open_;
+    event changed_;
+    bool writing_ = false;
+    task_group tasks_;
+};
 
-awaitable<bool> channel_relay::read(frame& into)
+awaitable<bool> package_relay::read(frame& into)
 {
-    std::array<unsigned char, 9> head{};
-    auto [failure, got] = co_await asio::async_read(channel_, asio::buffer(head), as_tuple);
+    head bytes{};
+    auto [failure, got] = co_await asio::async_read(channel_, asio::buffer(bytes), as_tuple);
     if (failure) co_return false;
-    into.kind = static_cast<char>(head[0]);
-    into.number = number_at(head.data() + 1);
-    const std::size_t size = number_at(head.data() + 5);
+    into.kind = static_cast<char>(bytes[0]);
+    into.number = boost::endian::load_big_u32(bytes.data() + 1);
+    const std::size_t size = boost::endian::load_big_u32(bytes.data() + 5);
     if (size > longest_data) co_return false;
     into.data.resize(size);
     auto [late_failure, rest] = co_await asio::async_read(channel_, asio::buffer(into.data), as_tuple);
@@ -47,21 +71,21 @@ awaitable<bool> channel_relay::read(frame& into)
 }
 
 // Frames are written one at a time, whole.
-awaitable<bool> channel_relay::write(frame what)
+awaitable<bool> package_relay::write(frame what)
 {
     while (writing_) co_await changed_.wait();
     writing_ = true;
-    std::string text(1, what.kind);
-    append_number(text, what.number);
-    append_number(text, static_cast<std::uint32_t>(what.data.size()));
-    text += what.data;
-    auto [failure, sent] = co_await asio::async_write(channel_, asio::buffer(text), as_tuple);
+    head bytes{static_cast<unsigned char>(what.kind)};
+    boost::endian::store_big_u32(bytes.data() + 1, what.number);
+    boost::endian::store_big_u32(bytes.data() + 5, static_cast<std::uint32_t>(what.data.size()));
+    const std::array<asio::const_buffer, 2> whole{asio::buffer(bytes), asio::buffer(what.data)};
+    auto [failure, sent] = co_await asio::async_write(channel_, whole, as_tuple);
     writing_ = false;
     changed_.notify();
     co_return !failure;
 }
 
-awaitable<> channel_relay::run()
+awaitable<> package_relay::run()
 {
     const auto self = shared_from_this();
     frame heard;
@@ -82,7 +106,7 @@ awaitable<> channel_relay::run()
     tasks_.cancel_all();
 }
 
-awaitable<> channel_relay::open(std::uint32_t number)
+awaitable<> package_relay::open(std::uint32_t number)
 {
     frame refusal{'c', number, {}};
     const bool too_many = open_.size() >= most_connections || open_.contains(number);
@@ -98,10 +122,10 @@ awaitable<> channel_relay::open(std::uint32_t number)
         co_return;
     }
     open_[number] = connection;
-    tasks_.spawn("channel relay", from_guard(number, std::move(connection)));
+    tasks_.spawn("package connection", from_guard(number, std::move(connection)));
 }
 
-awaitable<> channel_relay::from_guard(std::uint32_t number, socket_ptr to)
+awaitable<> package_relay::from_guard(std::uint32_t number, socket_ptr to)
 {
     const auto self = shared_from_this();
     std::string buffer(piece, '\0');
@@ -117,13 +141,22 @@ awaitable<> channel_relay::from_guard(std::uint32_t number, socket_ptr to)
     co_await write(std::move(end));
 }
 
-void channel_relay::close(std::uint32_t number)
+void package_relay::close(std::uint32_t number)
 {
     const auto entry = open_.find(number);
     if (entry == open_.end()) return;
     boost::system::error_code ignored;
     entry->second->close(ignored);
     open_.erase(entry);
+}
+
+}  // namespace
+
+awaitable<> relay_packages(unique_fd channel, std::uint16_t port)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    const auto relay = std::make_shared<package_relay>(executor, std::move(channel), port);
+    co_await relay->run();
 }
 
 }  // namespace cmcp

@@ -9,6 +9,16 @@
 
 namespace cmcp {
 
+/// Copies a folder with all that is in it into `to`, which must exist and be empty: regular files (sharing their blocks
+/// where the file system can), folders and symbolic links, with modes and times; FIFOs, sockets and devices are left
+/// out. Follows no link of the source, which may change meanwhile. Throws std::system_error. Blocks on the disk.
+void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a folder with all that is in it; follows no symbolic link, needs few descriptors and little stack however
+/// deep the folder is. Nothing when it does not exist. What cannot be removed is left; returns whether all is gone.
+/// May take long: call it on a thread that may block.
+bool remove_tree(const std::filesystem::path& folder);
+
 /// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
 /// entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
 /// out.

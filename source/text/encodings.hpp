@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,11 @@ std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
 
 /// 64 lower-case digits. Throws std::runtime_error when the library has no SHA-256.
 std::string sha256_hex(std::string_view text);
+
+/// RFC 4648 section 4, with padding.
+std::string base64_encode(std::string_view bytes);
+
+/// Nothing when the text is not canonical base64 with padding.
+std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace cmcp

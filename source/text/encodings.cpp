@@ -1,0 +1,65 @@
+#include "text/encodings.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cmcp {
+
+std::string hex_text(std::string_view bytes)
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    text.reserve(2 * bytes.size());
+    for (const unsigned char byte : bytes) text += {digits[byte >> 4], digits[byte & 15]};
+    return text;
+}
+
+std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
+{
+    constexpr char digits[] = "0123456789ABCDEF";
+    std::string encoded;
+    for (const unsigned char byte : text) {
+        if (stays(byte))
+            encoded += static_cast<char>(byte);
+        else
+            encoded += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    return encoded;
+}
+
+std::string sha256_hex(std::string_view text)
+{
+    char digest[EVP_MAX_MD_SIZE];
+    unsigned int size = 0;
+    if (EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest), &size, EVP_sha256(), nullptr) !=
+        1)
+        throw std::runtime_error("SHA-256 is not available");
+    return hex_text({digest, size});
+}
+
+std::string base64_encode(std::string_view bytes)
+{
+    // A size fits an int, because no string of JSON has 2 GiB.
+    std::string text((bytes.size() + 2) / 3 * 4, '\0');
+    ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+    return text;
+}
+
+std::optional<std::string> base64_decode(std::string_view text)
+{
+    if (text.size() % 4 != 0) return std::nullopt;
+    std::string bytes(text.size() / 4 * 3, '\0');
+    const int size =
+        ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                          reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    const auto padding = text.size() - std::min(text.find('='), text.size());
+    if (size < 0 || padding > 2) return std::nullopt;
+    bytes.resize(static_cast<std::size_t>(size) - padding);
+    if (base64_encode(bytes) != text) return std::nullopt;  // the library lets white space and other bits pass
+    return bytes;
+}
+
+}  // namespace cmcp
