@@ -6,11 +6,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/intrusive/list.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,15 +36,15 @@ void report(const std::string& name, const std::exception_ptr& failure)
 
 struct task_group::state {
     // The child's completion handler is copied about, so it holds a single pointer to this record.
-    struct child : std::enable_shared_from_this<child> {
+    struct child : std::enable_shared_from_this<child>, boost::intrusive::list_base_hook<> {
         child(std::shared_ptr<state> group, std::string called, std::shared_ptr<canceller> shared)
             : in(std::move(group)), name(std::move(called)), ends(std::move(shared))
         {
-            in->children.insert(this);
+            in->children.push_back(*this);
         }
         child(const child&) = delete;
         child& operator=(const child&) = delete;
-        ~child() { in->ended(this); }
+        ~child() { in->ended(*this); }
 
         std::shared_ptr<state> in;
         std::string name;
@@ -57,21 +57,22 @@ struct task_group::state {
     explicit state(asio::any_io_executor ex) : executor(std::move(ex)) {}
 
     asio::any_io_executor executor;
-    std::unordered_set<child*> children;
+    boost::intrusive::list<child> children;
     event idle;
 
-    void ended(child* one)
+    void ended(child& one)
     {
-        if (children.erase(one) == 0 || !children.empty()) return;
-        idle.notify();
+        if (!one.is_linked()) return;
+        children.erase(children.iterator_to(one));
+        if (children.empty()) idle.notify();
     }
 
-    // A copy, because a child that ends at its cancellation removes itself from the set.
+    // A copy, because a child that ends at its cancellation removes itself from the list.
     void cancel_all()
     {
         std::vector<std::shared_ptr<child>> running;
-        for (auto* each : children)
-            if (auto held = each->weak_from_this().lock()) running.push_back(std::move(held));
+        for (auto& each : children)
+            if (auto held = each.weak_from_this().lock()) running.push_back(std::move(held));
         for (const auto& each : running) each->used().cancel();
     }
 };
@@ -86,7 +87,7 @@ void task_group::spawn(std::string name, awaitable<> child, std::shared_ptr<canc
     auto slot = record->used().slot();
     auto done = [record = std::move(record)](std::exception_ptr failure) {
         if (failure) report(record->name, failure);
-        record->in->ended(record.get());
+        record->in->ended(*record);
     };
     asio::co_spawn(state_->executor, std::move(child), asio::bind_cancellation_slot(slot, std::move(done)));
 }

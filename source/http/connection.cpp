@@ -61,14 +61,6 @@ void log_access(const http_request& request, int status, std::chrono::steady_clo
                                 {"trace", trace}});
 }
 
-std::string shared_lines(const request_guard& guard, const http_request& request)
-{
-    std::string lines;
-    append_field(lines, "X-Request-Id", request.id);
-    guard.share_with_origin(request, lines);
-    return lines;
-}
-
 // How a request ended.
 struct served {
     bool peer_gone = false;  // before its request was whole
@@ -87,7 +79,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     auto began = std::chrono::steady_clock::now();
     request.id = log::next_id('r');
     if (refusal.status == 401) context.note_refused_login(request);
-    exchange x(peer, request, shared_lines(context.guard, request));
+    exchange x(peer, request, context.guard);
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
         co_await x.reply(std::move(refusal));

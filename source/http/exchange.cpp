@@ -1,6 +1,6 @@
 #include "http/exchange.hpp"
 
-#include "http/refusal.hpp"
+#include "http/request_guard.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,36 +31,41 @@ awaitable<bool> stream_body::write(std::string_view data)
 
 awaitable<bool> stream_body::end() { return peer_->write(chunked_ ? "0\r\n\r\n" : ""); }
 
-exchange::exchange(client_socket& peer, http_request& request, std::string shared)
-    : peer_(peer), request_(request), shared_(std::move(shared)), close_(!request.keep_alive)
+// A single text with all that each answer carries. An empty `framing` is left out.
+std::string exchange::head(int status, const fields& extra, std::string_view type, std::string_view framing,
+                           std::string_view value)
 {
+    status_ = status;
+    auto text = reply_head(status, extra, type);
+    if (!framing.empty()) append_field(text, framing, value);
+    append_field(text, "X-Request-Id", request_.id);
+    guard_.share_with_origin(request_, text);
+    if (close_) text.append("Connection: close\r\n");
+    text.append("\r\n");
+    return text;
 }
 
 awaitable<> exchange::reply(http_reply answer)
 {
     if (!answer.problem.empty()) answer.body = refusal_body(answer, request_.rpc_errors);
-    status_ = answer.status;
     close_ = close_ || answer.close;
     // RFC 9110 section 8.6: no Content-Length with 204.
-    auto lines =
-        answer.status == 204 ? std::string() : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+    const std::string_view framing = answer.status == 204 ? "" : "Content-Length";
     auto type = answer.body.empty() ? std::string_view() : answer.type();
-    auto head = reply_head(answer.status, answer.fields, type, lines += shared_, !close_);
+    const auto top = head(answer.status, answer.fields, type, framing, std::to_string(answer.body.size()));
     auto body = request_.method == "HEAD" ? std::string_view() : std::string_view(answer.body);
-    client_socket::parts_to_write parts{asio::buffer(head), asio::buffer(body)};
+    client_socket::parts_to_write parts{asio::buffer(top), asio::buffer(body)};
     if (peer_.write_now(parts) && asio::buffer_size(parts) != 0) co_await peer_.write_rest(parts);
 }
 
 awaitable<bool> exchange::begin_stream(std::string_view content_type, fields extra, std::string first)
 {
-    status_ = 200;
     streamed_ = true;
     close_ = close_ || !chunked();
-    const auto framing = (chunked() ? "Transfer-Encoding: chunked\r\n" : "") + shared_;
-    auto head = reply_head(200, extra, content_type, framing, !close_);
-    if (chunked() && !first.empty()) head += chunk_head(first.size());
+    auto top = head(200, extra, content_type, chunked() ? "Transfer-Encoding" : "", "chunked");
+    if (chunked() && !first.empty()) top += chunk_head(first.size());
     const std::string_view end = chunked() && !first.empty() ? "\r\n" : "";
-    auto sent = co_await peer_.write(head, first, end);
+    auto sent = co_await peer_.write(top, first, end);
     co_return sent;
 }
 
@@ -72,11 +77,9 @@ void exchange::go_on_with(awaitable<bool> rest)
 
 awaitable<bool> exchange::begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length)
 {
-    status_ = status;
     owed_ = request_.method == "HEAD" ? 0 : length;
-    const auto framing = "Content-Length: " + std::to_string(length) + "\r\n" + shared_;
-    const auto head = reply_head(status, extra, content_type, framing, !close_);
-    auto sent = co_await peer_.write(head);
+    const auto top = head(status, extra, content_type, "Content-Length", std::to_string(length));
+    auto sent = co_await peer_.write(top);
     co_return sent;
 }
 

@@ -13,6 +13,8 @@
 
 namespace cmcp {
 
+class request_guard;
+
 /// The body of a streamed answer whose head is out: in chunks, or bare for HTTP/1.0. The body may outlive the request,
 /// not the connection.
 class stream_body {
@@ -36,8 +38,10 @@ class exchange {
 public:
     using fields = std::vector<std::pair<std::string, std::string>>;
 
-    /// `shared`: whole lines that every answer to this request carries (X-Request-Id, CORS).
-    exchange(client_socket& peer, http_request& request, std::string shared);
+    exchange(client_socket& peer, http_request& request, const request_guard& guard)
+        : peer_(peer), request_(request), guard_(guard), close_(!request.keep_alive)
+    {
+    }
 
     http_request& request() { return request_; }
     asio::any_io_executor executor() { return peer_.executor(); }
@@ -69,10 +73,12 @@ public:
 
 private:
     bool chunked() const { return request_.version >= 11; }
+    std::string head(int status, const fields& extra, std::string_view type, std::string_view framing,
+                     std::string_view value);
 
     client_socket& peer_;
     http_request& request_;
-    std::string shared_;
+    const request_guard& guard_;
     int status_ = 0;
     bool streamed_ = false;
     bool close_ = false;

@@ -1,6 +1,5 @@
 #include "http/health.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "metrics/process_metrics.hpp"
 #include "metrics/registry.hpp"
 
 #include <utility>

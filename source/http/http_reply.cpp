@@ -1,8 +1,11 @@
 #include "http/http_reply.hpp"
 
+#include "jsonrpc/message.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "text/time_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <iterator>
 
@@ -22,7 +25,51 @@ const std::string& date_line()
     return line;
 }
 
+struct status_row {
+    int status;
+    std::string_view phrase;
+    std::string_view refusal;  // the type that tells programs why
+};
+
+constexpr std::array status_rows{
+    status_row{200, "OK", {}},
+    status_row{201, "Created", {}},
+    status_row{202, "Accepted", {}},
+    status_row{204, "No Content", {}},
+    status_row{206, "Partial Content", {}},
+    status_row{304, "Not Modified", {}},
+    status_row{400, "Bad Request", "InvalidRequest"},
+    status_row{401, "Unauthorized", "Unauthorized"},
+    status_row{403, "Forbidden", "Forbidden"},
+    status_row{404, "Not Found", "NotFound"},
+    status_row{405, "Method Not Allowed", "MethodNotAllowed"},
+    status_row{406, "Not Acceptable", "NotAcceptable"},
+    status_row{408, "Request Timeout", "TimedOut"},
+    status_row{409, "Conflict", "StateError"},
+    status_row{413, "Content Too Large", "TooLarge"},
+    status_row{414, "URI Too Long", "TooLarge"},
+    status_row{415, "Unsupported Media Type", "UnsupportedMediaType"},
+    status_row{416, "Range Not Satisfiable", "RangeNotSatisfiable"},
+    status_row{417, "Expectation Failed", "InvalidRequest"},
+    status_row{429, "Too Many Requests", "Busy"},
+    status_row{431, "Request Header Fields Too Large", "TooLarge"},
+    status_row{500, "Internal Server Error", "ServerError"},
+    status_row{503, "Service Unavailable", "Busy"},
+    status_row{505, "HTTP Version Not Supported", "InvalidRequest"},
+    status_row{507, "Insufficient Storage", "QuotaExceeded"},
+};
+
+const status_row& row_of(int status)
+{
+    static constexpr status_row unlisted{0, "Status", "InvalidRequest"};
+    const auto row = std::find_if(status_rows.begin(), status_rows.end(),
+                                  [status](const status_row& each) { return each.status == status; });
+    return row == status_rows.end() ? unlisted : *row;
+}
+
 }  // namespace
+
+std::string_view refusal_type_of(int status) { return row_of(status).refusal; }
 
 void append_field(std::string& out, std::string_view name, std::string_view value)
 {
@@ -54,78 +101,25 @@ http_reply method_not_allowed(std::string_view allowed)
     return reply;
 }
 
-std::string_view reason_phrase(int status)
+std::string refusal_body(const http_reply& refused, bool rpc_errors)
 {
-    switch (status) {
-        case 200:
-            return "OK";
-        case 202:
-            return "Accepted";
-        case 201:
-            return "Created";
-        case 204:
-            return "No Content";
-        case 206:
-            return "Partial Content";
-        case 304:
-            return "Not Modified";
-        case 400:
-            return "Bad Request";
-        case 401:
-            return "Unauthorized";
-        case 403:
-            return "Forbidden";
-        case 404:
-            return "Not Found";
-        case 405:
-            return "Method Not Allowed";
-        case 406:
-            return "Not Acceptable";
-        case 409:
-            return "Conflict";
-        case 408:
-            return "Request Timeout";
-        case 413:
-            return "Content Too Large";
-        case 414:
-            return "URI Too Long";
-        case 415:
-            return "Unsupported Media Type";
-        case 416:
-            return "Range Not Satisfiable";
-        case 417:
-            return "Expectation Failed";
-        case 429:
-            return "Too Many Requests";
-        case 431:
-            return "Request Header Fields Too Large";
-        case 500:
-            return "Internal Server Error";
-        case 501:
-            return "Not Implemented";
-        case 503:
-            return "Service Unavailable";
-        case 507:
-            return "Insufficient Storage";
-        case 505:
-            return "HTTP Version Not Supported";
-        default:
-            return "Status";
-    }
+    if (rpc_errors) return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem));
+    json::object body;
+    body["error"] = refused.problem;
+    body["error_type"] =
+        refused.problem_type.empty() ? refusal_type_of(refused.status) : std::string_view(refused.problem_type);
+    return jsonrpc::write_json(body);
 }
 
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
-                       std::string_view content_type, std::string_view lines, bool keep_alive)
+                       std::string_view content_type)
 {
     std::string out;
     out.reserve(320);
-    out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(reason_phrase(status)).append("\r\n");
+    out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(row_of(status).phrase).append("\r\n");
     out.append(date_line());
     if (!content_type.empty()) append_field(out, "Content-Type", content_type);
     for (const auto& field : fields) append_field(out, field.first, field.second);
-    out.append(lines);
-    if (!keep_alive) out.append("Connection: close\r\n");
-    out.append("\r\n");
     return out;
 }
 

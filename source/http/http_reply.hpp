@@ -31,12 +31,16 @@ http_reply error_reply(int status, std::string_view sentence, std::string_view t
 /// 405 with the methods that are allowed (RFC 9110 section 15.5.6).
 http_reply method_not_allowed(std::string_view allowed);
 
-std::string_view reason_phrase(int status);
+/// The type of a refusal that has none of its own.
+std::string_view refusal_type_of(int status);
 
-/// Status line and fields up to the empty line. `lines` are whole lines with CRLF: Content-Length or Transfer-Encoding,
-/// and the lines of every answer to the request.
+/// The body of a refusal: {"error": sentence, "error_type": type}, or with `rpc_errors` the form that clients of MCP
+/// read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
+std::string refusal_body(const http_reply& refused, bool rpc_errors);
+
+/// Status line and fields, without the empty line.
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
-                       std::string_view content_type, std::string_view lines, bool keep_alive);
+                       std::string_view content_type);
 
 /// "Name: value" with CRLF. Characters that would end the line are dropped from the value, because it may be a peer's
 /// input.

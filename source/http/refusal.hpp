@@ -1,9 +1,6 @@
 #pragma once
 
-#include "http/http_reply.hpp"
-
 #include <array>
-#include <string>
 #include <string_view>
 
 namespace cmcp {
@@ -40,12 +37,4 @@ inline constexpr std::array refusal_types{
                  "something is not installed or configured on the server; the sentence says what"},
     refusal_type{"Busy", "429, 503", "too much is under way; try again later"},
 };
-
-/// The type of a refusal that has none of its own.
-std::string_view refusal_type_of(int status);
-
-/// The body of a refusal: {"error": sentence, "error_type": type}, or with `rpc_errors` the form that clients of MCP
-/// read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
-std::string refusal_body(const http_reply& refused, bool rpc_errors);
-
 }  // namespace cmcp

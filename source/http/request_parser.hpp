@@ -2,20 +2,21 @@
 
 #include "http/http_request.hpp"
 
+#include <boost/beast/http/basic_parser.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace cmcp {
 
-/// Beast's parser for a server. Pure. The bytes have passed raw_header.
-class request_parser {
+/// Beast's parser for a server. Pure. The bytes have passed raw_header. The findings go into the request, without a
+/// container of fields in between. The body takes memory for the bytes that have arrived, not for those that
+/// Content-Length announces.
+class request_parser final : private boost::beast::http::basic_parser<true> {
 public:
     explicit request_parser(std::size_t max_header);
-    request_parser(request_parser&&) noexcept;
-    ~request_parser();
 
     enum class state {
         more,  ///< the body is not whole yet
@@ -34,13 +35,35 @@ public:
     state put_body(std::string_view bytes, std::size_t& used);
 
     std::uint64_t announced() const;  ///< bytes of the body by Content-Length; 0: none or chunked
-    std::size_t body_size() const;
+    std::size_t body_size() const { return body_.size(); }
     std::string take_body();
     const std::string& why() const { return why_; }
 
 private:
-    struct implementation;
-    std::unique_ptr<implementation> self_;
+    using error_code = boost::system::error_code;
+    using string_view = boost::beast::string_view;
+
+    void on_request_impl(boost::beast::http::verb, string_view method, string_view target, int version,
+                         error_code&) override;
+    void on_field_impl(boost::beast::http::field, string_view name, string_view value, error_code&) override;
+    void on_trailer_field_impl(boost::beast::http::field, string_view, string_view, error_code&) {
+    }  // pure from 1.84 on
+    void on_header_impl(error_code&) override { into_ = nullptr; }
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+    std::size_t on_body_impl(string_view piece, error_code&) override;
+    std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& error) override
+    {
+        return on_body_impl(piece, error);
+    }
+    void on_response_impl(int, string_view, int, error_code&) override {}
+    void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+    void on_finish_impl(error_code&) override {}
+
+    state state_after(const error_code& error);
+
+    http_request* into_ = nullptr;  // until the header is done
+    std::string body_;
+    std::size_t most_ = 0;  // of the body; 0: the body is taken away in parts
     std::string why_;
 };
 

@@ -4,9 +4,34 @@
 #include <array>
 #include <cmath>
 
+namespace {
+
+// A short message is most often one piece of memory, in which a small result is built as well, and which goes with the
+// last of its values. Long ones would hold on to too much of it.
+class message_memory final : public boost::json::memory_resource {
+public:
+    message_memory() : all_(first_.data(), first_.size()) {}
+
+private:
+    void* do_allocate(std::size_t size, std::size_t align) override { return all_.allocate(size, align); }
+    void do_deallocate(void*, std::size_t, std::size_t) override {}
+    bool do_is_equal(const boost::json::memory_resource& other) const noexcept override { return this == &other; }
+
+    std::array<unsigned char, 2048> first_;
+    boost::json::monotonic_resource all_;
+};
+
+}  // namespace
+
+template <>
+struct boost::json::is_deallocate_trivial<message_memory> : std::true_type {
+};
+
 namespace cmcp::jsonrpc {
 
 namespace {
+
+constexpr std::size_t longest_in_arena = 16 * 1024;
 
 // Boost.JSON reads 1e400 as infinity, which it could not write again.
 bool only_finite_numbers(const json::value& value)
@@ -21,13 +46,6 @@ bool only_finite_numbers(const json::value& value)
     }
     return true;
 }
-
-// A short message is one piece of memory, which goes with the last of its values. Long ones would hold on to too much
-// of it.
-constexpr std::size_t longest_in_arena = 16 * 1024;
-
-// Small results are built in the same piece.
-constexpr std::size_t room_for_result = 1024;
 
 // The place is told by the byte, so that a client's author finds it in a dump.
 std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at,
@@ -46,8 +64,7 @@ json::value parse(std::string_view text, const decode_limits& limits)
     options.max_depth = limits.depth;
     std::array<unsigned char, 4096> scratch;  // of the parser's own; what is parsed does not stay in it
     json::parser parser(json::storage_ptr(), options, scratch.data(), scratch.size());
-    if (text.size() <= longest_in_arena)
-        parser.reset(json::make_shared_resource<json::monotonic_resource>(2 * text.size() + room_for_result));
+    if (text.size() <= longest_in_arena) parser.reset(json::make_shared_resource<message_memory>());
     json::error_code failure;
     const std::size_t read = parser.write(text, failure);
     if (failure) throw decode_error(rpc_code::parse_error, parse_failure(failure, text, read, limits), nullptr);

@@ -4,11 +4,19 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cmcp::jsonrpc {
 
-/// A JSON object, at most 256 levels deep; empty where the text is none.
-json::object read_object(std::string_view text);
+/// A JSON object of limited depth; empty where the text is none.
+inline json::object read_object(std::string_view text, std::size_t depth = 256)
+{
+    json::parse_options limits;
+    limits.max_depth = depth;
+    json::error_code failure;
+    json::value parsed = json::parse(text, failure, {}, limits);
+    return !failure && parsed.is_object() ? std::move(parsed.get_object()) : json::object();
+}
 
 }  // namespace cmcp::jsonrpc
 

@@ -1,6 +1,6 @@
 #include "mcp/catalogue.hpp"
 
-#include "mcp/tasks_extension.hpp"
+#include "mcp/client_capability.hpp"
 
 #include <algorithm>
 #include <string>

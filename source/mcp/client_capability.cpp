@@ -17,6 +17,23 @@ json::object elicitation_needed(const json::object& params)
     return form;
 }
 
+json::object tasks_needed()
+{
+    json::object extensions;
+    extensions[tasks_extension] = json::object();
+    json::object capabilities;
+    capabilities["extensions"] = std::move(extensions);
+    return capabilities;
+}
+
+[[noreturn]] void refuse_for_lack_of(json::object needed, const std::string& sentence)
+{
+    json::object data;
+    data["requiredCapabilities"] = std::move(needed);
+    throw rpc_error(rpc_code::missing_client_capability, "Missing required client capability" + sentence,
+                    json::value(std::move(data)));
+}
+
 }  // namespace
 
 json::object capability_needed(std::string_view method, const json::object& params)
@@ -47,11 +64,16 @@ void require_capability(const caller& who, std::string_view method, const json::
 {
     auto needed = capability_needed(method, params);
     if (has_capability(who.client_capabilities, needed)) return;
-    const std::string sentence =
-        "Missing required client capability " + json::serialize(needed) + ": this request needs " + std::string(method);
-    json::object data;
-    data["requiredCapabilities"] = std::move(needed);
-    throw rpc_error(rpc_code::missing_client_capability, sentence, json::value(std::move(data)));
+    const auto sentence = " " + json::serialize(needed) + ": this request needs " + std::string(method);
+    refuse_for_lack_of(std::move(needed), sentence);
+}
+
+bool declares_tasks(const caller& who) { return has_capability(who.client_capabilities, tasks_needed()); }
+
+void require_tasks_extension(const caller& who)
+{
+    if (declares_tasks(who)) return;
+    refuse_for_lack_of(tasks_needed(), ": this request needs the extension " + std::string(tasks_extension));
 }
 
 }  // namespace cmcp

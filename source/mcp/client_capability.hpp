@@ -16,4 +16,13 @@ bool has_capability(const json::object& declared, const json::object& needed);
 /// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
 void require_capability(const caller& who, std::string_view method, const json::object& params);
 
+/// The extension that lets tools/call be answered with a task (SEP-2663).
+inline constexpr std::string_view tasks_extension = "io.modelcontextprotocol/tasks";
+
+/// Whether the caller declared it for this request.
+bool declares_tasks(const caller& who);
+
+/// Throws rpc_error missing_client_capability unless declares_tasks().
+void require_tasks_extension(const caller& who);
+
 }  // namespace cmcp

@@ -1,7 +1,7 @@
 #include "mcp/held_subscription.hpp"
 
-#include "mcp/answer.hpp"
 #include "mcp/request_record.hpp"
+#include "mcp/running_request.hpp"
 
 #include <utility>
 

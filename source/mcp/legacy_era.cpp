@@ -2,18 +2,84 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "mcp/legacy_channel.hpp"
-#include "mcp/legacy_methods.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
+#include "mcp/request_io.hpp"
 #include "mcp/server_core.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace cmcp {
 
 namespace {
 
 constexpr int most_rounds = 16;
+constexpr std::size_t most_subscriptions_of_session = 1000;
+constexpr std::size_t longest_uri = 8192;
+
+// The objects that the methods act on.
+struct legacy_call {
+    std::shared_ptr<session> who;
+    const json::object& params;
+    const catalogue& offered;
+    change_hub& changes;
+};
+
+using legacy_function = json::object (*)(const legacy_call& call);
+
+json::object ping(const legacy_call&) { return {}; }
+
+json::object set_level(const legacy_call& call)
+{
+    const auto* level = call.params.if_contains("level");
+    call.who->log_threshold = severity_from(level ? *level : json::value(), "level");
+    return {};
+}
+
+json::object subscribe(const legacy_call& call)
+{
+    auto uri = required_string(call.params, "uri");
+    if (uri.size() > longest_uri) throw rpc_error(rpc_code::invalid_params, "Invalid params: `uri` is too long");
+    auto& subscribed = call.who->subscribed;
+    if (subscribed.contains(uri)) return {};
+    if (subscribed.size() >= most_subscriptions_of_session)
+        throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions_of_session) +
+                                                    " subscriptions: unsubscribe from some first");
+    const auto changed = [&changes = call.changes, who = std::weak_ptr(call.who), uri] {
+        changes.resource_changed(who, uri);
+    };
+    auto observer = call.offered.observe(call.who->who, uri, changed);
+    if (!observer) refuse_resource(uri, call.who->who.protocol);
+    subscribed.emplace(std::move(uri), std::move(observer));
+    return {};
+}
+
+json::object unsubscribe(const legacy_call& call)
+{
+    call.who->subscribed.erase(required_string(call.params, "uri"));
+    return {};
+}
+
+struct legacy_row {
+    std::string_view name;
+    legacy_function function;
+};
+
+constexpr std::array<legacy_row, 4> legacy_table{{
+    {"ping", ping},
+    {"logging/setLevel", set_level},
+    {"resources/subscribe", subscribe},
+    {"resources/unsubscribe", unsubscribe},
+}};
+
+// The methods that only the older revisions know and that act on the session; null for others.
+legacy_function find_legacy_method(std::string_view name)
+{
+    for (const auto& legacy_row : legacy_table)
+        if (legacy_row.name == name) return legacy_row.function;
+    return nullptr;
+}
 
 class legacy_request final : public served_request {
 public:

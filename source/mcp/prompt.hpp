@@ -20,7 +20,7 @@ public:
     virtual awaitable<json::object> get(tool_context& context, json::object arguments) = 0;
 
     /// Values for completion/complete of one argument; at most 100 are sent.
-    virtual json::array complete(std::string argument, std::string prefix) const;
+    virtual json::array complete(std::string /*argument*/, std::string /*prefix*/) const { return {}; }
 };
 
 }  // namespace cmcp

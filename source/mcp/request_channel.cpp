@@ -1,8 +1,8 @@
 #include "mcp/request_channel.hpp"
 
 #include "jsonrpc/message.hpp"
+#include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/severity.hpp"
 
 #include <algorithm>
 #include <cmath>

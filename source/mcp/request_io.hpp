@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,11 @@
 namespace cmcp {
 
 enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+std::string_view to_string(log_severity level);
+
+/// Throws rpc_error invalid_params that lists the levels.
+log_severity severity_from(const json::value& name, std::string_view member);
 
 enum class output_stream { out, err };
 
@@ -68,10 +72,5 @@ public:
     /// are too many tasks.
     virtual std::string become_task(std::string status_message);
 };
-
-inline std::string request_io::become_task(std::string)
-{
-    throw std::logic_error("this call cannot become a task: see takes_task()");
-}
 
 }  // namespace cmcp

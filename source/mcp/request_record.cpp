@@ -2,7 +2,6 @@
 
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
-#include "metrics/span.hpp"
 #include "metrics/span_queue.hpp"
 
 #include <optional>

@@ -25,6 +25,14 @@ void check_session(const running_request& request, const session& from, std::siz
                                                    " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
 }
 
+// A copy, because a request that ends leaves its session and its place.
+void cancel_each(const std::vector<running_request*>& requests)
+{
+    std::vector<std::shared_ptr<running_request>> running;
+    for (auto* each : requests) running.push_back(each->shared_from_this());
+    for (const auto& each : running) each->cancel();
+}
+
 }  // namespace
 
 void request_register::place::leave()
@@ -65,10 +73,11 @@ void request_register::admit(running_request& request, std::shared_ptr<session> 
 
 void request_register::cancel_all()
 {
-    // A copy, because a request that ends leaves its place.
-    std::vector<std::shared_ptr<running_request>> running;
-    for (const auto& each : places_) running.push_back(each.request_->shared_from_this());
-    for (const auto& request : running) request->cancel();
+    std::vector<running_request*> running;
+    for (const auto& each : places_) running.push_back(each.request_);
+    cancel_each(running);
 }
+
+void session::cancel_all() { cancel_each(in_flight); }
 
 }  // namespace cmcp

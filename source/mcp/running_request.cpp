@@ -35,6 +35,18 @@ void running_request::cancel()
     if (life.on(request_life::input::cancel) == request_life::action::stop) canceller::cancel();
 }
 
+outgoing answer_of(const json::value& id, const rpc_error& error)
+{
+    return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code};
+}
+
+outgoing answer_of(const json::value& id, const outcome& done)
+{
+    if (done.error) return answer_of(id, *done.error);
+    static const json::object nothing;
+    return {jsonrpc::encode_result(id, done.result ? *done.result : nothing), outgoing::kind::response};
+}
+
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)
 {
     const auto began = std::chrono::steady_clock::now();

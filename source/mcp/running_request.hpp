@@ -51,6 +51,10 @@ struct outcome {
     std::unique_ptr<rpc_error> error;
 };
 
+/// The response of a request: its result or its error.
+outgoing answer_of(const json::value& id, const outcome& done);
+outgoing answer_of(const json::value& id, const rpc_error& error);
+
 /// Runs `work` in a coroutine that request->cancel() ends, and returns when it has ended; the awaiting coroutine can go
 /// on then. Exceptions become errors of the outcome, unexpected ones are logged.
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work);

@@ -1,4 +1,4 @@
-#include "mcp/schema_sentence.hpp"
+#include "mcp/schema_validator.hpp"
 
 #include <charconv>
 #include <optional>

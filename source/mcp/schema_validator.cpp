@@ -1,7 +1,5 @@
 #include "mcp/schema_validator.hpp"
 
-#include "mcp/schema_sentence.hpp"
-
 // Without it the library ends the process instead of throwing.
 #ifndef VALIJSON_USE_EXCEPTIONS
 #define VALIJSON_USE_EXCEPTIONS 1

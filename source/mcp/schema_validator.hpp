@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -23,6 +24,12 @@ private:
     struct compiled;
     std::unique_ptr<compiled> compiled_;
 };
+
+/// Puts a finding of the schema library into a sentence that a model can act on: "argument `timeout` must be >= 0".
+/// `context` is the library's path ("<root>", "[name]", "[3]"), `finding` its own words, used where nothing better
+/// is known.
+std::string schema_sentence(const json::object& schema, const json::object& arguments,
+                            const std::vector<std::string>& context, const std::string& finding);
 
 /// JSON knows one kind of number: 5.0 is the integer 5 where the schema of a property asks for an integer.
 void integers_as_integers(json::object& arguments, const json::object& schema);

@@ -1,7 +1,6 @@
 #include "mcp/server_core.hpp"
 
 #include "async/task_group.hpp"
-#include "mcp/answer.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
 #include "mcp/legacy_channel.hpp"
@@ -10,6 +9,7 @@
 #include "mcp/request_record.hpp"
 #include "mcp/request_register.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/running_request.hpp"
 #include "mcp/stateless_era.hpp"
 
 #include <algorithm>
@@ -68,6 +68,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
         request->reply = std::move(from.reply);
+        request->arguments_fit = from.arguments_fit;
         outcome done;
         try {
             rules.check(*request);

@@ -10,7 +10,6 @@
 #include "mcp/server_core.hpp"
 #include "mcp/task_channel.hpp"
 #include "mcp/task_view.hpp"
-#include "mcp/tasks_extension.hpp"
 
 #include <boost/system/system_error.hpp>
 

@@ -1,8 +1,8 @@
 #include "mcp/stateless_request.hpp"
 
 #include "mcp/params.hpp"
+#include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/severity.hpp"
 
 namespace cmcp {
 

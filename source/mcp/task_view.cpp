@@ -1,8 +1,8 @@
 #include "mcp/task_view.hpp"
 
 #include "jsonrpc/read_object.hpp"
+#include "mcp/client_capability.hpp"
 #include "mcp/params.hpp"
-#include "mcp/tasks_extension.hpp"
 #include "text/time_text.hpp"
 
 #include <array>

@@ -62,6 +62,13 @@ public:
 };
 
 /// {success: false, error: sentence} with is_error set.
-tool_result tool_failure(std::string sentence);
+inline tool_result tool_failure(std::string sentence)
+{
+    tool_result failed;
+    failed.structured["success"] = false;
+    failed.structured["error"] = sentence;
+    failed.is_error = true;
+    return failed;
+}
 
 }  // namespace cmcp

@@ -1,9 +1,8 @@
+#include "mcp/client_capability.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
-#include "mcp/schema_validator.hpp"
-#include "mcp/tasks_extension.hpp"
 #include "metrics/registry.hpp"
 
 #include <chrono>
@@ -79,8 +78,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);
-    integers_as_integers(arguments, wanted.definition().input_schema);
-    auto misfit = offered.tools.validate(name, arguments);
+    auto misfit = call.arguments_fit ? std::string() : offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is told, so that it can try again.
         if (call.who->protocol < revision::v2025_11_25)

@@ -3,7 +3,9 @@
 #include "mcp/tool.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,8 +23,9 @@ public:
     const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
     const std::vector<std::unique_ptr<tool>>& unusable() const { return unusable_; }  ///< those with an obstacle
 
-    /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field.
-    std::string validate(std::string_view name, json::object& arguments) const;  // lent
+    /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field. Of the
+    /// arguments, 5.0 becomes 5 where the schema asks for an integer.
+    std::string validate(std::string_view name, json::object& arguments) const;
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
     /// The definition of a tool is another now.
@@ -38,10 +41,11 @@ public:
     ~tool_registry();
 
 private:
-    struct compiled_schemas;
+    struct entry;
+    std::map<std::string, entry, std::less<>> by_name_;
     std::vector<std::unique_ptr<tool>> tools_;
     std::vector<std::unique_ptr<tool>> unusable_;
-    std::unique_ptr<compiled_schemas> schemas_;
+    std::vector<std::unique_ptr<tool>> removed_;  // kept, because a removed tool may still run
     std::function<void()> listener_;
 };
 

@@ -1,5 +1,3 @@
-#include "metrics/process_metrics.hpp"
-
 #include "metrics/registry.hpp"
 
 #include <chrono>

@@ -110,4 +110,7 @@ private:
 /// The registry of this process.
 registry& all();
 
+/// The figures that every program has, under the names that dashboards expect (process_cpu_seconds_total, …).
+void observe_process();
+
 }  // namespace cmcp::metrics

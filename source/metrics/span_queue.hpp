@@ -1,13 +1,26 @@
 #pragma once
 
-#include "metrics/span.hpp"
+#include "metrics/trace_context.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp::metrics {
+
+/// A piece of work of the server, in the terms of OpenTelemetry.
+struct span {
+    std::string name;
+    trace_parent parent;  ///< empty: the span begins a trace of its own
+    std::chrono::system_clock::time_point began;
+    std::chrono::nanoseconds took{0};
+    std::vector<std::pair<std::string, std::string>> attributes;
+    std::string error;  ///< the failure in a word; empty: none
+};
 
 /// Spans that wait for their export. The queue is off until an exporter opens it; a slow exporter loses the oldest.
 /// For the io thread alone.

@@ -65,14 +65,14 @@ void start_log(const loaded_settings& loaded)
 
 void run_loop(asio::io_context& io, awaitable<> work)
 {
-    bool ended = false;
     std::exception_ptr failure;
     asio::co_spawn(io, std::move(work), [&](std::exception_ptr thrown) {
         failure = thrown;
-        ended = true;
+        io.stop();
     });
-    while (!ended && io.run_one() != 0) {
-    }
+    // A single run(): Asio keeps the memory of frames and handlers for the next ones only within one call.
+    io.run();
+    io.restart();
     io.run_for(time_to_unwind);
     if (!io.stopped()) log::warning("work_left_at_the_end");
     if (failure) std::rethrow_exception(failure);

@@ -2,7 +2,7 @@
 
 #include "async/asio.hpp"
 #include "egress/web_url.hpp"
-#include "metrics/span.hpp"
+#include "metrics/span_queue.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
-#include "metrics/span.hpp"
+#include "metrics/span_queue.hpp"
 
 #include <string>
 #include <vector>

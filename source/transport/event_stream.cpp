@@ -20,9 +20,11 @@ awaitable<bool> event_stream::send(outgoing message)
 void event_stream::put(outgoing message)
 {
     bool plain = plain_ && attached_ && sequence_ == 0 && message.what == outgoing::kind::response;
-    auto text = std::make_shared<const std::string>(std::move(message.text));
-    item next{text, message.what, message.error_code, ++sequence_};
-    if (options_.log && !plain) options_.log->add(id_of(next), text);
+    item next{std::move(message.text), nullptr, message.what, message.error_code, ++sequence_};
+    if (options_.log && !plain) {
+        next.logged = std::make_shared<const std::string>(std::move(next.own));
+        options_.log->add(id_of(next), next.logged);
+    }
     if (!attached_ || poll_) return;
     enqueue(std::move(next));
     wake_.cancel();
@@ -37,8 +39,8 @@ bool event_stream::full() const
 
 void event_stream::enqueue(item next)
 {
-    queued_bytes_ += next.text->size();
-    if (options_.budget) options_.budget->used += next.text->size();
+    queued_bytes_ += next.text().size();
+    if (options_.budget) options_.budget->used += next.text().size();
     queue_.push_back(std::move(next));
 }
 
@@ -80,7 +82,7 @@ event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
     wake_.cancel();
     if (!options_.log) return consumer_;
     for (auto& event : options_.log->after(event_id{options_.number, sequence}))
-        enqueue(item{std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
+        enqueue(item{{}, std::move(event.data), outgoing::kind::notification, 0, event.id.sequence});
     room_.notify();
     return consumer_;
 }
@@ -95,7 +97,7 @@ void event_stream::detach(consumer who)
 
 bool event_stream::ended(consumer who) const { return !current(who) || ((ended_ || poll_) && queue_.empty()); }
 
-std::vector<event_stream::item> event_stream::take()
+event_stream::items event_stream::take()
 {
     if (!queue_.empty()) taken_ = queue_.back().sequence;
     auto taken = std::exchange(queue_, {});

@@ -5,12 +5,13 @@
 #include "transport/event_log.hpp"
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -27,11 +28,15 @@ public:
         bool pollable = false;                       ///< the client may be told to come back (2025-11-25)
     };
     struct item {
-        std::shared_ptr<const std::string> text;
+        std::string own;  ///< the text, unless the log has it as well
+        event_log::text logged;
         outgoing::kind what;
         int error_code;
         std::uint64_t sequence;
+
+        std::string_view text() const { return logged ? *logged : own; }
     };
+    using items = boost::container::small_vector<item, 1>;  // most streams bring one response
     using consumer = std::uint64_t;
 
     event_stream(asio::any_io_executor executor, options limits);
@@ -53,13 +58,14 @@ public:
     void plain_reply(bool possible) { plain_ = possible; }  ///< the first response may go out outside the log
     bool current(consumer who) const { return attached_ && who == consumer_; }
     bool ended(consumer who) const;  ///< nothing more will come for this consumer
-    const std::vector<item>& queued() const { return queue_; }
-    std::vector<item> take();
+    const items& queued() const { return queue_; }
+    items take();
     bool ready(consumer who) const { return !queue_.empty() || ended(who) || !current(who); }
     asio::steady_timer& news(
         std::chrono::milliseconds limit);  ///< when not ready(): to be awaited at once; cancelled by news
     void wake() { wake_.cancel(); }
 
+    std::uint32_t number() const { return options_.number; }
     bool attached() const { return attached_; }
     bool has_log() const { return options_.log != nullptr; }
     bool pollable() const { return options_.pollable; }
@@ -77,7 +83,7 @@ private:
     options options_;
     asio::steady_timer wake_;  // no event, because a stream that waits is to cost no further frame
     event room_;               // for senders
-    std::vector<item> queue_;
+    items queue_;
     std::size_t queued_bytes_ = 0;
     std::size_t running_ = 0;
     std::uint64_t sequence_ = 0;

@@ -34,7 +34,7 @@ std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream)
 void append_message(std::string& out, const event_stream& from, const event_stream::item& message)
 {
     auto id = from.has_log() ? std::optional(from.id_of(message)) : std::nullopt;
-    append_event(out, "message", *message.text, id);
+    append_event(out, "message", message.text(), id);
 }
 
 event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,

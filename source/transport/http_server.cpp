@@ -4,7 +4,6 @@
 #include "async/task_group.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
-#include "http/refusal.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "transport/http_sse.hpp"
@@ -32,8 +31,9 @@ void turn_away(asio::ip::tcp::socket socket)
     auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
     reply.with("Retry-After", "5");
     reply.body = refusal_body(reply, true);
-    auto length = "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
-    auto text = reply_head(reply.status, reply.fields, reply.type(), length, false) + reply.body;
+    auto text = reply_head(reply.status, reply.fields, reply.type());
+    append_field(text, "Content-Length", std::to_string(reply.body.size()));
+    text += "Connection: close\r\n\r\n" + reply.body;
     boost::system::error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);

@@ -1,6 +1,5 @@
 #include "transport/http_sse.hpp"
 
-#include "transport/accepted_types.hpp"
 #include "transport/endpoint_address.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"

@@ -1,5 +1,6 @@
 #include "transport/rest_sink.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 #include "transport/sse_frame.hpp"
@@ -11,15 +12,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_untaken = 1 << 20;
-
-json::object parse(const std::string& text)
-{
-    json::parse_options limits;
-    limits.max_depth = 512;
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure, {}, limits);
-    return !failure && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
+constexpr std::size_t deepest = 512;
 
 std::string progress_event(const json::object& params)
 {
@@ -59,7 +52,7 @@ awaitable<bool> rest_sink::send(outgoing message)
 
 void rest_sink::take_response(const std::string& text)
 {
-    auto parsed = parse(text);
+    auto parsed = jsonrpc::read_object(text, deepest);
     if (auto* result = parsed.if_contains("result"); result != nullptr && result->is_object())
         result_ = std::move(result->get_object());
     if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object())
@@ -70,7 +63,7 @@ void rest_sink::take_response(const std::string& text)
 
 void rest_sink::take_notification(const std::string& text)
 {
-    const auto parsed = parse(text);
+    const auto parsed = jsonrpc::read_object(text, deepest);
     const auto* method = parsed.if_contains("method");
     const auto* params = parsed.if_contains("params");
     if (method == nullptr || params == nullptr) return;

@@ -1,9 +1,7 @@
 #include "async/canceller.hpp"
-#include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
-#include "mcp/schema_validator.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_routes.hpp"
 #include "transport/rest_sink.hpp"
@@ -105,12 +103,6 @@ bool read_arguments(http_request& request, std::size_t depth, json::object& into
     return problem.empty();
 }
 
-std::string misfit_of(server_core& core, const std::string& name, json::object& arguments)
-{
-    integers_as_integers(arguments, core.tools().find(name)->definition().input_schema);
-    return core.tools().validate(name, arguments);
-}
-
 std::optional<http_reply> refuse(server_core& core, const settings& config, const std::string& name,
                                  http_request& request, json::object& arguments)
 {
@@ -121,7 +113,7 @@ std::optional<http_reply> refuse(server_core& core, const settings& config, cons
         return error_reply(503, obstacle, "NotAvailable");
     std::string problem;
     if (!read_arguments(request, config.json_depth, arguments, problem)) return error_reply(400, problem);
-    problem = misfit_of(core, name, arguments);
+    problem = core.tools().validate(name, arguments);
     if (!problem.empty()) return error_reply(400, problem, "InvalidArgument");
     return std::nullopt;
 }
@@ -183,7 +175,8 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     const bool events = wants_events(x.request());
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
-    const canceller_at_end running(core.start(std::move(request), {.principal = x.request().principal, .reply = sink}));
+    peer from{.principal = x.request().principal, .reply = sink, .arguments_fit = true};
+    const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)
         co_await stream(x, sink, config.keep_alive);
     else

@@ -7,8 +7,17 @@
 #include "transport/session_store.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace cmcp {
+
+/// The types that a client's Accept header lets it be sent. Without the header, or with */*, both.
+struct accepted_types {
+    bool json = true;
+    bool events = true;
+};
+
+accepted_types parse_accept(const std::optional<std::string_view>& header);
 
 /// An HTTP error whose body is a JSON-RPC error response; `id` null when it could not be read.
 http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error);

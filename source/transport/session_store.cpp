@@ -4,7 +4,6 @@
 #include "text/random_id.hpp"
 
 #include <utility>
-#include <vector>
 
 namespace cmcp {
 
@@ -30,22 +29,21 @@ std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor ex
                                   .budget = budget,
                                   .pollable = state->who.protocol >= revision::v2025_11_25};
     auto stream = std::make_shared<event_stream>(std::move(executor), std::move(options));
-    streams.emplace(next_stream - 1, stream);
+    streams.push_back(stream);
     return stream;
 }
 
 void http_session::forget_ended_streams()
 {
-    std::erase_if(streams, [](const auto& each) { return each.second.expired(); });
+    std::erase_if(streams, [](const auto& each) { return each.expired(); });
 }
 
 std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor executor, std::uint32_t number)
 {
     if (number == 0) return general;
     if (number >= next_stream) return nullptr;
-    auto known = streams.find(number);
-    auto open = known == streams.end() ? nullptr : known->second.lock();
-    if (open) return open;
+    for (const auto& each : streams)
+        if (auto open = each.lock(); open && open->number() == number) return open;
     // Over, but what the log still holds of it can be had.
     auto past =
         std::make_shared<event_stream>(std::move(executor), event_stream::options{.number = number, .log = log});

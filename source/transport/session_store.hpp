@@ -8,11 +8,11 @@
 
 #include <chrono>
 #include <list>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace cmcp {
 
@@ -31,8 +31,8 @@ struct http_session final : canceller, std::enable_shared_from_this<http_session
     std::shared_ptr<session> state;
     std::shared_ptr<event_log> log;  ///< null for HTTP+SSE
     std::shared_ptr<memory_budget> budget;
-    std::shared_ptr<event_stream> general;                         ///< the GET stream
-    std::map<std::uint32_t, std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
+    std::shared_ptr<event_stream> general;             ///< the GET stream
+    std::vector<std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
     std::uint32_t next_stream = 1;
     std::chrono::steady_clock::time_point last_used;
     std::list<http_session*>::iterator place;

@@ -2,7 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "jsonrpc/message.hpp"
-#include "mcp/answer.hpp"
+#include "mcp/running_request.hpp"
 #include "transport/line_splitter.hpp"
 #include "transport/stdio_sink.hpp"
 
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <vector>
 
 namespace cmcp {
 
@@ -32,7 +31,7 @@ public:
 private:
     class batch;
 
-    void start_batch(std::vector<jsonrpc::message> messages);
+    void start_batch(jsonrpc::payload received);
 
     server_core& core_;
     jsonrpc::decode_limits limits_;
@@ -111,7 +110,7 @@ awaitable<> stdio_connection::take(line_splitter::line line)
         auto refusal = answer_of(failure->id, *failure);
         co_await sink_->send(std::move(refusal));
     } else if (payload.batch) {
-        start_batch(std::move(payload.messages));
+        start_batch(std::move(payload));
     } else {
         core_.start(std::move(payload.messages.front()),
                     {.era = era_of_peer::both, .client = session_, .reply = sink_});
@@ -119,8 +118,9 @@ awaitable<> stdio_connection::take(line_splitter::line line)
 }
 
 // No message of a batch claims the stateless era, which has none.
-void stdio_connection::start_batch(std::vector<jsonrpc::message> messages)
+void stdio_connection::start_batch(jsonrpc::payload received)
 {
+    auto& messages = received.messages;
     const auto is_request = [](const auto& message) { return std::holds_alternative<jsonrpc::request>(message); };
     const auto requests = std::count_if(messages.begin(), messages.end(), is_request);
     const auto whole = std::make_shared<batch>(static_cast<std::size_t>(requests), sink_, batches_);

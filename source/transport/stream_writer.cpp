@@ -14,11 +14,12 @@ constexpr int retry_ms = 1000;
 
 bool is_response(const event_stream::item& each) { return each.what == outgoing::kind::response; }
 
-std::string json_body(const std::vector<event_stream::item>& items, bool batch)
+std::string json_body(event_stream::items& items, bool batch)
 {
-    if (!batch) return *items.front().text;
+    if (!batch && !items.front().logged) return std::move(items.front().own);
+    if (!batch) return *items.front().logged;
     std::string out = "[";
-    for (const auto& each : items) out.append(out.size() > 1 ? "," : "").append(*each.text);
+    for (const auto& each : items) out.append(out.size() > 1 ? "," : "").append(each.text());
     return out + ']';
 }
 

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cmcp {
 
@@ -61,7 +60,7 @@ private:
     std::shared_ptr<event_stream> from_;
     event_stream::consumer who_;
     stream_options options_;
-    std::vector<event_stream::item> held_;
+    event_stream::items held_;
     std::chrono::steady_clock::time_point quiet_at_;
     bool watching_ = false;
     std::optional<canceller_at_end> ends_;

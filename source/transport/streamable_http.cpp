@@ -1,5 +1,6 @@
 #include "transport/streamable_http.hpp"
 
+#include "mcp/header_check.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -49,12 +50,38 @@ std::optional<http_reply> refuse_version(const http_request& request)
 
 bool can_be_polled(const http_session& from) { return from.state->who.protocol >= revision::v2025_11_25; }
 
-}  // namespace
-
-streamable_http::streamable_http(server_core& core, const settings& config, session_store& sessions)
-    : core_(core), config_(config), sessions_(sessions), stateless_(core, config, sessions.budget())
+// Both are required in every request (basic, "_meta").
+bool has_envelope(const jsonrpc::request& request)
 {
+    const auto* meta = request.params.if_contains("_meta");
+    if (meta == nullptr || !meta->is_object()) return false;
+    const auto* version = meta->get_object().if_contains("io.modelcontextprotocol/protocolVersion");
+    const auto* capabilities = meta->get_object().if_contains("io.modelcontextprotocol/clientCapabilities");
+    return version != nullptr && version->is_string() && capabilities != nullptr && capabilities->is_object();
 }
+
+// A request that is wrong as such is an HTTP error; the way in which it ended once it ran is not.
+int status_of(int code, bool envelope)
+{
+    switch (code) {
+        case rpc_code::method_not_found:
+            return 404;
+        case rpc_code::parse_error:
+        case rpc_code::invalid_request:
+        case rpc_code::header_mismatch:
+        case rpc_code::missing_client_capability:
+        case rpc_code::unsupported_protocol_version:
+            return 400;
+        case rpc_code::server_busy:
+            return 503;
+        case rpc_code::invalid_params:
+            return envelope ? 200 : 400;
+        default:
+            return 200;
+    }
+}
+
+}  // namespace
 
 void streamable_http::add_routes(router& routes)
 {
@@ -86,8 +113,39 @@ awaitable<> streamable_http::post(exchange& x)
         refused = rpc_error_reply(400, id_of(received), error);
     }
     if (refused) return x.reply(std::move(*refused));
-    if (claimed) return stateless_.serve(x, std::move(received.messages.front()), accepted);
+    if (claimed) return serve_stateless(x, std::move(received.messages.front()), accepted);
     return serve_session(x, std::move(received), accepted);
+}
+
+awaitable<> streamable_http::serve_stateless(exchange& x, jsonrpc::message received, accepted_types accepted)
+{
+    auto* call = std::get_if<jsonrpc::request>(&received);
+    if (call == nullptr) {
+        // There is nothing that a notification could refer to: closing the stream cancels.
+        http_reply taken;
+        taken.status = 202;
+        return x.reply(std::move(taken));
+    }
+    auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
+    auto mismatch = header_mismatch(core_.tools(), *call, header);
+    if (mismatch) return x.reply(rpc_error_reply(400, call->id, *mismatch));
+    return answer_stateless(x, std::move(*call), accepted);
+}
+
+awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request request, accepted_types accepted)
+{
+    auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options{.budget = sessions_.budget()});
+    auto who = stream->attach();
+    stream->expect_requests(1);
+    stream_options options;
+    options.json = accepted.json;
+    options.sse = accepted.events;
+    options.patience = options.keep_alive = config_.keep_alive;
+    options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
+    stream_writer writer(x, stream, who, std::move(options));
+    peer from{.principal = x.request().principal, .reply = std::move(stream)};
+    writer.cancel_at_end(core_.start(std::move(request), std::move(from)));  // the client closes the stream to cancel
+    return stream_writer::run(std::move(writer));
 }
 
 std::shared_ptr<http_session> streamable_http::session_of(const http_request& request, http_reply& refusal) const
@@ -146,30 +204,29 @@ awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload receive
         co_await x.reply(std::move(refusal));
         co_return;
     }
-    co_await answer_requests(x, from, std::move(received.messages), received.batch, accepted);
+    co_await answer_requests(x, from, std::move(received), accepted);
     from->forget_ended_streams();
     if (begins && !from->state->initialized) sessions_.drop(from);
 }
 
-awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_session> from,
-                                             std::vector<jsonrpc::message> requests, bool batch,
+awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_session> from, jsonrpc::payload requests,
                                              accepted_types accepted)
 {
     bool begins = !from->state->initialized;
     auto stream = from->open_stream(x.executor());
     auto who = stream->attach();
-    stream->expect_requests(requests.size());
+    stream->expect_requests(requests.messages.size());
     stream_options options;
     options.json = accepted.json;
     options.sse = accepted.events;
-    options.batch = batch;
+    options.batch = requests.batch;
     options.status_of = [](int code) { return code == rpc_code::server_busy ? 503 : 200; };
     options.prime = !begins && can_be_polled(*from);
     options.patience = options.prime ? std::min(config_.keep_alive, resumable_after) : config_.keep_alive;
     options.keep_alive = config_.keep_alive;
     if (begins) options.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
     stream_writer writer(x, stream, who, std::move(options));
-    for (auto& each : requests)
+    for (auto& each : requests.messages)
         core_.start(std::move(each), {.era = era_of_peer::session, .client = from->state, .reply = stream});
     from.reset();
     stream.reset();

@@ -2,8 +2,8 @@
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
 
+#include "mcp/client_capability.hpp"
 #include "mcp/input_required.hpp"
-#include "mcp/tasks_extension.hpp"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-#include "transport/accepted_types.hpp"
 #include "transport/event_log.hpp"
+#include "transport/rpc_over_http.hpp"
 #include "transport/sse_frame.hpp"
 
 #include "test/support/catch.hpp"
