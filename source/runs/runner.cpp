@@ -126,6 +126,7 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     const auto place = co_await std::move(entering);
     if (!place) co_return refused(busy_sentence);
     const std::string inside = request.workspace_inside;
+    request.principal = who.principal;
     ready at = co_await prepare(std::move(who), std::move(options.working_dir), inside, request.workspace);
     if (!at.folder.problem.empty()) co_return refused(std::move(at.folder.problem));
     request.workspace = at.workspace.string();

@@ -76,6 +76,7 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
     request.workspace_inside = home;
     request.programs.all = true;
     request.sandbox = where.id;
+    request.principal = where.owner;
     request.limits = common_limits(config_);
     // The owner's other sandboxes leave so much; 0 would mean no limit.
     const std::uint64_t elsewhere =
