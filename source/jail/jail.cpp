@@ -53,6 +53,13 @@ void close_foreign_descriptors(const jail_plan& plan)
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
 
+// A run that is given no input reads the /dev/null of its own root, whichever root its first process was cloned in.
+void take_null_of_own_root()
+{
+    const unique_fd null(check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+    for (int taken = 0; taken < 5; ++taken) check(::dup3(null.get(), taken, O_CLOEXEC), "open /dev/null");
+}
+
 unique_fd mount_own_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
 {
     const std::uint64_t no_exec = plan.writable_may_execute ? 0 : MOUNT_ATTR_NOEXEC;
@@ -143,6 +150,7 @@ void enter_jail(jail_plan& plan)
         const usage_sources mounts = build_file_system(plan);
         tell_ready(plan.control.get(), mounts);
     }
+    take_null_of_own_root();
     if (!left_out("network_namespace")) bring_loopback_up();
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();

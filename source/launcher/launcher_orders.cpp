@@ -15,7 +15,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-// What the launcher was told on its command line counts, whatever a message says.
+// The launcher's own maxima count, whatever a message says.
 void clamp(run_limits& limits, const run_maxima& most)
 {
     const auto bound = [](std::uint64_t& limit, std::uint64_t highest) {

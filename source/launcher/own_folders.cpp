@@ -38,7 +38,7 @@ std::vector<std::string> mounts_below(const std::string& folder)
     return places;
 }
 
-// What is mounted below the folder is no part of the overlay, so it is shown upon it as it is.
+// A mount below the folder is no part of the overlay, so the mount is shown upon it as it is.
 void show_mounts_below(const std::string& folder, const std::string& place)
 {
     for (const auto& mount : mounts_below(folder)) {

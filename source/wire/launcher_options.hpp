@@ -25,7 +25,7 @@ struct run_maxima {
     std::uint64_t memory = 0, processes = 0, file_size = 0, tmp_size = 0, open_files = 0;
 };
 
-/// What a launcher is told on its command line, before the server handles its first byte. The server cannot change it
+/// The command line of a launcher, written before the server handles its first byte. The server cannot change it
 /// afterwards: a launcher that takes the place of a lost one is started with the same words.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere

@@ -14,9 +14,9 @@ void fields(Wire& wire, wired<Wire, run_limits>& limits)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
-    wire(request.principal, request.result_channel, request.prepared, request.data_libraries, request.argv, request.working_dir,
-         request.workspace, request.workspace_inside, request.environment, request.programs.all, request.programs.names,
-         request.limits);
+    wire(request.principal, request.result_channel, request.prepared, request.data_libraries, request.argv,
+         request.working_dir, request.workspace, request.workspace_inside, request.environment, request.programs.all,
+         request.programs.names, request.limits);
 }
 
 template <class Wire>
