@@ -70,19 +70,24 @@ void statement::run()
 std::vector<std::string> statement::texts()
 {
     std::vector<std::string> all;
-    while (step()) all.push_back(text(0));
+    while (step()) take(0, all.emplace_back());
     return all;
 }
 
-std::int64_t statement::integer(int column) const { return sqlite3_column_int64(item_.get(), column); }
+void statement::take(int column, std::int64_t& value) const { value = sqlite3_column_int64(item_.get(), column); }
 
-double statement::real(int column) const { return sqlite3_column_double(item_.get(), column); }
+void statement::take(int column, std::uint64_t& value) const
+{
+    value = static_cast<std::uint64_t>(sqlite3_column_int64(item_.get(), column));
+}
 
-std::string statement::text(int column) const
+void statement::take(int column, double& value) const { value = sqlite3_column_double(item_.get(), column); }
+
+void statement::take(int column, std::string& value) const
 {
     const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(item_.get(), column));
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(item_.get(), column));
-    return bytes == nullptr ? std::string() : std::string(bytes, size);
+    value = bytes == nullptr ? std::string() : std::string(bytes, size);
 }
 
 database::database(const std::filesystem::path& file)
@@ -109,12 +114,7 @@ void database::execute(const char* sql)
 
 std::int64_t database::changes() const { return sqlite3_changes(item_.get()); }
 
-std::int64_t database::version()
-{
-    auto row = prepare("PRAGMA user_version");
-    row.step();
-    return row.integer(0);
-}
+std::int64_t database::version() { return std::get<0>(prepare("PRAGMA user_version").row<std::int64_t>()); }
 
 void database::checkpoint()
 {

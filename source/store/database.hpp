@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 struct sqlite3;
@@ -25,24 +27,57 @@ struct database_conflict : database_error {
 
 class database;
 
-/// A compiled SQL statement with its values. Columns are read by position, from 0.
+/// A compiled SQL statement with its values. A row is read as a tuple of its columns, or as a Record, whose columns()
+/// ties its members in the order of the columns. Throws database_error.
 class statement {
 public:
-    bool step();                       ///< true: there is a row; throws database_error
     void run();                        ///< to its end, without rows
     std::vector<std::string> texts();  ///< the first column of all rows
 
-    std::int64_t integer(int column) const;
-    double real(int column) const;
-    std::string text(int column) const;
+    template <class... Values>
+    std::tuple<Values...> row()  ///< the only row
+    {
+        std::tuple<Values...> values;
+        if (step()) read(values);
+        return values;
+    }
+
+    template <class Record>
+    std::vector<Record> records()
+    {
+        std::vector<Record> all;
+        while (step()) read(all.emplace_back().columns());
+        return all;
+    }
+
+    template <class Record>
+    std::optional<Record> record()
+    {
+        if (!step()) return std::nullopt;
+        Record first;
+        read(first.columns());
+        return first;
+    }
 
 private:
     friend class database;
+    template <class Columns>
+    void read(Columns&& columns) const
+    {
+        int column = 0;
+        std::apply([&](auto&... values) { (take(column++, values), ...); }, columns);
+    }
+    bool step();  // true: there is a row
+    void take(int column, std::uint64_t& value) const;
+    void take(int column, std::int64_t& value) const;
+    void take(int column, double& value) const;
+    void take(int column, std::string& value) const;
     struct closer {
         void operator()(sqlite3_stmt* item) const;
     };
     statement(sqlite3* of, std::string_view sql);
     void bind(int place, std::int64_t value);
+    void bind(int place, std::uint64_t value) { bind(place, static_cast<std::int64_t>(value)); }
     void bind(int place, double value);
     void bind(int place, std::string_view value);
 
@@ -60,7 +95,7 @@ public:
     /// Opens or makes the file (mode 0600). Throws database_error.
     explicit database(const std::filesystem::path& file);
 
-    /// `values` are those of ?1, ?2, …: std::int64_t, double or text.
+    /// `values` are those of ?1, ?2, …: whole numbers, double or text.
     template <class... Values>
     statement prepare(std::string_view sql, const Values&... values)
     {
@@ -68,6 +103,18 @@ public:
         int place = 0;
         (compiled.bind(++place, values), ...);
         return compiled;
+    }
+
+    /// Adds a row: the record's columns(), then `further` values (SQL).
+    template <class Record>
+    void insert(const std::string& into, Record record, const std::string& further = {})
+    {
+        const auto add = [&](const auto&... values) {
+            std::string places;
+            ((static_cast<void>(values), places += places.empty() ? "?" : ", ?"), ...);
+            prepare("INSERT INTO " + into + " VALUES (" + places + further + ")", values...).run();
+        };
+        std::apply(add, record.columns());
     }
 
     void execute(const char* sql);  ///< statements without values
@@ -96,5 +143,9 @@ private:
     database& of_;
     bool open_ = true;
 };
+
+/// Brings the tables of the sandbox store to the newest form, one step a transaction. Throws database_error when the
+/// file was written by a newer version of this program.
+void migrate(database& store);
 
 }  // namespace cmcp

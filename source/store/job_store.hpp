@@ -25,6 +25,11 @@ struct job_record {
     std::string message;  ///< for people: how far the job is, or why it ended
     std::string error;    ///< a JSON-RPC error object; empty: none
     std::string result;   ///< a CallToolResult as JSON; empty: none
+
+    auto columns()
+    {
+        return std::tie(id, owner, sandbox, tool, label, state, created, ended, keep, message, error, result);
+    }
 };
 
 /// The jobs that are kept for a time (job_record::keep).

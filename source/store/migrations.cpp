@@ -1,4 +1,4 @@
-#include "store/migrations.hpp"
+#include "store/database.hpp"
 
 #include <array>
 #include <string>

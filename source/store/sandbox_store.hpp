@@ -23,6 +23,8 @@ struct sandbox_record {
     double created = 0;
     double last_used = 0;
     std::uint64_t disk = 0;  ///< bytes, as last measured
+
+    auto columns() { return std::tie(id, owner, session, name, image, status, created, last_used, disk); }
 };
 
 /// A copy of a workspace to go back to.
@@ -33,6 +35,8 @@ struct snapshot_record {
     std::string name;
     double created = 0;
     std::uint64_t disk = 0;
+
+    auto columns() { return std::tie(id, owner, sandbox, name, created, disk); }
 };
 
 /// The records of sandboxes, their packages and snapshots in an SQLite file. It is the only truth: nothing is
