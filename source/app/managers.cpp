@@ -1,6 +1,5 @@
 #include "app/managers.hpp"
 
-#include "engine/image_router.hpp"
 #include "files/workspace_resources.hpp"
 #include "mcp/server_core.hpp"
 #include "metrics/registry.hpp"

@@ -1,13 +1,70 @@
 #include "engine/container_spec.hpp"
 
-#include "engine/container_shell.hpp"
-
 #include <algorithm>
 
 #include <sys/resource.h>
 
 namespace cmcp::engine {
 namespace {
+
+constexpr uid_t nobody_elses = 199'999;  // just below the ids that runs of the native backend have
+
+std::string pair_of(uid_t uid, gid_t gid) { return std::to_string(uid) + ":" + std::to_string(gid); }
+
+// Asked of the kernel from inside, before the program starts; what a runtime with a kernel of its own (gVisor) does not
+// tell is not judged. A word is added to $lacks for each layer that is not in force.
+constexpr const char* look = R"SH(
+lacks=
+while read -r name value rest; do
+    case $name in
+        NoNewPrivs:) [ "$value" = 1 ] || lacks="$lacks no_new_privs" ;;
+        CapBnd: | CapPrm: | CapEff:) [ "$value" = 0000000000000000 ] || lacks="$lacks capabilities" ;;
+        Seccomp:) [ "$value" = 2 ] || lacks="$lacks seccomp" ;;
+    esac
+done < /proc/self/status
+while read -r name rest; do
+    case $name in lo:* | *-\|* | face*) ;; *:*) lacks="$lacks no_network" ;; esac
+done < /proc/net/dev
+for name in memory.max memory/memory.limit_in_bytes; do
+    read -r value < /sys/fs/cgroup/$name && { [ "$value" -le $memory ] || lacks="$lacks limits"; }
+done
+for name in $lacks; do
+    case " $required " in *" $name "*) echo "lacks $name" > /run/container-mcp.report; exit 125 ;; esac
+done
+)SH";
+
+// Only what any /bin/sh has built in. What the shell says itself (that a program was killed) is not the program's
+// output. A package's own programs come before the image's.
+constexpr const char* script_beginning = R"SH(
+PATH="$HOME/.local/bin:$HOME/node_modules/.bin:${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
+export PATH
+exec 9>&2 2>/dev/null
+)SH";
+
+constexpr const char* program = "\"$@\" 2>&9 9>&-";
+
+constexpr const char* end = R"SH(
+code=$?
+{
+    echo "code $code"
+    cd /sys/fs/cgroup && for name in memory.events memory.peak pids.events cpu.stat memory/memory.oom_control \
+        memory/memory.max_usage_in_bytes pids/pids.events cpuacct/cpuacct.usage
+    do
+        [ -r $name ] && while read -r line; do echo "$name $line"; done < $name
+    done
+} > /run/container-mcp.report
+exit $code)SH";
+
+// Connects the socket of the exchange folder as descriptor 3 and becomes the program.
+constexpr const char* connect_channel = R"PY(
+import os, socket, sys
+link = socket.socket(socket.AF_UNIX)
+link.connect('/run/container-mcp/link')
+if link.fileno() != 3:
+    os.dup2(link.fileno(), 3)
+os.set_inheritable(3, True)
+os.execvp(sys.argv[1], sys.argv[1:])
+)PY";
 
 constexpr std::uint64_t own_processes = 3;  // init, the shell around the program, and the runtime's while it starts
 constexpr std::uint64_t least_memory = 16ull << 20;  // below that, runtimes fail in ways that nobody understands
@@ -99,6 +156,30 @@ json::array environment(const sandbox::run_request& request)
 }
 
 }  // namespace
+
+container_user choose_user(const engine_facts& engine, uid_t uid, gid_t gid)
+{
+    if (engine.rootless && uid != 0)
+        return engine.podman ? container_user{pair_of(uid, gid), "keep-id", {}} : container_user{"0:0", {}, {}};
+    if (uid != 0) return {pair_of(uid, gid), {}, {}};
+    return {pair_of(nobody_elses, nobody_elses), {}, nobody_elses};
+}
+
+std::vector<std::string> container_command(const sandbox::run_request& request, const std::string& required,
+                                           std::uint64_t memory)
+{
+    const std::string folder = inside::folder;
+    std::string script = script_beginning;
+    script += "required='" + required + "' memory=" + std::to_string(memory) + look + program;
+    if (request.merged) script += " 2>&1";
+    if (request.input) script += " < " + folder + "/input";
+    if (request.script && !request.channel) script += " 3< " + folder + "/script";
+    if (request.result_channel) script += std::string(" 4> ") + inside::result;
+    std::vector<std::string> argv{"/bin/sh", "-c", script + end, "sh"};
+    if (request.channel) argv.insert(argv.end(), {request.argv.front(), "-c", connect_channel});
+    argv.insert(argv.end(), request.argv.begin(), request.argv.end());
+    return argv;
+}
 
 std::vector<std::string> own_labels(const engine_options& options)
 {

@@ -2,7 +2,7 @@
 
 #include "async/with_deadline.hpp"
 #include "engine/container_spec.hpp"
-#include "engine/engine_error.hpp"
+#include "engine/engine_options.hpp"
 #include "engine/engine_run.hpp"
 #include "log/log.hpp"
 #include "sandbox/kept_output.hpp"
@@ -57,8 +57,7 @@ engine_backend::~engine_backend() = default;
 awaitable<engine_facts> engine_backend::facts()
 {
     if (facts_) co_return *facts_;
-    auto asking = client_.facts();
-    const auto facts = co_await std::move(asking);
+    const auto facts = co_await client_.facts();
     check_runtime(facts, chosen_.runtime);
     facts_ = facts;
     co_return facts;
@@ -66,8 +65,7 @@ awaitable<engine_facts> engine_backend::facts()
 
 awaitable<image_facts> engine_backend::image(std::string name)
 {
-    auto asking = client_.image(name);
-    const auto image = co_await std::move(asking);
+    const auto image = co_await client_.image(name);
     if (!image)
         throw engine_error(404, "The container engine at " + chosen_.where.socket + " has no image \"" + name +
                                     "\". Images are not fetched by themselves: have the operator run `podman pull " +
@@ -77,34 +75,28 @@ awaitable<image_facts> engine_backend::image(std::string name)
 
 awaitable<> engine_backend::check_image(std::string name)
 {
-    auto asking = facts();
-    co_await std::move(asking);
-    auto looking = image(std::move(name));
-    co_await std::move(looking);
+    co_await facts();
+    co_await image(std::move(name));
 }
 
 awaitable<sandbox::run_result> engine_backend::perform(std::shared_ptr<engine_run> one)
 {
-    auto asking = facts();
-    const auto engine = co_await std::move(asking);
-    auto looking = image(one->request().image);
-    auto look = co_await std::move(looking);
+    const auto engine = co_await facts();
+    auto look = co_await image(one->request().image);
     const bool limits = chosen_.required.find("limits") != std::string::npos;
     if (limits && !(engine.memory_limit && engine.process_limit))
         throw engine_error(0,
                            "The container engine cannot limit memory and processes here (no cgroup controllers), and "
                            "SANDBOX_REQUIRE names limits; nothing was run.");
     auto user = choose_user(engine, ::geteuid(), ::getegid());
-    auto performing = one->perform(std::move(user), std::move(look));
-    auto result = co_await std::move(performing);
+    auto result = co_await one->perform(std::move(user), std::move(look));
     co_return result;
 }
 
 awaitable<> engine_backend::fly(std::shared_ptr<flight> one)
 {
     try {
-        auto performing = perform(one->run);
-        one->result = co_await std::move(performing);
+        one->result = co_await perform(one->run);
     } catch (const engine_error& refused) {
         one->result.error = refused.what();
     } catch (const boost::system::system_error&) {
@@ -124,8 +116,7 @@ awaitable<> engine_backend::clean_up(std::shared_ptr<engine_run> one)
 {
     for (bool reported = false;; reported = true) {
         try {
-            auto cleaning = one->clean_up();
-            co_await std::move(cleaning);
+            co_await one->clean_up();
             co_return;
         } catch (const engine_error& failed) {
             if (!reported) log::warning("container_left", {{"reason", failed.what()}});
@@ -165,14 +156,12 @@ awaitable<sandbox::run_result> engine_backend::run(sandbox::run_request request,
 
 awaitable<> engine_backend::remove_leftovers()
 {
-    auto listing = client_.list(own_labels(chosen_));
-    const auto containers = co_await std::move(listing);
+    const auto containers = co_await client_.list(own_labels(chosen_));
     std::size_t count = 0;
     for (const auto& each : containers) {
         const auto server = each.labels.find(label::server);
         if (server != each.labels.end() && server->second == chosen_.server) continue;
-        auto removing = client_.remove(each.id);
-        co_await std::move(removing);
+        co_await client_.remove(each.id);
         ++count;
     }
     auto work = [folder = chosen_.root + "/engine", own = chosen_.server] {
@@ -185,8 +174,7 @@ awaitable<> engine_backend::remove_leftovers()
 
 awaitable<> engine_backend::look_around(bool alone)
 {
-    auto probing = probe();
-    const auto verdict = co_await std::move(probing);
+    const auto verdict = co_await probe();
     now_ = verdict.front();
     if (now_.is == sandbox::layer::state::on)
         log::info("container_engine", {{"found", now_.detail}});
@@ -194,8 +182,7 @@ awaitable<> engine_backend::look_around(bool alone)
         log::warning("container_engine", {{"reason", now_.detail}});
     while (alone && !stopping_) {
         try {
-            auto removing = remove_leftovers();
-            co_await std::move(removing);
+            co_await remove_leftovers();
             co_return;
         } catch (const engine_error&) {
             // Said above already.
@@ -217,15 +204,13 @@ awaitable<> engine_backend::stop()
 awaitable<sandbox::layer> engine_backend::try_engine()
 {
     using state = sandbox::layer::state;
-    auto asking = facts();
-    const auto engine = co_await std::move(asking);
+    const auto engine = co_await facts();
     sandbox::layer layer{"engine", state::on,
                          engine.name + " " + engine.version + " at " + chosen_.where.socket + ", runtime " +
                              (chosen_.runtime.empty() ? engine.runtime : chosen_.runtime) + ", cgroups v" +
                              engine.cgroup_version + (engine.rootless ? ", rootless" : "")};
     for (const auto& name : chosen_.images) {
-        auto looking = client_.image(name);
-        const auto there = co_await std::move(looking);
+        const auto there = co_await client_.image(name);
         if (!there) continue;
         sandbox::kept_output output;
         sandbox::run_request request;
@@ -233,8 +218,7 @@ awaitable<sandbox::layer> engine_backend::try_engine()
         request.argv = {"/bin/sh", "-c", "echo up"};
         request.workspace_inside = "/tmp";
         request.limits.wall = std::chrono::seconds(30);
-        auto running = run(std::move(request), output);
-        const auto end = co_await std::move(running);
+        const auto end = co_await run(std::move(request), output);
         const bool up = output.both() == "up\n";
         layer.is = up ? state::on : state::off;
         const bool limits = chosen_.required.find("limits") != std::string::npos;
@@ -261,6 +245,20 @@ awaitable<sandbox::layers> engine_backend::probe()
         layer.detail = failed.what();
     }
     co_return sandbox::layers{std::move(layer)};
+}
+
+awaitable<sandbox::run_result> image_router::run(sandbox::run_request request, sandbox::output_receiver& output)
+{
+    auto& backend = request.image.empty() ? native_ : engine_;
+    return backend.run(std::move(request), output);
+}
+
+awaitable<sandbox::layers> image_router::probe()
+{
+    auto all = co_await native_.probe();
+    auto more = co_await engine_.probe();
+    all.insert(all.begin(), more.begin(), more.end());
+    co_return all;
 }
 
 }  // namespace cmcp::engine

@@ -1,10 +1,16 @@
 #include "engine/engine_client.hpp"
 
 #include "async/with_deadline.hpp"
-#include "engine/engine_error.hpp"
+#include "engine/engine_options.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <boost/system/system_error.hpp>
 #include <boost/url/encode.hpp>
 #include <boost/url/rfc/unreserved_chars.hpp>
@@ -15,22 +21,14 @@
 namespace cmcp::engine {
 namespace {
 
+namespace http = boost::beast::http;
+
+constexpr std::size_t longest_answer = 16 << 20;
+constexpr std::size_t piece = 32 << 10;
 constexpr const char* version = "/v1.41";
 constexpr auto time_to_answer = std::chrono::seconds(60);  // an engine under load makes containers slowly
 
 std::string encoded(std::string_view text) { return boost::urls::encode(text, boost::urls::unreserved_chars); }
-
-bool flag_at(const json::object& from, std::string_view name)
-{
-    const auto* value = from.if_contains(name);
-    return value != nullptr && value->is_bool() && value->get_bool();
-}
-
-int number_at(const json::object& from, std::string_view name, int otherwise)
-{
-    const auto* value = from.if_contains(name);
-    return value != nullptr && value->is_int64() ? static_cast<int>(value->get_int64()) : otherwise;
-}
 
 [[noreturn]] void refuse(const engine_answer& answer, const std::string& what)
 {
@@ -72,21 +70,58 @@ awaitable<T> answered(awaitable<T> work, const engine_address& where, bool forev
 
 }  // namespace
 
+awaitable<engine_answer> engine_connection::ask(std::string path, std::string method, std::string target,
+                                                std::string body, bool stream)
+{
+    const asio::local::stream_protocol::endpoint where(path);
+    co_await socket_.async_connect(where, asio::use_awaitable);
+    http::request<http::string_body> request(http::string_to_verb(method), target, 11);
+    request.set(http::field::host, "engine");
+    request.set(http::field::connection, stream ? "Upgrade" : "close");
+    if (stream) request.set(http::field::upgrade, "tcp");
+    if (!body.empty()) request.set(http::field::content_type, "application/json");
+    request.body() = std::move(body);
+    request.prepare_payload();
+    co_await http::async_write(socket_, request, asio::use_awaitable);
+    http::response_parser<http::string_body> parser;
+    parser.body_limit(longest_answer);
+    co_await http::async_read_header(socket_, buffer_, parser, asio::use_awaitable);
+    engine_answer answer;
+    answer.status = static_cast<int>(parser.get().result_int());
+    if (stream && (answer.status == 101 || answer.status == 200)) co_return answer;
+    co_await http::async_read(socket_, buffer_, parser, asio::use_awaitable);
+    answer.body = std::move(parser.get().body());
+    co_return answer;
+}
+
+awaitable<std::string> engine_connection::read_some()
+{
+    std::string bytes;
+    if (buffer_.size() != 0) {
+        // Bytes that came together with the head of the answer.
+        const auto early = buffer_.data();
+        bytes.assign(static_cast<const char*>(early.data()), early.size());
+        buffer_.consume(buffer_.size());
+        co_return bytes;
+    }
+    bytes.resize(piece);
+    auto [failure, size] = co_await socket_.async_read_some(asio::buffer(bytes), as_tuple);
+    if (failure && failure != asio::error::eof && failure != asio::error::connection_reset)
+        throw boost::system::system_error(failure);
+    bytes.resize(failure ? 0 : size);
+    co_return bytes;
+}
+
 awaitable<engine_answer> engine_client::exchange(std::string method, std::string target, std::string body)
 {
     engine_connection connection(executor_);
-    auto connecting = connection.connect(where_.socket);
-    co_await std::move(connecting);
-    auto asking = connection.ask(std::move(method), version + target, std::move(body));
-    auto answer = co_await std::move(asking);
+    auto answer = co_await connection.ask(where_.socket, std::move(method), version + target, std::move(body), false);
     co_return answer;
 }
 
 awaitable<engine_answer> engine_client::ask(std::string method, std::string target, std::string body, bool forever)
 {
-    auto work = exchange(std::move(method), std::move(target), std::move(body));
-    auto answer = co_await answered(std::move(work), where_, forever);
-    co_return answer;
+    return answered(exchange(std::move(method), std::move(target), std::move(body)), where_, forever);
 }
 
 // A single request, because Podman asks the package manager for its parts at each: seconds on a busy machine.
@@ -101,9 +136,9 @@ awaitable<engine_facts> engine_client::facts()
     facts.version = text_of(machine, "ServerVersion");
     facts.runtime = text_of(machine, "DefaultRuntime");
     facts.cgroup_version = text_of(machine, "CgroupVersion");
-    facts.memory_limit = flag_at(machine, "MemoryLimit");
-    facts.process_limit = flag_at(machine, "PidsLimit");
-    facts.rootless = flag_at(machine, "Rootless");
+    facts.memory_limit = flag_of(machine, "MemoryLimit");
+    facts.process_limit = flag_of(machine, "PidsLimit");
+    facts.rootless = flag_of(machine, "Rootless");
     if (const auto* options = machine.if_contains("SecurityOptions"); options != nullptr && options->is_array())
         for (const auto& each : options->get_array())
             if (each.is_string() && each.get_string().find("rootless") != json::string::npos) facts.rootless = true;
@@ -131,22 +166,17 @@ awaitable<std::string> engine_client::create(json::object container)
     co_return id;
 }
 
-awaitable<std::unique_ptr<engine_connection>> engine_client::hijack(std::string target)
+awaitable<std::unique_ptr<engine_connection>> engine_client::open_stream(std::string target)
 {
     auto connection = std::make_unique<engine_connection>(executor_);
-    auto connecting = connection->connect(where_.socket);
-    co_await std::move(connecting);
-    auto asking = connection->hijack(std::move(target));
-    const auto answer = co_await std::move(asking);
+    const auto answer = co_await connection->ask(where_.socket, "POST", version + target, std::string(), true);
     expect(answer, {101, 200}, "attach to a container");
     co_return connection;
 }
 
 awaitable<std::unique_ptr<engine_connection>> engine_client::attach(std::string id)
 {
-    auto work = hijack(std::string(version) + "/containers/" + id + "/attach?stream=1&stdout=1&stderr=1");
-    auto connection = co_await answered(std::move(work), where_, false);
-    co_return connection;
+    return answered(open_stream("/containers/" + id + "/attach?stream=1&stdout=1&stderr=1"), where_, false);
 }
 
 awaitable<> engine_client::start(std::string id)
@@ -158,11 +188,9 @@ awaitable<> engine_client::start(std::string id)
 awaitable<int> engine_client::wait(std::string id)
 {
     // Podman looks every 250 ms unless told otherwise; Docker does not know the parameter.
-    std::string no_body;
-    auto waiting = ask("POST", "/containers/" + id + "/wait?interval=20ms", std::move(no_body), true);
-    const auto answer = co_await std::move(waiting);
+    const auto answer = co_await ask("POST", "/containers/" + id + "/wait?interval=20ms", std::string(), true);
     expect(answer, {200}, "wait for a container");
-    co_return number_at(jsonrpc::read_object(answer.body), "StatusCode", -1);
+    co_return static_cast<int>(number_of(jsonrpc::read_object(answer.body), "StatusCode", -1));
 }
 
 awaitable<container_state> engine_client::inspect(std::string id)
@@ -172,9 +200,9 @@ awaitable<container_state> engine_client::inspect(std::string id)
     const auto reply = jsonrpc::read_object(answer.body);
     const auto& state = object_of(reply, "State");
     container_state container;
-    container.running = flag_at(state, "Running");
-    container.out_of_memory = flag_at(state, "OOMKilled");
-    container.exit_code = number_at(state, "ExitCode", -1);
+    container.running = flag_of(state, "Running");
+    container.out_of_memory = flag_of(state, "OOMKilled");
+    container.exit_code = static_cast<int>(number_of(state, "ExitCode", -1));
     container.error = text_of(state, "Error");
     co_return container;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "engine/engine_address.hpp"
-#include "engine/engine_connection.hpp"
+#include "engine/engine_options.hpp"
 #include "jsonrpc/json.hpp"
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 
 #include <map>
 #include <memory>
@@ -12,6 +14,31 @@
 #include <vector>
 
 namespace cmcp::engine {
+
+/// An answer of the engine.
+struct engine_answer {
+    int status = 0;
+    std::string body;
+};
+
+/// A connection to an engine's Unix socket (HTTP/1.1), for one request or one stream of bytes.
+/// Operations throw boost::system::system_error when the connection fails.
+class engine_connection {
+public:
+    explicit engine_connection(asio::any_io_executor executor) : socket_(std::move(executor)) {}
+
+    /// Connects, sends a request with a JSON body (empty: none) and reads the whole answer, at most 16 MiB. `stream`
+    /// asks for the connection itself: what follows an answer of 101 or 200 is then read by read_some().
+    awaitable<engine_answer> ask(std::string path, std::string method, std::string target, std::string body,
+                                 bool stream);
+
+    /// The next bytes of the stream; empty at its end.
+    awaitable<std::string> read_some();
+
+private:
+    asio::local::stream_protocol::socket socket_;
+    boost::beast::flat_buffer buffer_{64 * 1024};
+};
 
 /// Facts about the engine itself.
 struct engine_facts {
@@ -74,7 +101,7 @@ public:
 private:
     awaitable<engine_answer> exchange(std::string method, std::string target, std::string body);
     awaitable<engine_answer> ask(std::string method, std::string target, std::string body = {}, bool forever = false);
-    awaitable<std::unique_ptr<engine_connection>> hijack(std::string target);
+    awaitable<std::unique_ptr<engine_connection>> open_stream(std::string target);
 
     asio::any_io_executor executor_;
     engine_address where_;

@@ -1,8 +1,7 @@
 #include "engine/engine_run.hpp"
 
-#include "engine/container_report.hpp"
-#include "engine/engine_error.hpp"
-#include "engine/output_frames.hpp"
+#include "engine/container_output.hpp"
+#include "engine/engine_options.hpp"
 #include "engine/workspace_files.hpp"
 #include "jail/verdict.hpp"
 
@@ -101,27 +100,21 @@ awaitable<sandbox::run_result> engine_run::perform(container_user user, image_fa
 {
     began_ = clock::now();
     owner_ = user.owner;
-    auto preparing = prepare(user);
-    co_await std::move(preparing);
+    co_await prepare(user);
     auto specification = container_spec(request_, chosen_, user, image, *exchange_);
-    auto creating = client_.create(std::move(specification));
-    container_ = co_await std::move(creating);
-    auto attaching = client_.attach(container_);
-    auto stream = co_await std::move(attaching);
+    container_ = co_await client_.create(std::move(specification));
+    auto stream = co_await client_.attach(container_);
     sandbox::run_result nothing_ran;
     nothing_ran.why = wish_.value_or(cause::setup_failed);
     if (wish_) co_return nothing_ran;
-    auto living = live(std::move(stream));
-    const int code = co_await std::move(living);
-    auto describing = describe(code);
-    auto result = co_await std::move(describing);
+    const int code = co_await live(std::move(stream));
+    auto result = co_await describe(code);
     co_return result;
 }
 
 awaitable<int> engine_run::live(std::unique_ptr<engine_connection> stream)
 {
-    auto starting = client_.start(container_);
-    co_await std::move(starting);
+    co_await client_.start(container_);
     deadline_ = clock::now() + request_.limits.wall;
     measure_at_ = clock::now() + between_measures;
     tasks_.spawn("engine watch", watch());
@@ -133,8 +126,7 @@ awaitable<int> engine_run::live(std::unique_ptr<engine_connection> stream)
         failure = std::current_exception();
     }
     if (failure) end(cause::cancelled);  // a receiver that failed will not take more
-    auto waiting = client_.wait(container_);
-    const int code = co_await std::move(waiting);
+    const int code = co_await client_.wait(container_);
     over_ = true;
     changed_.notify();
     if (bridge_) bridge_->close();
@@ -150,8 +142,7 @@ awaitable<> engine_run::pump(engine_connection& stream)
         if (bytes.empty()) co_return;
         std::string_view rest = bytes;
         while (auto piece = frames.next(rest)) {
-            auto handing = hand_over(piece->first, piece->second);
-            co_await std::move(handing);
+            co_await hand_over(piece->first, piece->second);
         }
     }
 }
@@ -173,13 +164,11 @@ awaitable<> engine_run::watch()
         const auto now = clock::now();
         if (!wish_ && now >= deadline_) end(cause::timeout);
         if (!wish_ && now >= measure_at_) {
-            auto measuring = measure();
-            co_await std::move(measuring);
+            co_await measure();
         }
         auto until = std::min(deadline_, measure_at_);
         if (wish_) {
-            auto killing = kill();
-            co_await std::move(killing);
+            co_await kill();
             until = clock::now() + between_kills;
         }
         if (!over_) co_await changed_.wait(until);
@@ -190,11 +179,9 @@ awaitable<> engine_run::kill()
 {
     try {
         if (peak_memory_ == 0) {
-            auto asking = client_.peak_memory(container_);
-            peak_memory_ = co_await std::move(asking);
+            peak_memory_ = co_await client_.peak_memory(container_);
         }
-        auto killing = client_.kill(container_);
-        co_await std::move(killing);
+        co_await client_.kill(container_);
     } catch (const engine_error&) {
         // Asked again in a moment; that the engine is gone is said by who waits for the container's end.
     }
@@ -214,8 +201,7 @@ awaitable<> engine_run::measure()
 
 awaitable<sandbox::run_result> engine_run::describe(int exit_code)
 {
-    auto inspecting = client_.inspect(container_);
-    const auto state = co_await std::move(inspecting);
+    const auto state = co_await client_.inspect(container_);
     auto work = [exchange = exchange_] {
         return std::pair(exchange->report(longest_report), exchange->result(longest_result));
     };
@@ -253,8 +239,7 @@ awaitable<> engine_run::clean_up()
     if (bridge_) bridge_->close();
     request_.channel.reset();
     if (!container_.empty()) {
-        auto removing = client_.remove(container_);
-        co_await std::move(removing);
+        co_await client_.remove(container_);
     }
     if (!exchange_) co_return;
     auto work = [exchange = std::move(exchange_)]() mutable {

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,20 @@ inline std::string text_of(const json::object& from, std::string_view name)
 {
     const json::value* member = from.if_contains(name);
     return member != nullptr && member->is_string() ? std::string(member->get_string()) : std::string();
+}
+
+/// The whole number under `name`; `otherwise` where there is none.
+inline std::int64_t number_of(const json::object& from, std::string_view name, std::int64_t otherwise = 0)
+{
+    const json::value* member = from.if_contains(name);
+    return member != nullptr && member->is_int64() ? member->get_int64() : otherwise;
+}
+
+/// Whether the member `name` is true.
+inline bool flag_of(const json::object& from, std::string_view name)
+{
+    const json::value* member = from.if_contains(name);
+    return member != nullptr && member->is_bool() && member->get_bool();
 }
 
 /// The object under `name`; empty where there is none.

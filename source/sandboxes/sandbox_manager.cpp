@@ -2,7 +2,7 @@
 
 #include "async/uncancelled.hpp"
 #include "engine/engine_backend.hpp"
-#include "engine/engine_error.hpp"
+#include "engine/engine_options.hpp"
 #include "files/trees.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_names.hpp"

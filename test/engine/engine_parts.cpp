@@ -1,9 +1,6 @@
-#include "engine/container_report.hpp"
-#include "engine/container_shell.hpp"
-#include "engine/container_user.hpp"
-#include "engine/engine_address.hpp"
-#include "engine/engine_error.hpp"
-#include "engine/output_frames.hpp"
+#include "engine/container_output.hpp"
+#include "engine/container_spec.hpp"
+#include "engine/engine_options.hpp"
 #include "test/engine/scripted_engine.hpp"
 #include "test/support/catch.hpp"
 

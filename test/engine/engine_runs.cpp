@@ -1,5 +1,5 @@
 #include "engine/engine_backend.hpp"
-#include "engine/engine_error.hpp"
+#include "engine/engine_options.hpp"
 #include "test/engine/scripted_engine.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"

@@ -1,4 +1,4 @@
-#include "engine/engine_address.hpp"
+#include "engine/engine_options.hpp"
 
 #include <cstdlib>
 
