@@ -13,6 +13,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace cmcp {
 
@@ -27,7 +28,7 @@ public:
 
     /// Calls `work` on a thread of the pool and returns its value, or rethrows what it threw, on the caller's executor.
     /// A cancelled coroutine goes on at once with operation_aborted. Work that has begun runs to its end and its value
-    /// is dropped; other work is not called. `work` must own its data, and its value must not be void.
+    /// is dropped; other work is not called. `work` must own its data.
     template <class F>
     awaitable<std::invoke_result_t<F&>> run(F work);
 
@@ -59,11 +60,19 @@ public:
 
 template <class F>
 class blocking_pool::job_of final : public job {
+    using result = std::invoke_result_t<F&>;
+
 public:
     job_of(asio::any_io_executor executor, F work) : job(executor), work_(std::move(work)) {}
-    void call() override { value.emplace(work_()); }
+    void call() override
+    {
+        if constexpr (std::is_void_v<result>)
+            work_();
+        else
+            value.emplace(work_());
+    }
 
-    std::optional<std::invoke_result_t<F&>> value;
+    std::conditional_t<std::is_void_v<result>, std::monostate, std::optional<result>> value;
 
 private:
     F work_;
@@ -77,7 +86,7 @@ awaitable<std::invoke_result_t<F&>> blocking_pool::run(F work)
     start(item);
     co_await wait(item);
     if (item->failure) std::rethrow_exception(item->failure);
-    co_return std::move(*item->value);
+    if constexpr (!std::is_void_v<std::invoke_result_t<F&>>) co_return std::move(*item->value);
 }
 
 }  // namespace cmcp

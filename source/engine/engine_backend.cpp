@@ -164,10 +164,7 @@ awaitable<> engine_backend::remove_leftovers()
         co_await client_.remove(each.id);
         ++count;
     }
-    auto work = [folder = chosen_.root + "/engine", own = chosen_.server] {
-        exchange_folder::clear(folder, own);
-        return true;
-    };
+    auto work = [folder = chosen_.root + "/engine", own = chosen_.server] { exchange_folder::clear(folder, own); };
     co_await pool_.run(std::move(work));
     if (count != 0) log::info("container_leftovers_removed", {{"count", count}});
 }

@@ -242,10 +242,7 @@ awaitable<> engine_run::clean_up()
         co_await client_.remove(container_);
     }
     if (!exchange_) co_return;
-    auto work = [exchange = std::move(exchange_)]() mutable {
-        exchange.reset();
-        return true;
-    };
+    auto work = [exchange = std::move(exchange_)]() mutable { exchange.reset(); };
     co_await pool_.run(std::move(work));
 }
 

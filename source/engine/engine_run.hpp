@@ -3,7 +3,6 @@
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
-#include "engine/channel_bridge.hpp"
 #include "engine/container_spec.hpp"
 #include "sandbox/output_receiver.hpp"
 #include "wire/run_result.hpp"

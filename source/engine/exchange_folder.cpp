@@ -1,6 +1,13 @@
 #include "engine/exchange_folder.hpp"
 
+#include "posix/file_bytes.hpp"
 #include "text/random_id.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/write.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -39,20 +46,6 @@ unique_fd make_file(const fs::path& place, mode_t mode)
     return file;
 }
 
-std::string beginning(const unique_fd& file, std::size_t limit)
-{
-    std::string text(limit, '\0');
-    std::size_t done = 0;
-    while (done < limit) {
-        const ssize_t got = ::pread(file.get(), text.data() + done, limit - done, static_cast<off_t>(done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    text.resize(done);
-    return text;
-}
-
 }  // namespace
 
 exchange_folder::exchange_folder(const fs::path& root) : place_(root / random_id())
@@ -74,12 +67,7 @@ exchange_folder::~exchange_folder()
 void exchange_folder::put(const char* name, const std::string& content)
 {
     const unique_fd file = make_file(shown() / name, for_all_to_read);
-    for (std::size_t done = 0; done < content.size();) {
-        const ssize_t sent = ::write(file.get(), content.data() + done, content.size() - done);
-        if (sent < 0 && errno == EINTR) continue;
-        check(static_cast<int>(sent), name);
-        done += static_cast<std::size_t>(sent);
-    }
+    if (!write_all(file.get(), content)) check(-1, name);
 }
 
 unique_fd exchange_folder::listen()
@@ -99,9 +87,9 @@ unique_fd exchange_folder::listen()
     return listener;
 }
 
-std::string exchange_folder::result(std::size_t limit) const { return beginning(result_, limit); }
+std::string exchange_folder::result(std::size_t limit) const { return read_at(result_.get(), 0, limit).value_or(""); }
 
-std::string exchange_folder::report(std::size_t limit) const { return beginning(report_, limit); }
+std::string exchange_folder::report(std::size_t limit) const { return read_at(report_.get(), 0, limit).value_or(""); }
 
 void exchange_folder::clear(const fs::path& folder, const std::string& keep)
 {
@@ -110,6 +98,48 @@ void exchange_folder::clear(const fs::path& folder, const std::string& keep)
     for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
         if (at->path().filename() != keep) left.push_back(at->path());
     for (const auto& each : left) fs::remove_all(each, none);
+}
+
+channel_bridge::channel_bridge(asio::any_io_executor executor, unique_fd listener, unique_fd channel)
+    : listener_(executor, asio::local::stream_protocol(), listener.release()),
+      channel_(executor, asio::local::stream_protocol(), channel.release()),
+      peer_(executor)
+{
+}
+
+awaitable<> channel_bridge::carry(socket& from, socket& to)
+{
+    std::string buffer(32 << 10, '\0');
+    for (;;) {
+        auto [failure, size] = co_await from.async_read_some(asio::buffer(buffer), as_tuple);
+        if (failure) break;
+        auto [unsent, sent] = co_await asio::async_write(to, asio::buffer(buffer, size), as_tuple);
+        if (unsent) break;
+    }
+    boost::system::error_code ignored;
+    to.shutdown(socket::shutdown_send, ignored);
+}
+
+awaitable<> channel_bridge::run()
+{
+    const auto self = shared_from_this();
+    auto [failure] = co_await listener_.async_accept(peer_, as_tuple);
+    boost::system::error_code ignored;
+    listener_.close(ignored);
+    if (failure) co_return;
+    auto executor = channel_.get_executor();
+    auto group =
+        asio::experimental::make_parallel_group(asio::co_spawn(executor, carry(channel_, peer_), asio::deferred),
+                                                asio::co_spawn(executor, carry(peer_, channel_), asio::deferred));
+    co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+}
+
+void channel_bridge::close()
+{
+    boost::system::error_code ignored;
+    listener_.close(ignored);
+    channel_.close(ignored);
+    peer_.close(ignored);
 }
 
 }  // namespace cmcp::engine

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "posix/file_bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/utf8_text.hpp"
 
@@ -26,13 +27,7 @@ constexpr std::string_view server_ended = "the server ended while it ran";
 bool append(const fs::path& file, std::string_view bytes)
 {
     const unique_fd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-    while (opened && !bytes.empty()) {
-        const auto written = ::write(opened.get(), bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return static_cast<bool>(opened);
+    return opened && write_all(opened.get(), bytes);
 }
 
 struct read_text {
@@ -47,9 +42,7 @@ read_text read_piece(const fs::path& file, std::uint64_t cursor)
     const unique_fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!opened) return read;
     read.size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(opened.get(), 0, SEEK_END)));
-    read.text.resize(piece);
-    const auto got = ::pread(opened.get(), read.text.data(), piece, static_cast<off_t>(cursor));
-    read.text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    read.text = read_at(opened.get(), cursor, piece).value_or("");
     // A cursor that no answer gave may lie within a character.
     std::size_t begin = 0;
     while (begin < read.text.size() && begin < 4 && (static_cast<unsigned char>(read.text[begin]) & 0xc0) == 0x80)
@@ -245,7 +238,6 @@ awaitable<> job_register::erase(std::vector<std::string> ids)
     for (const auto& id : ids) files.push_back(output_of(id));
     auto work = [files = std::move(files)] {
         for (const auto& file : files) ::unlink(file.c_str());
-        return true;
     };
     co_await pool_->run(std::move(work));
 }
@@ -275,10 +267,7 @@ awaitable<> job_register::keep_sweeping()
         co_await timer.async_wait(asio::use_awaitable);
         sweep();
         if (pool_ == nullptr) continue;
-        auto work = [file = file_] {
-            database(file).checkpoint();
-            return true;
-        };
+        auto work = [file = file_] { database(file).checkpoint(); };
         co_await pool_->run(std::move(work));
     }
 }

@@ -17,14 +17,10 @@ sandbox_store::sandbox_store(std::filesystem::path file) : file_(std::move(file)
 
 void sandbox_store::insert(const sandbox_record& record) { db_.insert("sandboxes", record); }
 
-std::optional<sandbox_record> sandbox_store::find(std::string_view owner, std::string_view id)
+std::optional<sandbox_record> sandbox_store::find(std::string_view owner, std::string_view id_or_name)
 {
-    return db_.prepare(sandboxes_where("id = ? AND owner = ?"), id, owner).record<sandbox_record>();
-}
-
-std::optional<sandbox_record> sandbox_store::find_by_name(std::string_view owner, std::string_view name)
-{
-    return db_.prepare(sandboxes_where("name = ? AND owner = ?"), name, owner).record<sandbox_record>();
+    const auto sql = sandboxes_where("owner = ?1 AND (id = ?2 OR name = ?2) ORDER BY id = ?2 DESC LIMIT 1");
+    return db_.prepare(sql, owner, id_or_name).record<sandbox_record>();
 }
 
 std::optional<sandbox_record> sandbox_store::latest(std::string_view owner, std::string_view session, bool any_session)

@@ -48,8 +48,7 @@ public:
     explicit sandbox_store(std::filesystem::path file);
 
     void insert(const sandbox_record& record);  ///< throws database_conflict when the owner has that name
-    std::optional<sandbox_record> find(std::string_view owner, std::string_view id);
-    std::optional<sandbox_record> find_by_name(std::string_view owner, std::string_view name);
+    std::optional<sandbox_record> find(std::string_view owner, std::string_view id_or_name);
     /// The newest sandbox. `session` empty: of those made without a session; `any_session`: of all.
     std::optional<sandbox_record> latest(std::string_view owner, std::string_view session, bool any_session);
     std::vector<sandbox_record> list(std::string_view owner);  ///< oldest first

@@ -1,7 +1,6 @@
 #include "wire/packet_socket.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -45,10 +44,10 @@ void collect(msghdr& message, packet& into)
 
 }  // namespace
 
-std::pair<unique_fd, unique_fd> packet_socket_pair()
+std::pair<unique_fd, unique_fd> socket_pair(int type)
 {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
         throw std::system_error(errno, std::system_category(), "socketpair");
     return {unique_fd(ends[0]), unique_fd(ends[1])};
 }

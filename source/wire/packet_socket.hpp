@@ -2,6 +2,8 @@
 
 #include "posix/unique_fd.hpp"
 
+#include <sys/socket.h>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +22,9 @@ struct packet {
 /// The longest packet; a longer message travels in a memfd.
 inline constexpr std::size_t packet_limit = 48 * 1024;
 
-std::pair<unique_fd, unique_fd> packet_socket_pair();  ///< close-on-exec; throws std::system_error
+/// Two connected Unix sockets, close-on-exec. Throws std::system_error.
+std::pair<unique_fd, unique_fd> socket_pair(int type);
+inline std::pair<unique_fd, unique_fd> packet_socket_pair() { return socket_pair(SOCK_SEQPACKET); }
 
 /// Sends one packet. False: the socket is full, wait until it is writable. Throws std::system_error.
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors = {});
