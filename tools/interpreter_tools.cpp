@@ -1,5 +1,5 @@
 #include "mcp/tool_registry.hpp"
-#include "runs/missing_module.hpp"
+#include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "tools/run_tool.hpp"

@@ -4,7 +4,7 @@
 #include "files/file_root.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "runs/missing_module.hpp"
+#include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
 #include "text/encodings.hpp"
 

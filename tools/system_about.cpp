@@ -1,7 +1,6 @@
 #include "config/setting.hpp"
 #include "mcp/revision.hpp"
 #include "runs/bash_manager.hpp"
-#include "runs/python_manager.hpp"
 #include "runs/python_run.hpp"
 #include "tools/described_tool.hpp"
 #include "tools/tools.hpp"

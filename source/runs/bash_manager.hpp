@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runs/run_terms.hpp"
+#include "runs/runner.hpp"
 
 #include <string>
 

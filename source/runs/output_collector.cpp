@@ -1,13 +1,156 @@
 #include "runs/output_collector.hpp"
 
+#include "files/folder_reader.hpp"
+#include "posix/file_bytes.hpp"
+#include "text/random_id.hpp"
+#include "text/utf8_text.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <utility>
+#include <vector>
 
 namespace cmcp {
 namespace {
 
 constexpr std::size_t written_together = 256 * 1024;
 
+// The bytes dropped before the tail may have ended within a character.
+std::string_view without_cut_beginning(std::string_view text)
+{
+    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
+    return text;
+}
+
+constexpr const char* folder_name = ".outputs";
+
+// The caller's code may have planted anything in its workspace: no link is followed.
+unique_fd open_outputs(const std::filesystem::path& workspace)
+{
+    const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root) return {};
+    if (::mkdirat(root.get(), folder_name, 0755) != 0 && errno != EEXIST) return {};
+    return open_folder(root.get(), folder_name);
+}
+
+// A caller may fill the folder with files of its own: the rest is left to a later run.
+constexpr std::size_t entries_looked_at = 4096;
+
+struct kept {
+    std::string name;
+    std::uint64_t size;
+    timespec modified;
+};
+
+bool is_output_name(std::string_view name)
+{
+    return name.size() == 36 && name.substr(32) == ".txt" &&
+           name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<kept> find_outputs(int folder)
+{
+    std::vector<kept> outputs;
+    for (auto& [name, type] : folder_reader(open_folder(folder, ".")).read_all(entries_looked_at)) {
+        struct stat about {};
+        if (is_output_name(name) && ::fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(about.st_mode))
+            outputs.push_back({std::move(name), static_cast<std::uint64_t>(about.st_size), about.st_mtim});
+    }
+    return outputs;
+}
+
+bool newer(const kept& a, const kept& b)
+{
+    if (a.modified.tv_sec != b.modified.tv_sec) return a.modified.tv_sec > b.modified.tv_sec;
+    return a.modified.tv_nsec > b.modified.tv_nsec;
+}
+
+std::shared_ptr<output_file> create_in(const std::filesystem::path& workspace, const output_store::limits& keep)
+{
+    const unique_fd folder = open_outputs(workspace);
+    if (!folder) return nullptr;
+    remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
+    const std::string name = random_id(16) + ".txt";
+    unique_fd file(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    if (!file) return nullptr;
+    return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name);
+}
+
 }  // namespace
+
+void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes)
+{
+    std::vector<kept> outputs = find_outputs(descriptor);
+    std::sort(outputs.begin(), outputs.end(), newer);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        total += outputs[i].size;
+        if (i >= files || total > bytes) ::unlinkat(descriptor, outputs[i].name.c_str(), 0);
+    }
+}
+
+bool output_file::append(std::string_view bytes)
+{
+    if (!failed_) failed_ = !write_all(fd_.get(), bytes);
+    return !failed_;
+}
+
+awaitable<std::shared_ptr<output_file>> output_store::create(std::filesystem::path workspace)
+{
+    return pool_->run([workspace = std::move(workspace), keep = keep_] { return create_in(workspace, keep); });
+}
+
+awaitable<bool> output_store::append(std::shared_ptr<output_file> file, std::string bytes)
+{
+    return pool_->run([file = std::move(file), bytes = std::move(bytes)] { return file->append(bytes); });
+}
+
+std::string captured_stream::add(std::string_view bytes)
+{
+    bytes_ += bytes.size();
+    std::string text = cleaner_.add(bytes);
+    keep(text);
+    return text;
+}
+
+std::string captured_stream::finish()
+{
+    std::string text = cleaner_.finish();
+    keep(text);
+    return text;
+}
+
+void captured_stream::keep(std::string_view text)
+{
+    size_ += text.size();
+    const std::size_t to_head = std::min(text.size(), head_most_ - head_.size());
+    head_.append(text.substr(0, to_head));
+    text.remove_prefix(to_head);
+    if (text.size() >= tail_most_) {
+        tail_.assign(text.substr(text.size() - tail_most_));
+        return;
+    }
+    tail_.append(text);
+    // Cut in large steps: removing a few bytes from the front at each call would be quadratic.
+    if (tail_.size() > 2 * tail_most_) tail_.erase(0, tail_.size() - tail_most_);
+}
+
+std::string captured_stream::text(std::string_view where) const
+{
+    if (!truncated()) return head_ + tail_;
+    const std::string_view tail = without_cut_beginning(utf8_suffix(tail_, tail_most_));
+    const std::string_view head = std::string_view(head_).substr(0, valid_utf8_length(head_));
+    std::string text(head);
+    text.append("\n[... ").append(std::to_string(size_ - head.size() - tail.size())).append(" bytes left out here");
+    if (!where.empty()) text.append("; all of it: ").append(where);
+    text.append(" ...]\n").append(tail);
+    return text;
+}
 
 output_collector::output_collector(output_store& store, std::filesystem::path workspace, std::size_t max_output,
                                    progress_sender* progress)

@@ -1,15 +1,90 @@
 #pragma once
 
-#include "runs/captured_stream.hpp"
-#include "runs/output_store.hpp"
+#include "async/blocking_pool.hpp"
+#include "posix/unique_fd.hpp"
 #include "runs/progress_sender.hpp"
 #include "sandbox/output_receiver.hpp"
+#include "text/utf8_text.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
+
+/// A file of the workspace that takes the whole output of one run.
+class output_file {
+public:
+    output_file(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+    const std::string& path() const { return path_; }            ///< relative to the workspace
+    std::string uri() const { return "workspace:///" + path_; }  ///< for resources/read
+
+    /// Blocks. False when the disk is full or the file is too long; then nothing more is written.
+    bool append(std::string_view bytes);
+
+private:
+    unique_fd fd_;
+    std::string path_;
+    bool failed_ = false;
+};
+
+/// Removes the oldest kept outputs (regular files named as output_store names them) from the folder `descriptor` until
+/// at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
+void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
+
+/// Keeps long outputs as `.outputs/<128 random bits>.txt` in the workspace of the caller they belong to, so that the
+/// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed.
+class output_store {
+public:
+    struct limits {
+        std::size_t files = 20;              ///< of one workspace
+        std::uint64_t bytes = 256ull << 20;  ///< of one workspace
+    };
+
+    explicit output_store(blocking_pool& pool) : output_store(pool, limits()) {}
+    output_store(blocking_pool& pool, limits keep) : pool_(&pool), keep_(keep) {}
+
+    /// Nothing when the folder cannot be used (the caller's own code put something else in its place, no space left).
+    awaitable<std::shared_ptr<output_file>> create(std::filesystem::path workspace);
+
+    /// Waits until `bytes` are written.
+    awaitable<bool> append(std::shared_ptr<output_file> file, std::string bytes);
+
+private:
+    blocking_pool* pool_;
+    limits keep_;
+};
+
+/// The text of one stream of a run: all of it up to `most` bytes, of a longer text the head and the tail.
+/// Holds at most about 1.5 × `most` bytes.
+class captured_stream {
+public:
+    explicit captured_stream(std::size_t most) : head_most_(most / 2), tail_most_(most - most / 2) {}
+
+    /// Returns the new text (valid UTF-8).
+    std::string add(std::string_view bytes);
+    std::string finish();
+
+    std::uint64_t bytes() const { return bytes_; }  ///< received, before they were made text
+    bool truncated() const { return size_ > head_most_ + tail_most_; }
+
+    /// The whole text, or head, a line in brackets that says how much is missing and `where` to find it, and tail.
+    std::string text(std::string_view where) const;
+
+private:
+    void keep(std::string_view text);
+
+    std::size_t head_most_;
+    std::size_t tail_most_;
+    utf8_cleaner cleaner_;
+    std::string head_;
+    std::string tail_;
+    std::uint64_t size_ = 0;  // of the text
+    std::uint64_t bytes_ = 0;
+};
 
 /// Takes the output of one run: keeps head and tail of each stream, writes everything, in the order of its arrival, to
 /// a file of the workspace as soon as one stream is longer than is kept, and hands the text to the caller's progress.

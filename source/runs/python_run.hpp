@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runs/runner.hpp"
+#include "wire/launcher_options.hpp"
 #include "wire/run_request.hpp"
 
 #include <string>
@@ -36,5 +38,24 @@ void start_python(sandbox::run_request& request, python_home home, const std::st
 
 /// The same, with the code of a caller.
 void run_python(sandbox::run_request& request, python_home home, const std::string& interpreter, std::string code);
+
+/// The policy of Python runs in a workspace: interpreter, programs and limits.
+class python_manager {
+public:
+    python_manager(const settings& config, runner runs);
+
+    /// Runs `code` as a script. run_outcome::end.result is the JSON text of the variable `_`, empty when it has none.
+    awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
+
+    const std::string& interpreter() const { return interpreter_; }
+
+    /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
+    static sandbox::zygote_options zygote(const settings& config, std::string path);
+
+private:
+    std::string interpreter_;
+    run_terms terms_;
+    runner runs_;
+};
 
 }  // namespace cmcp

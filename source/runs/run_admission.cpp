@@ -15,22 +15,27 @@ std::string admission_key(const caller& who)
     const bool by_session = who.principal.empty() && !who.session.empty();
     return by_session ? "session " + who.session : "principal " + who.principal;
 }
-namespace {
 
-// A coroutine that waits.
-struct waiter {
+// A run's part in the line: it waits, is granted, and makes room with its end. Its destructor takes it out of
+// the line however the coroutine ends, also when its frame is destroyed.
+struct run_admission::ticket {
+    ticket(std::shared_ptr<state> of, std::string who) : from(std::move(of)), caller(std::move(who)) {}
+    ticket(const ticket&) = delete;
+    ticket& operator=(const ticket&) = delete;
+    ~ticket();
+
+    std::shared_ptr<state> from;
+    std::string caller;
     event wake;
     bool granted = false;
 };
 
-struct line {
-    std::size_t running = 0;
-    std::deque<waiter*> waiting;
-};
-
-}  // namespace
-
 struct run_admission::state {
+    struct line {
+        std::size_t running = 0;
+        std::deque<ticket*> waiting;
+    };
+
     admission_limits limits;
     std::map<std::string, line> callers;
     std::deque<std::string> turns;  // callers that have someone waiting, whose turn is next in front
@@ -51,27 +56,28 @@ struct run_admission::state {
         return waiting < limits.waiting && of.waiting.size() < std::max<std::size_t>(1, limits.waiting / 2);
     }
 
-    void start(line& of)
+    void start(line& of, ticket& one)
     {
         ++of.running;
         ++running;
+        one.granted = true;
     }
 
-    void queue(const std::string& caller, waiter& one)
+    void queue(line& of, ticket& one)
     {
-        line& of = callers[caller];
-        if (of.waiting.empty()) turns.push_back(caller);
+        if (of.waiting.empty()) turns.push_back(one.caller);
         of.waiting.push_back(&one);
         ++waiting;
     }
 
-    void forget(const std::string& caller, waiter& one)
+    void forget(ticket& one)
     {
-        line& of = callers[caller];
-        of.waiting.erase(std::find(of.waiting.begin(), of.waiting.end(), &one));
-        --waiting;
-        if (of.waiting.empty()) turns.erase(std::find(turns.begin(), turns.end(), caller));
-        drop_if_idle(caller);
+        line& of = callers[one.caller];
+        if (std::erase(of.waiting, &one) != 0) {
+            --waiting;
+            if (of.waiting.empty()) std::erase(turns, one.caller);
+        }
+        drop_if_idle(one.caller);
     }
 
     void leave(const std::string& caller)
@@ -102,11 +108,10 @@ struct run_admission::state {
 
     void grant(line& of, std::deque<std::string>::iterator turn)
     {
-        waiter& first = *of.waiting.front();
+        ticket& first = *of.waiting.front();
         of.waiting.pop_front();
         --waiting;
-        start(of);
-        first.granted = true;
+        start(of, first);
         first.wake.notify();
         std::string caller = std::move(*turn);
         turns.erase(turn);
@@ -114,69 +119,37 @@ struct run_admission::state {
     }
 };
 
-namespace {
-
-// Takes the waiter out of the line however the coroutine ends, also when its frame is destroyed.
-template <class State>
-struct in_line {
-    in_line(std::shared_ptr<State> of, std::string who, waiter& one)
-        : from(std::move(of)), caller(std::move(who)), self(one)
-    {
-        from->queue(caller, self);
-    }
-    in_line(const in_line&) = delete;
-    in_line& operator=(const in_line&) = delete;
-    ~in_line()
-    {
-        if (!self.granted) from->forget(caller, self);
-        if (self.granted && !taken) from->leave(caller);
-    }
-
-    std::shared_ptr<State> from;
-    std::string caller;
-    waiter& self;
-    bool taken = false;
-};
-
-}  // namespace
-
-run_admission::place::place(std::shared_ptr<state> from, std::string caller)
-    : from_(std::move(from)), caller_(std::move(caller))
+run_admission::ticket::~ticket()
 {
+    if (granted)
+        from->leave(caller);
+    else
+        from->forget(*this);
 }
 
-run_admission::place::~place()
-{
-    if (from_) from_->leave(caller_);
-}
+void run_admission::close::operator()(ticket* one) const { delete one; }
 
 run_admission::run_admission(admission_limits limits) : state_(std::make_shared<state>()) { state_->limits = limits; }
 
 run_admission::~run_admission() = default;
 
-awaitable<std::optional<run_admission::place>> run_admission::enter(std::string caller, request_io* io)
+awaitable<run_admission::place> run_admission::enter(std::string caller, request_io* io)
 {
-    const std::shared_ptr<state> shared = state_;
-    {
-        line& of = shared->callers[caller];
-        if (of.waiting.empty() && shared->may_run(of)) {
-            shared->start(of);
-            co_return place(shared, std::move(caller));
-        }
-        if (!shared->may_wait(of)) {
-            shared->drop_if_idle(caller);
-            co_return std::nullopt;
-        }
+    place own(new ticket(state_, std::move(caller)));
+    state& all = *own->from;
+    auto& line = all.callers[own->caller];
+    if (line.waiting.empty() && all.may_run(line)) {
+        all.start(line, *own);
+        co_return own;
     }
-    waiter self;
-    in_line<state> entry(shared, caller, self);
+    if (!all.may_wait(line)) co_return nullptr;
+    all.queue(line, *own);
     if (io != nullptr) {
-        json::value data = json::string(shared->why_it_waits());
+        json::value data = json::string(all.why_it_waits());
         co_await io->log(log_severity::info, "admission", std::move(data));
     }
-    while (!self.granted) co_await self.wake.wait();
-    entry.taken = true;
-    co_return place(shared, std::move(caller));
+    while (!own->granted) co_await own->wake.wait();
+    co_return own;
 }
 
 std::size_t run_admission::running() const { return state_->running; }

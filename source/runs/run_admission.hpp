@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -27,28 +26,21 @@ struct admission_limits {
 /// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.
 class run_admission {
     struct state;
+    struct ticket;
+    struct close {
+        void operator()(ticket* one) const;
+    };
 
 public:
     /// The right to run; its end lets the next one start.
-    class place {
-    public:
-        place(place&&) noexcept = default;
-        place& operator=(place&&) = delete;
-        ~place();
-
-    private:
-        friend class run_admission;
-        place(std::shared_ptr<state> from, std::string caller);
-        std::shared_ptr<state> from_;
-        std::string caller_;
-    };
+    using place = std::unique_ptr<ticket, close>;
 
     explicit run_admission(admission_limits limits);
     ~run_admission();
 
-    /// Waits for a place; nothing when too many wait already. Cancellation gives the turn to the next. A caller that
+    /// Waits for a place; null when too many wait already. Cancellation gives the turn to the next. A caller that
     /// has to wait is told by a log message, where `io` is not null.
-    awaitable<std::optional<place>> enter(std::string caller, request_io* io = nullptr);
+    awaitable<place> enter(std::string caller, request_io* io = nullptr);
 
     std::size_t running() const;
     std::size_t waiting() const;

@@ -1,25 +1,21 @@
 #include "runs/runner.hpp"
 
+#include "files/file_root.hpp"
 #include "metrics/registry.hpp"
-#include "runs/denied_paths.hpp"
+#include "runs/error_output.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/progress_sender.hpp"
-#include "runs/working_folder.hpp"
 
-#include <boost/asio/this_coro.hpp>
+#include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 namespace cmcp {
-
-struct runner::ready {
-    std::filesystem::path workspace;
-    working_folder folder;
-};
 
 namespace {
 
@@ -42,6 +38,47 @@ void record_run(const sandbox::run_result& end, std::chrono::steady_clock::time_
         metrics::all().histograms("cmcp_run_seconds", "Time of sandboxed runs, their start included.").at();
     runs.at({to_string(end.why)}).add();
     times.observe(seconds_since(began));
+}
+
+// A path that leads out of the workspace (EXDEV) is resolved in the sandbox, where an absolute link means another place
+// than here.
+std::string folder_problem(const std::filesystem::path& workspace, const std::string& relative, std::string_view wanted)
+{
+    const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (root && file_root::open_beneath(root.get(), relative, O_PATH | O_DIRECTORY)) return {};
+    const int error = errno;
+    const std::string named = "working_dir: \"" + std::string(wanted) + "\"";
+    if (error == ENOENT) return named + " does not exist; make it first (mkdir -p, or file_write a file into it)";
+    if (error == ENOTDIR) return named + " is not a folder; name the folder that it is in";
+    if (error == ENAMETOOLONG) return "working_dir: the path is too long";
+    return {};
+}
+
+// The part below the workspace, or nothing when `path` is elsewhere inside.
+std::string folder_below(const std::string& path, const std::string& workspace_inside)
+{
+    const std::string normal = std::filesystem::path(path).lexically_normal().string();
+    const std::string prefix = workspace_inside + "/";
+    if (normal == workspace_inside || normal == prefix) return ".";
+    return normal.starts_with(prefix) ? normal.substr(prefix.size()) : "";
+}
+
+struct run_folder {
+    std::string workspace;
+    std::string inside;   // absolute path in the sandbox
+    std::string problem;  // a sentence that names `working_dir`; empty: the run can begin there
+};
+
+// `wanted` is relative to the workspace or absolute inside. A folder of the workspace that is not there is a problem;
+// of other places inside only the sandbox knows.
+void find_folder(run_folder& at, const std::string& wanted, const std::string& workspace_inside)
+{
+    at.inside = workspace_inside;
+    if (wanted.find('\0') != std::string::npos) at.problem = "working_dir: must not contain a NUL character";
+    if (wanted.empty() || !at.problem.empty()) return;
+    at.inside = wanted.front() == '/' ? wanted : workspace_inside + "/" + wanted;
+    const std::string relative = folder_below(at.inside, workspace_inside);
+    if (!relative.empty()) at.problem = folder_problem(at.workspace, relative, wanted);
 }
 
 run_outcome refused(std::string sentence)
@@ -75,6 +112,15 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
     return outcome;
 }
 
+sandbox::program_view allowed_programs(const settings& config)
+{
+    const auto& names = config.bash_allowed_commands;
+    sandbox::program_view view;
+    view.all = std::find(names.begin(), names.end(), "*") != names.end();
+    if (!view.all) view.names = names;
+    return view;
+}
+
 }  // namespace
 
 runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
@@ -83,20 +129,7 @@ runner::runner(sandbox::backend& backend, const workspaces& places, output_store
 {
 }
 
-awaitable<runner::ready> runner::prepare(caller who, std::string working_dir, std::string inside, std::string workspace)
-{
-    auto work = [&places = places_, who = std::move(who), working_dir = std::move(working_dir),
-                 inside = std::move(inside), workspace = std::move(workspace)] {
-        ready at;
-        at.workspace = workspace.empty() ? places.folder(who) : std::filesystem::path(workspace);
-        at.folder = find_working_folder(working_dir, at.workspace, inside);
-        return at;
-    };
-    auto at = co_await pool_.run(std::move(work));
-    co_return at;
-}
-
-awaitable<std::optional<run_admission::place>> runner::admit(caller who, request_io& io) const
+awaitable<run_admission::place> runner::admit(caller who, request_io& io) const
 {
     std::string key = admission_key(who);
     const auto began = std::chrono::steady_clock::now();
@@ -122,22 +155,28 @@ awaitable<run_outcome> runner::collect(request_io& io, std::string workspace, st
 
 awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
-    auto entering = admit(who, io);
-    const auto place = co_await std::move(entering);
+    auto look = [&places = places_, who, wanted = std::move(options.working_dir), inside = request.workspace_inside,
+                 workspace = request.workspace] {
+        run_folder at;
+        at.workspace = workspace.empty() ? places.folder(who).string() : workspace;
+        find_folder(at, wanted, inside);
+        return at;
+    };
+    run_folder at = co_await pool_.run(std::move(look));
+    if (!at.problem.empty()) co_return refused(std::move(at.problem));
+    request.principal = who.principal;
+    const auto place = co_await admit(std::move(who), io);
     if (!place) co_return refused(busy_sentence);
     const std::string inside = request.workspace_inside;
-    request.principal = who.principal;
-    ready at = co_await prepare(std::move(who), std::move(options.working_dir), inside, request.workspace);
-    if (!at.folder.problem.empty()) co_return refused(std::move(at.folder.problem));
-    request.workspace = at.workspace.string();
-    request.working_dir = std::move(at.folder.inside);
+    request.workspace = at.workspace;
+    request.working_dir = std::move(at.inside);
     request.label = std::move(options.label);
     const sandbox::run_limits limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
-    auto outcome = co_await collect(io, at.workspace.string(), options.max_output, std::move(work));
+    auto outcome = co_await collect(io, at.workspace, options.max_output, std::move(work));
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
     outcome.limits = limits;
     co_return outcome;
@@ -150,6 +189,46 @@ std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chr
     const double milliseconds = std::ceil(*seconds * 1000);
     if (!(milliseconds < static_cast<double>(most.count()))) return most;
     return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(milliseconds)));
+}
+
+sandbox::run_limits common_limits(const settings& config)
+{
+    sandbox::run_limits limits;
+    limits.memory = config.memory_limit;
+    limits.processes = config.process_limit;
+    limits.file_size = config.file_size_limit;
+    limits.tmp_size = config.tmp_size;
+    limits.workspace_size = config.workspace_max_size;
+    limits.workspace_files = config.workspace_max_files;
+    limits.output = config.output_hard_limit;
+    return limits;
+}
+
+run_terms run_terms::of_commands(const settings& config)
+{
+    return {allowed_programs(config), common_limits(config), config.bash_timeout_default, config.bash_timeout_max,
+            config.job_timeout_max};
+}
+
+run_terms run_terms::of_python(const settings& config)
+{
+    run_terms terms{allowed_programs(config), common_limits(config), config.python_timeout_default,
+                    config.python_timeout_max, config.job_timeout_max};
+    terms.limits.memory = config.python_memory_limit;
+    return terms;
+}
+
+std::chrono::milliseconds run_terms::time(const run_options& options) const
+{
+    if (options.background) return chosen_timeout(options.timeout, longest_job, longest_job);
+    return chosen_timeout(options.timeout, time_otherwise, longest_time);
+}
+
+void run_terms::apply(sandbox::run_request& request, const run_options& options) const
+{
+    request.programs = programs;
+    request.limits = limits;
+    request.limits.wall = time(options);
 }
 
 }  // namespace cmcp

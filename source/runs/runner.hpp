@@ -2,11 +2,11 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
+#include "config/settings.hpp"
 #include "files/workspaces.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "runs/output_collector.hpp"
-#include "runs/output_store.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
 
@@ -45,7 +45,7 @@ inline constexpr std::size_t highest_max_output = 1024 * 1024;
 /// A run that prints into a collector.
 using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
 
-/// The steps that all runs share: waits for a place, finds the workspace, runs, collects and streams. Everything given
+/// The steps that all runs share: finds the workspace, waits for a place, runs, collects and streams. Everything given
 /// to the constructor must outlive it.
 class runner {
 public:
@@ -57,8 +57,8 @@ public:
     /// A run that could not begin has a sentence in run_outcome::refused.
     awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
 
-    /// Waits for a place among the runs; nothing when too many wait already (busy_sentence).
-    awaitable<std::optional<run_admission::place>> admit(caller who, request_io& io) const;
+    /// Waits for a place among the runs; null when too many wait already (busy_sentence).
+    awaitable<run_admission::place> admit(caller who, request_io& io) const;
 
     /// Runs `work`; keeps its output, at most `options.max_output` bytes of each stream in memory, the rest in a
     /// file of the workspace, and hands it to the caller's progress. All must outlive the call.
@@ -66,9 +66,6 @@ public:
                                    collected_work work) const;
 
 private:
-    struct ready;
-    awaitable<ready> prepare(caller who, std::string working_dir, std::string inside, std::string workspace);
-
     sandbox::backend& backend_;
     const workspaces& places_;
     output_store& outputs_;
@@ -79,5 +76,24 @@ private:
 /// The wall time of a run: `asked` seconds or `otherwise`, at most `most`, at least a millisecond.
 std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chrono::milliseconds otherwise,
                                          std::chrono::milliseconds most);
+
+/// The limits that commands and Python runs share.
+sandbox::run_limits common_limits(const settings& config);
+
+/// The programs, limits and times of a kind of runs.
+struct run_terms {
+    static run_terms of_commands(const settings& config);
+    static run_terms of_python(const settings& config);
+
+    /// Sets programs, limits and the wall time that the caller asked for.
+    void apply(sandbox::run_request& request, const run_options& options) const;
+    std::chrono::milliseconds time(const run_options& options) const;
+
+    sandbox::program_view programs;  ///< those of BASH_ALLOWED_COMMANDS
+    sandbox::run_limits limits;
+    std::chrono::milliseconds time_otherwise;
+    std::chrono::milliseconds longest_time;
+    std::chrono::milliseconds longest_job;
+};
 
 }  // namespace cmcp

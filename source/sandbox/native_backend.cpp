@@ -1,6 +1,7 @@
 #include "sandbox/native_backend.hpp"
 
 #include "jail/probe.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "sandbox/kept_output.hpp"
 #include "sandbox/launcher_link.hpp"
 #include "sandbox/run_in_flight.hpp"
@@ -67,13 +68,6 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     co_return flight->take_result();
 }
 
-json::object parse_object(const std::string& text)
-{
-    boost::system::error_code error;
-    json::value parsed = json::parse(text, error);
-    return !error && parsed.is_object() ? std::move(parsed.as_object()) : json::object();
-}
-
 run_request probe_request()
 {
     run_request request;
@@ -103,7 +97,7 @@ layer zygote_layer(const native_backend::options& options, const json::object& s
     const std::string detail = said.contains("detail") ? json::value_to<std::string>(said.at("detail")) : std::string();
     if (state && *state == "on") {
         zygote.is = layer::state::on;
-        zygote.detail = describe_zygote(parse_object(detail));
+        zygote.detail = describe_zygote(jsonrpc::read_object(detail));
     } else if (state && *state == "off") {
         zygote.is = layer::state::off;
         zygote.detail = detail + "; Python runs start cold, in the same sandbox";
@@ -154,8 +148,7 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
         co_return refused;
     }
     request.prepared = request.prepared && zygote_lacks_.empty();
-    auto running = run_to_end(link_, std::move(request), output, false);
-    auto result = co_await std::move(running);
+    auto result = co_await run_to_end(link_, std::move(request), output, false);
     co_return result;
 }
 
@@ -164,7 +157,7 @@ awaitable<bool> native_backend::zygote_settles()
     if (!link_->settings().launcher.zygote) co_return false;
     link_->start_if_gone();
     for (;;) {
-        const json::object state = parse_object(link_->zygote_state());
+        const json::object state = jsonrpc::read_object(link_->zygote_state());
         if (state.contains("state") && state.at("state") != "starting") co_return state.at("state") == "on";
         co_await link_->wait_for_packet();
         link_->start_if_gone();
@@ -193,16 +186,16 @@ awaitable<> native_backend::probe_zygote()
     request.limits.wall = std::chrono::seconds(10);
     request.label = "probe";
     const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
-    const json::object inside = parse_object(result.result);
+    const json::object inside = jsonrpc::read_object(result.result);
     if (inside.empty() || !result.prepared) co_return;
-    const json::object outside = parse_object(link_->facts());
+    const json::object outside = jsonrpc::read_object(link_->facts());
     zygote_lacks_ = worse_layers(evaluate_probe(inside, outside), *probed_);
     zygote_probed_ = true;
 }
 
 layer native_backend::zygote_now() const
 {
-    layer zygote = zygote_layer(link_->settings(), parse_object(link_->zygote_state()));
+    layer zygote = zygote_layer(link_->settings(), jsonrpc::read_object(link_->zygote_state()));
     if (zygote_probed_ && zygote.is == layer::state::on) zygote.detail += "; its runs have the layers of a cold run";
     if (zygote_lacks_.empty()) return zygote;
     zygote.is = layer::state::off;
@@ -216,8 +209,8 @@ awaitable<layers> native_backend::probe_kernel()
     kept_output nothing;
     run_request request = probe_request();
     const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
-    const json::object inside = parse_object(result.result);
-    const json::object outside = parse_object(link_->facts());
+    const json::object inside = jsonrpc::read_object(result.result);
+    const json::object outside = jsonrpc::read_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);
     const layers& further = link_->settings().further;
     judged.insert(judged.end(), further.begin(), further.end());

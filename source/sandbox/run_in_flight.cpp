@@ -1,21 +1,62 @@
 #include "sandbox/run_in_flight.hpp"
 
 #include "jail/sealed_memory.hpp"
-
-#include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/this_coro.hpp>
+#include "posix/bytes.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <exception>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace cmcp::sandbox {
 namespace {
 
 constexpr std::size_t result_limit = 1 << 20;
+constexpr int pipe_size = 256 << 10;
+constexpr std::size_t piece = 64 << 10;
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::system_category(), what); }
 
 }  // namespace
+
+run_stream::run_stream(const asio::any_io_executor& executor, unique_fd& write_end) : pipe_(executor)
+{
+    unique_fd read_end;
+    std::tie(read_end, write_end) = make_pipe();
+    if (!read_end) fail("pipe2");
+    ::fcntl(read_end.get(), F_SETPIPE_SZ,
+            pipe_size);                            // the user's share of pipe memory may be used up: then the default
+    ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // the reading end only: the run's own end blocks
+    pipe_.assign(read_end.release());
+}
+
+awaitable<std::string> run_stream::read(std::size_t limit)
+{
+    std::string buffer(std::min(limit, piece), '\0');
+    for (;;) {
+        const ssize_t length = ::read(pipe_.native_handle(), buffer.data(), buffer.size());
+        if (length >= 0) {
+            buffer.resize(static_cast<std::size_t>(length));
+            co_return buffer;
+        }
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN) fail("read");
+        if (ended_) co_return std::string();
+        auto [error] = co_await pipe_.async_wait(asio::posix::stream_descriptor::wait_read, as_tuple);
+        if (error && !ended_) co_return std::string();
+    }
+}
+
+void run_stream::run_ended()
+{
+    ended_ = true;
+    pipe_.cancel();
+}
 
 run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const run_request& request,
                              output_receiver& output, bool probe)
@@ -49,7 +90,7 @@ awaitable<> run_in_flight::pump_output(stream name)
     run_stream& from = name == stream::out ? out_ : err_;
     std::exception_ptr failure;
     try {
-        co_await pump(from, name, output_, limit_, exceeded_);
+        co_await pump(from, name);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -58,9 +99,27 @@ awaitable<> run_in_flight::pump_output(stream name)
     std::rethrow_exception(failure);
 }
 
+awaitable<> run_in_flight::pump(run_stream& from, stream name)
+{
+    std::uint64_t left = limit_;
+    bool over = false;
+    for (;;) {
+        const std::string bytes = co_await from.read(piece);
+        if (bytes.empty()) co_return;
+        const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes.size()));
+        left -= taken;
+        if (taken < bytes.size() && !std::exchange(over, true)) kill(cause::output_limit);
+        if (taken > 0) co_await output_.receive(name, std::string_view(bytes).substr(0, taken));
+    }
+}
+
 awaitable<> run_in_flight::collect_result()
 {
-    if (result_) co_await collect(*result_, text_, result_limit);
+    while (result_) {
+        const std::string bytes = co_await result_->read(piece);
+        if (bytes.empty()) co_return;
+        text_.append(bytes, 0, result_limit - text_.size());
+    }
 }
 
 awaitable<> run_in_flight::wait_for_end()

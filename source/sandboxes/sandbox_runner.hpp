@@ -1,7 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "runs/run_terms.hpp"
+#include "runs/runner.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
 #include <memory>

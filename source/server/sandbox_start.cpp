@@ -1,7 +1,7 @@
 #include "server/sandbox_start.hpp"
 
 #include "config/load_settings.hpp"
-#include "runs/python_manager.hpp"
+#include "runs/python_run.hpp"
 #include "sandbox/server_self.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"

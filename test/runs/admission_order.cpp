@@ -19,7 +19,7 @@ namespace {
 struct stage {
     asio::io_context io;
     run_admission admission;
-    std::map<std::string, std::unique_ptr<place>> inside;  // by the name of the run
+    std::map<std::string, place> inside;  // by the name of the run
     std::vector<std::string> order;
     std::vector<std::string> turned_away;
 
@@ -30,7 +30,7 @@ struct stage {
         auto got = co_await s.admission.enter(caller);
         if (got) {
             s.order.push_back(name);
-            s.inside[name] = std::make_unique<place>(std::move(*got));
+            s.inside[name] = std::move(got);
         } else {
             s.turned_away.push_back(name);
         }
@@ -63,7 +63,7 @@ TEST_CASE("a caller that has to wait for a place is told so, another one is not"
     std::vector<place> places;
     const auto enter = [&](const char* caller) {
         asio::co_spawn(s.io, s.admission.enter(caller, &progress),
-                       [&](std::exception_ptr, std::optional<place> got) { places.push_back(std::move(*got)); });
+                       [&](std::exception_ptr, place got) { places.push_back(std::move(got)); });
         s.settle();
     };
     enter("a");

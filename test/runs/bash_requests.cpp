@@ -32,6 +32,19 @@ struct bash_stage : run_stage {
 
 }  // namespace
 
+TEST_CASE("a working folder that is not there is refused before the run waits for a place")
+{
+    run_stage stage;
+    run_admission full({.at_once = 0, .per_caller = 0, .waiting = 9});
+    runner runs(stage.backend, stage.places, stage.outputs, full, stage.pool);
+    run_options options;
+    options.working_dir = "absent";
+    sandbox::run_request request;
+    const auto outcome =
+        run_coroutine(stage.io, runs.run(caller(), stage.progress, std::move(request), std::move(options)));
+    CHECK(outcome.refused.find("\"absent\" does not exist") != std::string::npos);
+}
+
 TEST_CASE("a command is one argument of bash, which reads no start-up file")
 {
     bash_stage s;

@@ -1,4 +1,4 @@
-#include "runs/denied_paths.hpp"
+#include "runs/error_output.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

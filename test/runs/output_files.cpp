@@ -1,4 +1,4 @@
-#include "runs/output_store.hpp"
+#include "runs/output_collector.hpp"
 #include "test/runs/run_support.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "runs/captured_stream.hpp"
+#include "runs/output_collector.hpp"
 #include "test/support/catch.hpp"
 #include "text/utf8_text.hpp"
 

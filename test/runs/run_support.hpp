@@ -2,7 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "files/workspaces.hpp"
-#include "runs/output_store.hpp"
+#include "runs/output_collector.hpp"
 #include "runs/run_admission.hpp"
 #include "runs/runner.hpp"
 #include "sandbox/backend.hpp"

@@ -1,6 +1,6 @@
 #include "app/optional_helpers.hpp"
 
-#include "runs/missing_module.hpp"
+#include "runs/error_output.hpp"
 #include "test/runs/run_support.hpp"
 
 #include <algorithm>

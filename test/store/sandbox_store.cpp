@@ -43,9 +43,9 @@ TEST_CASE("a sandbox is found by its owner and by nobody else")
     store.insert(sandbox("a", "ann", "one"));
     REQUIRE(store.find("ann", "a").has_value());
     CHECK(store.find("ann", "a")->name == "one");
-    CHECK(store.find_by_name("ann", "one")->id == "a");
+    CHECK(store.find("ann", "one")->id == "a");
     CHECK_FALSE(store.find("bob", "a"));
-    CHECK_FALSE(store.find_by_name("bob", "one"));
+    CHECK_FALSE(store.find("bob", "one"));
     CHECK(store.list("bob").empty());
     CHECK(store.count("ann") == 1);
 }

@@ -2,7 +2,7 @@
 
 #include "app/managers.hpp"
 #include "mcp/tool_registry.hpp"
-#include "runs/python_manager.hpp"
+#include "runs/python_run.hpp"
 #include "sandbox/native_backend.hpp"
 #include "test/runs/run_support.hpp"
 #include "tools/tools.hpp"
