@@ -72,8 +72,7 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     std::string state = "finished";
     tool_result result;
     try {
-        auto whole = begins(io);
-        result = co_await std::move(whole);
+        result = co_await begins(io);
     } catch (const sandbox_error& refused) {
         state = "failed";
         result = tool_failure(refused.what());

@@ -13,7 +13,7 @@ namespace cmcp {
 // that stays. Messages are a length of four bytes, big end first, and JSON:
 //   {"op": "run", "id", "code", "mark"} → {"id", "ok", "exit", "result"?}, after `mark` was printed on both streams
 //   {"op": "give" or "take", "id", "program", "mark", …} → {"id", "ok", "exit", "state" or "reason"}: see
-//   kernel_process_state.cpp. State goes as pieces: a length whose highest bit is set, then so many bytes; a piece of
+//   kernel_transfer.cpp. State goes as pieces: a length whose highest bit is set, then so many bytes; a piece of
 //   none is the end.
 //   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
 // Ends when the socket is closed. Its one argument is the workspace's path inside, which is made importable.
@@ -151,8 +151,7 @@ awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sa
                                                   run_options options)
 {
     auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
-    auto outcome = co_await runs_.guarded(std::move(where), std::move(work));
-    co_return outcome;
+    return runs_.guarded(std::move(where), std::move(work));
 }
 
 awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code,
@@ -160,10 +159,8 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
 {
     const auto one = kernel_of(where);
     const auto mine = std::make_shared<turn>(one);
-    auto waiting = wait_for_turn(mine, io);
-    co_await std::move(waiting);
-    auto entering = runs_.admit(std::move(who), io);
-    const auto place = co_await std::move(entering);
+    co_await wait_for_turn(mine, io);
+    const auto place = co_await runs_.admit(std::move(who), io);
     if (!one->process || !one->process->alive()) co_await revive(one, io, where);
     auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
     co_return outcome;
@@ -176,8 +173,7 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     kernel_outcome outcome;
     kernel_answer answer;
     auto running = run_once(process, io, where, std::move(code), std::move(options), answer);
-    auto work = runs_.scanned(std::move(where), std::move(running));
-    outcome.done = co_await std::move(work);
+    outcome.done = co_await runs_.scanned(std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
     if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_.kernel_memory_limit);
     co_return outcome;
@@ -193,8 +189,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     collected_work work = [process, code = std::move(code), limit, &answer](output_collector& output) {
         return run_code(process, code, limit, answer, output);
     };
-    auto collecting = runs_.runs().collect(io, request.workspace, options.max_output, std::move(work));
-    auto outcome = co_await std::move(collecting);
+    auto outcome = co_await runs_.runs().collect(io, request.workspace, options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
     outcome.limits.memory = config_.kernel_memory_limit;
@@ -205,8 +200,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
 awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
 {
     auto work = copy(std::move(who), io, from, std::move(name), living(from.id));
-    auto copied = co_await runs_.guarded(std::move(from), std::move(work));
-    co_return copied;
+    return runs_.guarded(std::move(from), std::move(work));
 }
 
 // Files are copied within the kernel's turn, so that files and variables are of one moment.
@@ -215,17 +209,13 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
 {
     kernel_fork copied;
     std::shared_ptr<turn> mine;
-    std::optional<run_admission::place> place;
+    run_admission::place place;
     if (one) {
         mine = std::make_shared<turn>(one);
-        auto waiting = wait_for_turn(mine, io);
-        co_await std::move(waiting);
-        auto entering = runs_.admit(who, io);
-        auto entered = co_await std::move(entering);
-        place.emplace(std::move(entered));
+        co_await wait_for_turn(mine, io);
+        place = co_await runs_.admit(who, io);
     }
-    auto copying = runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
-    copied.where = co_await std::move(copying);
+    copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
     if (!one || !one->process->alive()) co_return copied;
     auto carrying = carry(one, copied.where);
     copied.state = co_await runs_.guarded(copied.where, std::move(carrying));
@@ -243,8 +233,7 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, s
         co_return nothing;
     }
     start(*fresh, to);
-    auto moving = transfer_state(from->process, fresh->process, config_.python_timeout_max);
-    auto transfer = co_await std::move(moving);
+    auto transfer = co_await transfer_state(from->process, fresh->process, config_.python_timeout_max);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
     log::info("kernel_copied",
               {{"sandbox", to.id}, {"done", transfer.done}, {"bytes", transfer.bytes}, {"ms", took.count()}});

@@ -5,6 +5,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/random_id.hpp"
+#include "wire/packet_socket.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read.hpp>
@@ -13,8 +14,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 namespace cmcp {
 
@@ -31,14 +30,11 @@ constexpr unsigned char piece_of_state = 0x80;  // in a length: a piece of state
 
 void read_answer(const json::object& message, kernel_answer& answer)
 {
-    if (const auto* ok = message.if_contains("ok"); ok != nullptr && ok->is_bool()) answer.ok = ok->get_bool();
-    if (const auto* exit = message.if_contains("exit"); exit != nullptr && exit->is_int64())
-        answer.exit = static_cast<int>(exit->get_int64());
+    answer.ok = flag_of(message, "ok");
+    answer.exit = static_cast<int>(number_of(message, "exit"));
     if (const auto* value = message.if_contains("result")) answer.result = *value;
-    if (const auto* state = message.if_contains("state"); state != nullptr && state->is_object())
-        answer.state = state->get_object();
-    if (const auto* reason = message.if_contains("reason"); reason != nullptr && reason->is_string())
-        answer.reason = reason->get_string();
+    answer.state = object_of(message, "state");
+    answer.reason = text_of(message, "reason");
 }
 
 // A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped.
@@ -120,12 +116,11 @@ kernel_process::~kernel_process() = default;
 
 void kernel_process::start(sandbox::run_request request)
 {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        throw std::system_error(errno, std::generic_category(), "socketpair");
-    request.channel = std::make_shared<unique_fd>(ends[1]);
-    link_.assign(ends[0]);
-    for (const int end : ends) ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
+    auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
+    for (const int end : {ours.get(), theirs.get()})
+        ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
+    request.channel = std::make_shared<unique_fd>(std::move(theirs));
+    link_.assign(ours.release());
     started_ = true;
     tasks_.spawn("kernel", run(std::move(request)));
     tasks_.spawn("kernel answers", listen());

@@ -22,7 +22,7 @@ struct kernel_answer {
     bool timed_out = false;
     int exit = 0;
     std::optional<json::value> result;  ///< value of the last expression
-    json::object state;                 ///< the answer of give() and take() (kernel_process_state.cpp)
+    json::object state;                 ///< the answer of give() and take() (kernel_transfer.cpp)
     std::string reason;                 ///< why they failed
 };
 

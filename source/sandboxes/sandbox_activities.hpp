@@ -35,7 +35,10 @@ public:
 
         /// `why` is thrown to the caller that waits for the work; nothing: the caller cancelled it.
         void cancel(std::optional<sandbox_error> why);
-        const std::optional<sandbox_error>& why() const { return why_; }
+        void check() const  ///< throws the reason of cancel(), where there was one
+        {
+            if (why_) throw sandbox_error(*why_);
+        }
         asio::cancellation_slot slot() { return signal_.slot(); }
 
     private:
@@ -80,9 +83,9 @@ awaitable<T> sandbox_activities::run(std::shared_ptr<entry> as, awaitable<T> wor
         T value = co_await asio::co_spawn(executor, std::move(work), token);
         co_return value;
     } catch (const boost::system::system_error& failure) {
-        if (failure.code() != asio::error::operation_aborted || !as->why()) throw;
+        if (failure.code() == asio::error::operation_aborted) as->check();
+        throw;
     }
-    throw sandbox_error(*as->why());
 }
 
 }  // namespace cmcp

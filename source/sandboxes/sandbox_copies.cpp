@@ -3,7 +3,6 @@
 #include "async/uncancelled.hpp"
 #include "files/trees.hpp"
 #include "log/log.hpp"
-#include "sandboxes/sandbox_names.hpp"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std:
 
 awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_name, std::string name)
 {
-    const auto from = owned(who, id_or_name);
+    const auto from = find(who, id_or_name);
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
     auto record = describe(who, wanted);
@@ -89,20 +88,19 @@ awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
         return copy_or_remove(places, places.workspace(record.sandbox), places.snapshot(record.sandbox, record.id));
     };
     record.disk = co_await pool_.run(std::move(work));
-    auto insert = [this, &record] { store_.insert(record); };
+    std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
-    auto inserting = insert_or_remove(std::move(insert), places_.snapshot(record.sandbox, record.id), std::move(taken));
-    co_await std::move(inserting);
+    co_await insert_or_remove(std::move(insert), places_.snapshot(record.sandbox, record.id), std::move(taken));
     co_return record;
 }
 
 awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_or_name, std::string name)
 {
-    const auto from = owned(who, id_or_name);
+    const auto from = find(who, id_or_name);
     const auto busy = enter(from);
     snapshot_record record{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
     if (record.name.empty()) record.name = "snapshot-" + record.id.substr(record.id.size() - 8);
-    check_name("name", record.name);
+    check_name(record.name);
     check_disk(record.owner, from.disk);
     auto work = keep_copy(std::move(record));
     auto kept = co_await uncancelled(std::move(work));
@@ -134,7 +132,7 @@ awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
 
 awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_or_name, std::string snapshot)
 {
-    const auto into = owned(who, id_or_name);
+    const auto into = find(who, id_or_name);
     const auto kept = store_.find_snapshot(into.id, snapshot);
     if (!kept) no_snapshot(snapshot);
     check_disk(into.owner, kept->disk);
@@ -145,19 +143,16 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
 
 std::vector<snapshot_record> sandbox_manager::snapshots(const caller& who, const std::string& id_or_name)
 {
-    return store_.snapshots(owned(who, id_or_name).id);
+    return store_.snapshots(find(who, id_or_name).id);
 }
 
 awaitable<> sandbox_manager::remove_snapshot(caller who, std::string id_or_name, std::string snapshot)
 {
-    const auto of = owned(who, id_or_name);
+    const auto of = find(who, id_or_name);
     const auto kept = store_.find_snapshot(of.id, snapshot);
     if (!kept) no_snapshot(snapshot);
     store_.remove_snapshot(kept->id);
-    auto work = [places = places_, place = places_.snapshot(of.id, kept->id)] {
-        places.remove(place);
-        return true;
-    };
+    auto work = [places = places_, place = places_.snapshot(of.id, kept->id)] { places.remove(place); };
     co_await pool_.run(std::move(work));
 }
 

@@ -3,12 +3,11 @@
 #include "files/file_error.hpp"
 #include "files/incoming_file.hpp"
 #include "files/workspace_resources.hpp"
+#include "posix/file_bytes.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -19,19 +18,11 @@ namespace {
 constexpr std::uint64_t check_every = 8ull << 20;  // bytes of an upload between looks at the quota
 constexpr std::size_t copied_at_once = 1 << 20;
 
-std::string read_at(int fd, std::uint64_t offset, std::size_t most)
+std::string read_piece(int fd, std::uint64_t offset, std::size_t most)
 {
-    std::string bytes(most, '\0');
-    std::size_t done = 0;
-    while (done < most) {
-        const auto got = ::pread(fd, bytes.data() + done, most - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw file_error("The file could not be read.");
-        if (got == 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    bytes.resize(done);
-    return bytes;
+    auto bytes = read_at(fd, offset, most);
+    if (!bytes) throw file_error("The file could not be read.");
+    return std::move(*bytes);
 }
 
 struct opened_file {
@@ -51,12 +42,8 @@ opened_file open_in(const std::filesystem::path& workspace, const std::string& r
 class download_of_sandbox final : public file_download {
 public:
     download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file,
-                        std::string path)
-        : pool_(pool),
-          use_(std::move(use)),
-          file_(std::move(file)),
-          path_(std::move(path)),
-          name_(path_.substr(path_.rfind('/') + 1))
+                        const std::string& path)
+        : pool_(pool), use_(std::move(use)), file_(std::move(file)), name_(path.substr(path.rfind('/') + 1))
     {
     }
     const std::string& name() const override { return name_; }
@@ -71,7 +58,7 @@ public:
     }
     awaitable<std::string> read(std::uint64_t offset, std::size_t most) override
     {
-        auto work = [fd = file_.fd, offset, most] { return read_at(fd->get(), offset, most); };
+        auto work = [fd = file_.fd, offset, most] { return read_piece(fd->get(), offset, most); };
         auto bytes = co_await pool_.run(std::move(work));
         co_return bytes;
     }
@@ -80,7 +67,6 @@ private:
     blocking_pool& pool_;
     std::shared_ptr<sandbox_activities::entry> use_;
     opened_file file_;
-    std::string path_;
     std::string name_;
 };
 
@@ -104,6 +90,18 @@ int status_of(const sandbox_error& refused)
     return 400;
 }
 
+// Called where an exception is handled: a refusal goes on as the gateway's, a file_error with the status `otherwise`.
+[[noreturn]] void pass_on_as_gateway_error(int otherwise, int missing)
+try {
+    throw;
+} catch (const sandbox_error& refused) {
+    throw gateway_error(status_of(refused), refused.what(), refused.type);
+} catch (const file_missing& refused) {
+    throw gateway_error(missing, refused.what());
+} catch (const file_error& refused) {
+    throw gateway_error(otherwise, refused.what());
+}
+
 class upload_to_sandbox final : public file_upload {
 public:
     upload_to_sandbox(sandbox_manager& sandboxes, blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use,
@@ -121,19 +119,15 @@ public:
     {
         unchecked_ += bytes.size();
         const auto so_far = file_->size() + bytes.size();
+        const bool check = unchecked_ >= check_every;
+        if (check) unchecked_ = 0;
+        auto work = [file = file_, bytes = std::move(bytes)] { file->append(bytes); };
         try {
-            if (unchecked_ >= check_every) sandboxes_.check_disk(where_.owner, so_far);
-            if (unchecked_ >= check_every) unchecked_ = 0;
-            if (use_->why()) throw sandbox_error(*use_->why());
-            auto work = [file = file_, bytes = std::move(bytes)] {
-                file->append(bytes);
-                return true;
-            };
+            if (check) sandboxes_.check_disk(where_.owner, so_far);
+            use_->check();
             co_await pool_.run(std::move(work));
-        } catch (const sandbox_error& refused) {
-            throw gateway_error(status_of(refused), refused.what(), refused.type);
-        } catch (const file_error& refused) {
-            throw gateway_error(507, refused.what());
+        } catch (const std::runtime_error&) {
+            pass_on_as_gateway_error(507, 507);
         }
     }
 
@@ -141,16 +135,11 @@ public:
     {
         try {
             sandboxes_.check_disk(where_.owner, file_->size());
-            if (use_->why()) throw sandbox_error(*use_->why());
-            auto work = [file = file_] {
-                file->publish();
-                return true;
-            };
+            use_->check();
+            auto work = [file = file_] { file->publish(); };
             co_await pool_.run(std::move(work));
-        } catch (const sandbox_error& refused) {
-            throw gateway_error(status_of(refused), refused.what(), refused.type);
-        } catch (const file_error& refused) {
-            throw gateway_error(400, refused.what());
+        } catch (const std::runtime_error&) {
+            pass_on_as_gateway_error(400, 400);
         }
         sandboxes_.measure_soon(where_.id);
         json::object reply;
@@ -242,8 +231,8 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
         const file_root workspace(folder);
         const file_path to = destination(workspace, inside, source);
         incoming_file file(workspace, to);
-        for (std::string piece = read_at(from->get(), 0, copied_at_once); !piece.empty();
-             piece = read_at(from->get(), file.size(), copied_at_once))
+        for (std::string piece = read_piece(from->get(), 0, copied_at_once); !piece.empty();
+             piece = read_piece(from->get(), file.size(), copied_at_once))
             file.append(piece);
         file.publish();
         return stored_file{to.display(), file.size()};
@@ -260,20 +249,6 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record
     auto work = [workspace = sandboxes_.places().workspace(where.id), inside] { return open_in(workspace, inside); };
     auto file = co_await pool_.run(std::move(work));
     co_return std::make_unique<download_of_sandbox>(pool_, std::move(use), std::move(file), inside);
-}
-
-awaitable<std::unique_ptr<file_upload>> sandbox_files::upload(sandbox_record where, std::string path,
-                                                              std::optional<std::uint64_t> announced)
-{
-    auto use = sandboxes_.enter(where);
-    sandboxes_.check_disk(where.owner, announced.value_or(0));
-    const std::string inside = relative("file_path", path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
-        return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
-    };
-    auto file = co_await pool_.run(std::move(work));
-    co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file), std::move(where),
-                                                  inside);
 }
 
 awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request what)
@@ -296,12 +271,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string princi
         auto where = sandboxes_.find(who, sandbox);
         auto file = co_await download(std::move(where), std::move(path));
         co_return file;
-    } catch (const sandbox_error& refused) {
-        throw gateway_error(status_of(refused), refused.what(), refused.type);
-    } catch (const file_missing& refused) {
-        throw gateway_error(404, refused.what());
-    } catch (const file_error& refused) {
-        throw gateway_error(400, refused.what());
+    } catch (const std::runtime_error&) {
+        pass_on_as_gateway_error(400, 404);
     }
 }
 
@@ -312,12 +283,17 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     who.principal = std::move(principal);
     try {
         auto where = sandboxes_.find(who, sandbox);
-        auto file = co_await upload(std::move(where), std::move(path), announced);
-        co_return file;
-    } catch (const sandbox_error& refused) {
-        throw gateway_error(status_of(refused), refused.what(), refused.type);
-    } catch (const file_error& refused) {
-        throw gateway_error(400, refused.what());
+        auto use = sandboxes_.enter(where);
+        sandboxes_.check_disk(where.owner, announced.value_or(0));
+        const std::string inside = relative("file_path", path);
+        auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
+            return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
+        };
+        auto file = co_await pool_.run(std::move(work));
+        co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file),
+                                                      std::move(where), inside);
+    } catch (const std::runtime_error&) {
+        pass_on_as_gateway_error(400, 400);
     }
 }
 

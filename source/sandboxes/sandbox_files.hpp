@@ -35,8 +35,6 @@ public:
     awaitable<stored_file> copy_in(sandbox_record where, std::string path, std::string local);
 
     awaitable<std::unique_ptr<file_download>> download(sandbox_record where, std::string path);
-    awaitable<std::unique_ptr<file_upload>> upload(sandbox_record where, std::string path,
-                                                   std::optional<std::uint64_t> announced);
     awaitable<file_page> list(sandbox_record where, file_list_request what);
 
     awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,

@@ -5,11 +5,11 @@
 #include "engine/engine_options.hpp"
 #include "files/trees.hpp"
 #include "log/log.hpp"
-#include "sandboxes/sandbox_names.hpp"
 #include "text/encodings.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 
@@ -22,6 +22,14 @@ constexpr const char* native_image = "native";
 std::string session_digest(const caller& who)
 {
     return who.session.empty() ? std::string() : sha256_hex(who.session).substr(0, 40);
+}
+
+bool plain_in_name(unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-'); }
+
+// RFC 3986 unreserved characters and '/' stand for themselves.
+std::string encoded_path(const std::string& path)
+{
+    return percent_encoded(path, [](unsigned char c) { return plain_in_name(c) || c == '/' || c == '~'; });
 }
 
 [[noreturn]] void not_found(const std::string& id_or_name)
@@ -59,14 +67,27 @@ void sandbox_manager::set_public_url(std::string url)
 
 std::string sandbox_manager::uri_of(const sandbox_record& where, const std::string& path)
 {
-    return "sandbox://" + where.id + "/" + percent_encoded(path);
+    return "sandbox://" + where.id + "/" + encoded_path(path);
 }
 
 std::string sandbox_manager::link_to(const sandbox_record& where, const std::string& path) const
 {
     if (public_url_.empty()) return uri_of(where, path);
     const std::string inside = config_.sandbox_work_dir + "/" + path;
-    return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + percent_encoded(inside);
+    return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
+}
+
+void sandbox_manager::check_name(std::string_view name)
+{
+    const auto allowed = [](char c) { return plain_in_name(static_cast<unsigned char>(c)) || c == ' '; };
+    const bool good = !name.empty() && name.size() <= 64 &&
+                      std::isalnum(static_cast<unsigned char>(name.front())) != 0 && name.back() != ' ' &&
+                      std::all_of(name.begin(), name.end(), allowed) && !name.starts_with("sbx_") &&
+                      !name.starts_with("snp_");
+    if (good) return;
+    throw sandbox_error("InvalidArgument",
+                        "name must have 1 to 64 letters, digits, '.', '_', '-' or spaces, begin with a letter or "
+                        "digit, and not look like a handle.");
 }
 
 std::string sandbox_manager::check_image(const std::string& image) const
@@ -93,8 +114,7 @@ awaitable<> sandbox_manager::check_engine(std::string image)
     std::string problem;
     int status = 0;
     try {
-        auto checking = engine_->check_image(std::move(image));
-        co_await std::move(checking);
+        co_await engine_->check_image(std::move(image));
         co_return;
     } catch (const engine::engine_error& failed) {
         problem = failed.what();
@@ -111,7 +131,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.owner = who.principal;
     record.session = session_digest(who);
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
-    check_name("name", record.name);
+    check_name(record.name);
     record.created = record.last_used = now();
     if (store_.count(record.owner) >= config_.sandbox_max_per_caller)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as SANDBOX_MAX_PER_CALLER allows (" +
@@ -124,15 +144,11 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
 // The folder is made first. The next start removes a folder without a record, so a record is always whole.
 awaitable<sandbox_record> sandbox_manager::make(sandbox_record record)
 {
-    auto work = [places = places_, id = record.id] {
-        places.make(id);
-        return true;
-    };
+    auto work = [places = places_, id = record.id] { places.make(id); };
     co_await pool_.run(std::move(work));
-    auto insert = [this, &record] { store_.insert(record); };
+    std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "There is a sandbox named \"" + record.name + "\" already; choose another name, or use that one.";
-    auto inserting = insert_or_remove(std::move(insert), places_.folder(record.id), std::move(taken));
-    co_await std::move(inserting);
+    co_await insert_or_remove(std::move(insert), places_.folder(record.id), std::move(taken));
     co_return record;
 }
 
@@ -146,10 +162,7 @@ awaitable<> sandbox_manager::insert_or_remove(std::function<void()> insert, std:
     } catch (const database_conflict&) {
         // Another record has the name; nothing may be awaited here.
     }
-    auto undo = [places = places_, folder] {
-        places.remove(folder);
-        return true;
-    };
+    auto undo = [places = places_, folder] { places.remove(folder); };
     co_await pool_.run(std::move(undo));
     throw sandbox_error("NameTaken", taken);
 }
@@ -167,17 +180,11 @@ awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted
 
 std::vector<sandbox_record> sandbox_manager::list(const caller& who) { return store_.list(who.principal); }
 
-sandbox_record sandbox_manager::owned(const caller& who, const std::string& id_or_name)
-{
-    auto record = store_.find(who.principal, id_or_name);
-    if (!record) record = store_.find_by_name(who.principal, id_or_name);
-    if (!record) not_found(id_or_name);
-    return *record;
-}
-
 sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
 {
-    return owned(who, id_or_name);
+    auto record = store_.find(who.principal, id_or_name);
+    if (!record) not_found(id_or_name);
+    return *record;
 }
 
 sandbox_record sandbox_manager::latest(const caller& who)
@@ -202,7 +209,7 @@ awaitable<> sandbox_manager::stop_all(std::string id)
 
 awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
 {
-    const auto record = owned(who, id_or_name);
+    const auto record = find(who, id_or_name);
     if (!store_.begin_delete(record.id)) not_found(id_or_name);
     auto work = destroy(record.id);
     co_await uncancelled(std::move(work));
@@ -213,10 +220,7 @@ awaitable<> sandbox_manager::destroy(std::string id)
 {
     co_await activities_.end_all(id);
     co_await stop_all(id);
-    auto work = [places = places_, id] {
-        places.remove(places.folder(id));
-        return true;
-    };
+    auto work = [places = places_, id] { places.remove(places.folder(id)); };
     co_await pool_.run(std::move(work));
     store_.finish_delete(id);
     activities_.forget(id);

@@ -90,7 +90,7 @@ public:
     static double now();  ///< seconds since 1970
 
 private:
-    sandbox_record owned(const caller& who, const std::string& id_or_name);
+    static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
     std::string check_image(const std::string& image) const;
     awaitable<> check_engine(std::string image);
     sandbox_record describe(const caller& who, const new_sandbox& wanted);

@@ -3,19 +3,16 @@
 #include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "runs/python_run.hpp"
-#include "sandboxes/package_problem.hpp"
 #include "sandboxes/package_relay.hpp"
 #include "text/words.hpp"
+#include "wire/packet_socket.hpp"
 
 #include <boost/url/parse.hpp>
 
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <regex>
-#include <system_error>
 
 namespace cmcp {
 
@@ -108,9 +105,7 @@ std::string fetching(const std::vector<std::string>& names, const std::string& h
 std::map<std::string, std::string> versions(const json::object& from, std::string_view name)
 {
     std::map<std::string, std::string> versions_by_name;
-    const auto* all = from.if_contains(name);
-    if (all == nullptr || !all->is_object()) return versions_by_name;
-    for (const auto& each : all->get_object())
+    for (const auto& each : object_of(from, name))
         if (each.value().is_string()) versions_by_name.emplace(each.key(), std::string(each.value().get_string()));
     return versions_by_name;
 }
@@ -229,15 +224,13 @@ awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io,
 {
     check(kind, names);
     auto work = run(std::move(who), io, where, kind, std::move(names), std::move(options));
-    auto outcome = co_await runs_.guarded(std::move(where), std::move(work));
-    co_return outcome;
+    return runs_.guarded(std::move(where), std::move(work));
 }
 
 awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                                  std::vector<std::string> names, run_options options)
 {
-    auto entering = runs_.admit(std::move(who), io);
-    const auto place = co_await std::move(entering);
+    const auto place = co_await runs_.admit(std::move(who), io);
     const auto from = co_await origin(kind);
     if (!std::exchange(listening_, true)) guard_.start();
     json::value sentence = json::string(fetching(names, place_of(from.index).host));
@@ -246,11 +239,9 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
         guard_.issue("install_packages", policy(kind, from), egress_limits{.bytes = config_.sandbox_disk_quota});
     auto request = install_request(where, kind, names, from, options);
     request.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        throw std::system_error(errno, std::generic_category(), "socketpair");
-    request.channel = std::make_shared<unique_fd>(ends[1]);
-    const auto channel = std::make_shared<unique_fd>(ends[0]);
+    auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
+    request.channel = std::make_shared<unique_fd>(std::move(theirs));
+    const auto channel = std::make_shared<unique_fd>(std::move(ours));
     const std::string workspace = request.workspace;
     const auto limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
@@ -259,8 +250,7 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     };
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), where.id);
-    auto collecting = runs_.runs().collect(io, workspace, options.max_output, std::move(work));
-    outcome.run = co_await std::move(collecting);
+    outcome.run = co_await runs_.runs().collect(io, workspace, options.max_output, std::move(work));
     outcome.run.limits = limits;
     const auto report = jsonrpc::read_object(outcome.run.end.result);
     const auto before = versions(report, "before");

@@ -2,7 +2,7 @@
 
 #include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
-#include "sandboxes/package_origin.hpp"
+#include "sandboxes/package_programs.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 
 #include <map>

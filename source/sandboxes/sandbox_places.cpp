@@ -1,8 +1,12 @@
 #include "sandboxes/sandbox_places.hpp"
 
+#include "files/file_root.hpp"
+#include "files/folder_reader.hpp"
 #include "files/trees.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "posix/file_bytes.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandboxes/installed_packages.hpp"
+#include "text/ascii.hpp"
 #include "text/handles.hpp"
 #include "text/random_id.hpp"
 
@@ -11,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <system_error>
 
 namespace cmcp {
@@ -27,6 +33,76 @@ void make_private_folder(const fs::path& place)
 }
 
 constexpr std::string_view install_mark = "installing-";
+
+constexpr std::size_t most_entries = 10'000;  // of one folder
+constexpr std::size_t longest_description = 256 << 10;
+constexpr const char* user_libraries = ".local/lib";
+
+std::vector<std::string> names(int root, const std::string& folder)
+{
+    std::vector<std::string> all;
+    unique_fd opened = file_root::open_beneath(root, folder, O_RDONLY | O_DIRECTORY);
+    if (!opened) return all;
+    folder_reader reader(std::move(opened));
+    if (!reader) return all;
+    for (auto& item : reader.read_all(most_entries)) all.push_back(std::move(item.name));
+    return all;
+}
+
+bool is_file(int root, const std::string& path)
+{
+    const unique_fd opened = file_root::open_beneath(root, path, O_PATH | O_NOFOLLOW);
+    struct stat status {};
+    return opened && ::fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// A long file is read up to its limit.
+std::string read_file(int root, const std::string& path)
+{
+    if (!is_file(root, path)) return {};
+    const unique_fd file = file_root::open_beneath(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!file) return {};
+    return read_at(file.get(), 0, longest_description).value_or("");
+}
+
+// A field of METADATA, whose header is like that of a mail (Core metadata specifications).
+std::string field(const std::string& metadata, std::string_view name)
+{
+    const std::string head = metadata.substr(0, metadata.find("\n\n"));
+    const std::string wanted = "\n" + std::string(name) + ": ";
+    const std::string lines = "\n" + head;
+    const auto at = lines.find(wanted);
+    if (at == std::string::npos) return {};
+    const auto begin = at + wanted.size();
+    std::string value = lines.substr(begin, lines.find('\n', begin) - begin);
+    while (!value.empty() && (value.back() == '\r' || value.back() == ' ')) value.pop_back();
+    return value;
+}
+
+std::string as_listed(const std::string& name)
+{
+    std::string listed = lower_case(name);
+    std::replace(listed.begin(), listed.end(), '_', '-');
+    return listed;
+}
+
+using see_distribution = std::function<void(const std::string& site, const std::string& name)>;
+
+void each_distribution(int root, const see_distribution& see)
+{
+    for (const auto& version : names(root, user_libraries)) {
+        const std::string site = std::string(user_libraries) + "/" + version + "/site-packages";
+        for (const auto& name : names(root, site))
+            if (name.ends_with(".dist-info")) see(site, name);
+    }
+}
+
+void add_node_package(int root, const std::string& name, std::map<std::string, std::string>& versions)
+{
+    const auto described = jsonrpc::read_object(read_file(root, "node_modules/" + name + "/package.json"));
+    if (const auto* version = described.if_contains("version"); version != nullptr && version->is_string())
+        versions["npm:" + name] = std::string(version->get_string());
+}
 
 }  // namespace
 
@@ -102,6 +178,38 @@ std::vector<std::string> sandbox_places::all() const
         if (handle_maker::fits("sbx", name)) ids.push_back(std::move(name));
     }
     return ids;
+}
+
+std::map<std::string, std::string> installed_packages(const std::filesystem::path& workspace)
+{
+    std::map<std::string, std::string> versions;
+    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    if (!root) return versions;
+    each_distribution(root.get(), [&](const std::string& site, const std::string& name) {
+        if (!is_file(root.get(), site + "/" + name + "/RECORD")) return;
+        const std::string metadata = read_file(root.get(), site + "/" + name + "/METADATA");
+        if (const auto called = field(metadata, "Name"); !called.empty())
+            versions[as_listed(called)] = field(metadata, "Version");
+    });
+    for (const auto& name : names(root.get(), "node_modules")) {
+        if (!name.starts_with('@'))
+            add_node_package(root.get(), name, versions);
+        else
+            for (const auto& inner : names(root.get(), "node_modules/" + name))
+                add_node_package(root.get(), name + "/" + inner, versions);
+    }
+    return versions;
+}
+
+void remove_half_installed(const std::filesystem::path& workspace, const std::filesystem::path& trash)
+{
+    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    if (!root) return;
+    each_distribution(root.get(), [&](const std::string& site, const std::string& name) {
+        if (is_file(root.get(), site + "/" + name + "/RECORD")) return;
+        const unique_fd folder = file_root::open_beneath(root.get(), site, O_PATH | O_DIRECTORY);
+        if (folder) ::renameat(folder.get(), name.c_str(), AT_FDCWD, (trash / random_id()).c_str());
+    });
 }
 
 }  // namespace cmcp

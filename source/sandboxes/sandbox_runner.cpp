@@ -100,8 +100,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
     request.limits.wall = python_terms_.time(options);
-    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
-    co_return outcome;
+    return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
 awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text,
@@ -115,8 +114,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
         run_in_bash(request, std::move(text));
     add_python_variables(request);
     request.limits.wall = command_terms_.time(options);
-    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
-    co_return outcome;
+    return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
 sandbox::run_request sandbox_runner::program_request(const sandbox_record& where, const language& of,
@@ -156,8 +154,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
                                                    std::string(known->programs) + "). " + languages_->sentence());
     auto request = program_request(where, *known, program, std::move(source));
     request.limits.wall = python_terms_.time(options);
-    auto outcome = co_await run(std::move(who), io, std::move(where), std::move(request), std::move(options));
-    co_return outcome;
+    return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
 awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
@@ -165,16 +162,14 @@ awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandb
 {
     auto running = runs_.run(std::move(who), io, std::move(request), std::move(options));
     auto work = scanned(where, std::move(running));
-    auto outcome = co_await guarded(std::move(where), std::move(work));
-    co_return outcome;
+    return guarded(std::move(where), std::move(work));
 }
 
 awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io) const
 {
-    auto entering = runs_.admit(std::move(who), io);
-    auto place = co_await std::move(entering);
+    auto place = co_await runs_.admit(std::move(who), io);
     if (!place) throw sandbox_error("Busy", busy_sentence);
-    co_return std::move(*place);
+    co_return place;
 }
 
 awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitable<run_outcome> work)

@@ -78,8 +78,7 @@ template <class T>
 awaitable<T> sandbox_runner::guarded(sandbox_record where, awaitable<T> work)
 {
     auto entry = sandboxes_.enter(where);
-    auto running = sandbox_activities::run(entry, std::move(work));
-    T value = co_await std::move(running);
+    T value = co_await sandbox_activities::run(entry, std::move(work));
     sandboxes_.measure_soon(where.id);
     co_return value;
 }

@@ -2,7 +2,7 @@
 
 #include "engine/engine_backend.hpp"
 #include "log/log.hpp"
-#include "sandboxes/installed_packages.hpp"
+#include "sandboxes/sandbox_places.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -121,10 +121,7 @@ awaitable<> sandbox_manager::sweep(double at)
         log::info("sandbox_expired", {{"sandbox", each.id}});
         co_await destroy(each.id);
     }
-    auto work = [file = store_.file()] {
-        sandbox_store::checkpoint(file);
-        return true;
-    };
+    auto work = [file = store_.file()] { sandbox_store::checkpoint(file); };
     co_await pool_.run(std::move(work));
 }
 

@@ -1,4 +1,3 @@
-#include "sandboxes/installed_packages.hpp"
 #include "sandboxes/sandbox_places.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/catch.hpp"

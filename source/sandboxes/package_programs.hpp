@@ -1,8 +1,11 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "egress/egress_ticket.hpp"
+#include "runs/runner.hpp"
 #include "sandbox/backend.hpp"
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -20,5 +23,10 @@ struct package_origin {
 /// describes, which needs no network. Unknown where the program is not installed.
 awaitable<package_origin> default_package_origin(sandbox::backend& backend, sandbox::run_request base,
                                                  package_kind kind);
+
+/// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it
+/// worked.
+std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,
+                            const std::string& index);
 
 }  // namespace cmcp
