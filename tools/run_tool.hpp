@@ -58,7 +58,7 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
         input.where = how.find(context.who, input.sandbox_id);
         job.sandbox = input.where.id;
     }
-    input.label = context.request_id;
+    input.request_id = context.request_id;
     if (!input.background) {
         auto result = co_await how.run(context.who, context.io, std::move(input));
         co_return result;

@@ -138,7 +138,7 @@ awaitable<> find_versions(server_facts& facts, caller who)
 {
     silent_io io;
     run_options options;
-    options.label = "system_info";
+    options.request_id = "system_info";
     if (facts.bash_version.empty()) {
         std::string command = "builtin echo $BASH_VERSION";
         const auto outcome = co_await facts.bash.run(who, io, std::move(command), options);

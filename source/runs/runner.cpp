@@ -170,7 +170,7 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     const std::string inside = request.workspace_inside;
     request.workspace = at.workspace;
     request.working_dir = std::move(at.inside);
-    request.label = std::move(options.label);
+    request.label = std::move(options.request_id);
     const sandbox::run_limits limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {

@@ -22,7 +22,7 @@ struct run_options {
     std::string working_dir;                ///< inside: relative to the workspace, or absolute; empty: the workspace
     std::optional<double> timeout;          ///< seconds
     std::optional<std::size_t> max_output;  ///< bytes of each stream
-    std::string label;                      ///< for the log
+    std::string request_id;                 ///< for the log
     bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
 };
 

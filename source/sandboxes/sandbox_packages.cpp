@@ -214,7 +214,7 @@ sandbox::run_request sandbox_packages::install_request(const sandbox_record& whe
     request.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
     request.limits.wall = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);
     request.result_channel = true;
-    request.label = options.label;
+    request.label = options.request_id;
     return request;
 }
 
