@@ -30,8 +30,9 @@ json::object with_job_properties(json::object schema)
 {
     auto& properties = schema["properties"].as_object();
     properties["job_id"] = schema::string(about_job_id);
-    properties["state"] = schema::one_of("finished: it ended by itself; lost: the server ended while it ran",
-                                         {"running", "finished", "killed", "failed", "lost"});
+    properties["state"] = schema::one_of(
+        "queued: it waits for its turn; finished: it ended by itself; lost: the server ended while it ran",
+        {"queued", "running", "finished", "killed", "failed", "lost"});
     properties["tool"] = schema::string("The tool that began it");
     properties["label"] = schema::string("The beginning of what runs");
     properties["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");
@@ -64,7 +65,8 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
     auto outcome = result_of(view.record);
     if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
-    if (view.record.state != "running") result.structured["result"] = std::move(outcome);
+    if (view.place != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.place);
+    if (view.record.ended != 0) result.structured["result"] = std::move(outcome);
     co_return result;
 }
 
@@ -82,6 +84,7 @@ tool_owner make_job_poll(job_manager& jobs)
                         {"cursor", schema::typed("integer", "For the next call")},
                         {"more", schema::boolean("There is more output to read at once")},
                         {"messages", schema::array("While it runs: what the server says of it", schema::string(""))},
+                        {"queue_place", schema::typed("integer", "While it is queued: its place; 1 is next")},
                         {"cause", schema::string("Why it ended")},
                         {"result", schema::any("What the tool would have answered, once it has ended")},
                         {"error", schema::string("What went wrong and what to do")}},

@@ -37,6 +37,18 @@ admission_limits admission_from(const settings& config)
     return limits;
 }
 
+// Jobs that sleep take no place of a call that somebody waits for.
+admission_limits job_admission_from(const settings& config)
+{
+    admission_limits limits;
+    limits.at_once = config.max_jobs != 0 ? config.max_jobs : admission_from(config).at_once;
+    limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
+    limits.waiting = std::max(limits.waiting, 2 * config.jobs_per_caller);
+    limits.what = "job";
+    limits.tells_places = true;
+    return limits;
+}
+
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
 void add_engine(managers& all, const settings& config, const asio::any_io_executor& executor)
@@ -74,10 +86,11 @@ void observe(managers& all)
 {
     auto& figures = metrics::all();
     const auto* admission = all.admission.get();
+    const auto* jobs = all.job_admission.get();
     figures.observe(&all, "cmcp_runs_running", "Sandboxed runs that have a place.",
-                    [admission] { return static_cast<double>(admission->running()); });
+                    [=] { return static_cast<double>(admission->running() + jobs->running()); });
     figures.observe(&all, "cmcp_runs_waiting", "Sandboxed runs that wait for a place.",
-                    [admission] { return static_cast<double>(admission->waiting()); });
+                    [=] { return static_cast<double>(admission->waiting() + jobs->waiting()); });
 }
 
 }  // namespace
@@ -135,9 +148,10 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(admission_from(config));
+    all->job_admission = std::make_unique<run_admission>(job_admission_from(config));
     observe(*all);
     if (config.enable_sandbox && config.sandbox_engine != "none") add_engine(*all, config, executor);
-    const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->pool);
+    const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);

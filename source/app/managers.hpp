@@ -45,9 +45,10 @@ struct managers {
     std::shared_ptr<job_register> background;  ///< jobs and tasks
     std::unique_ptr<workspaces> places;        ///< one workspace a caller
     std::unique_ptr<file_manager> files;
-    std::unique_ptr<file_watch> watch;         ///< who subscribed to files is told of changes
-    std::unique_ptr<output_store> outputs;     ///< long output of runs, as files of the workspace
-    std::unique_ptr<run_admission> admission;  ///< how many runs at once
+    std::unique_ptr<file_watch> watch;             ///< who subscribed to files is told of changes
+    std::unique_ptr<output_store> outputs;         ///< long output of runs, as files of the workspace
+    std::unique_ptr<run_admission> admission;      ///< how many runs at once
+    std::unique_ptr<run_admission> job_admission;  ///< how many in the background
     std::unique_ptr<bash_manager> bash;
     std::unique_ptr<python_manager> python;
     std::unique_ptr<web_manager> web;      ///< null when TOOLS_ENABLE_WEB is false

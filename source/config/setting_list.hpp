@@ -85,6 +85,9 @@ SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path, "the launcher pr
 SETTING("SANDBOX_MAX_RUNS", std::size_t, max_runs, "0", number(0, 100'000), "runs at once; 0: four times the cores");
 SETTING("SANDBOX_MAX_RUNS_PER_CALLER", std::size_t, max_runs_per_caller, "0", number(0, 100'000),
         "runs of one caller at once; 0: all but one");
+SETTING(
+    "SANDBOX_MAX_JOBS", std::size_t, max_jobs, "0", number(0, 100'000),
+    "runs in the background at once, beside the others; 0: as many as SANDBOX_MAX_RUNS; one caller has all but one");
 SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
         "standby runs, confined, for the next command of the last caller");
 SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "64", number(1, 100'000),
@@ -201,7 +204,7 @@ SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "", file_path,
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");
 SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),
-        "runs of one caller in the background at once");
+        "runs of one caller in the background, those that wait included");
 SETTING("SANDBOX_KERNEL_MEMORY", std::uint64_t, kernel_memory_limit, "512", number(32, terabyte, mib),
         "memory of a Python kernel, MiB");
 SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),

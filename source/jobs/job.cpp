@@ -60,6 +60,16 @@ void job::note(std::string message)
     event_.notify();
 }
 
+void job::queue(std::size_t place)
+{
+    if (ended()) return;
+    place_ = place;
+    record_.state = place != 0 ? "queued" : "running";
+    record_.message = place != 0 ? "queued at place " + std::to_string(place) : "";
+    touch();
+    event_.notify();
+}
+
 std::string job::unused_key(std::string key)
 {
     if (!questions_.contains(key)) return key;

@@ -36,6 +36,10 @@ public:
     void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
     void note(std::string message);       ///< the same, and the message is listed; the latest ones are kept
 
+    /// It waits for its turn as the `place`-th, and its state is "queued"; 0: it runs.
+    void queue(std::size_t place);
+    std::size_t place() const { return place_; }
+
     /// Asks the owner several things ({key: {method, params}}); returns the answers by the same keys. The owner sees a
     /// key that was used before with a number, because keys are unique over a job's life.
     awaitable<json::object> ask(json::object questions);
@@ -81,6 +85,7 @@ private:
     std::map<std::string, question> questions_;  // every key that was ever used
     std::size_t open_ = 0;
     std::uint64_t output_size_ = 0;
+    std::size_t place_ = 0;  // in the queue
     event event_;
 };
 

@@ -195,7 +195,13 @@ std::optional<job_record> job_register::find(const std::string& id)
     return store_.find(id, now());
 }
 
-std::vector<job_record> job_register::list(const std::string& owner) { return store_.list(owner, now()); }
+std::vector<job_record> job_register::list(const std::string& owner)
+{
+    auto all = store_.list(owner, now());
+    for (auto& record : all)
+        if (const auto live = running(record.id)) record.state = live->record().state;
+    return all;
+}
 
 awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
 {
@@ -217,7 +223,10 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
         co_await live->wait(until);
     view.record = live ? live->record() : record;
     view.cursor = cursor;
-    if (live && !live->ended()) view.messages = live->notes();
+    if (live && !live->ended()) {
+        view.messages = live->notes();
+        view.place = live->place();
+    }
     if (pool_ == nullptr) co_return view;
     auto work = [file = output_of(view.record.id), cursor] { return read_piece(file, cursor); };
     auto read = co_await pool_->run(std::move(work));

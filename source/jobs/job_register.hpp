@@ -18,6 +18,7 @@ struct job_view {
     std::uint64_t cursor = 0;             ///< to go on from; bytes of the whole output
     bool more = false;                    ///< there is more to read at once
     std::vector<std::string> messages{};  ///< while it runs: the log messages of the job
+    std::size_t place = 0;                ///< in the queue; 0: it does not wait
 };
 
 /// All work in the background: jobs, which the tools of jobs and the tasks of 2026-07-28 show alike. A record is kept

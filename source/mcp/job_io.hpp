@@ -21,6 +21,7 @@ public:
     awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
     awaitable<> output(double progress, std::vector<output_text> texts) override;
     awaitable<> log(log_severity level, std::string logger, json::value data) override;
+    void queued(std::size_t place) override { job_->queue(place); }
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
     void close_stream_for_polling() override {}

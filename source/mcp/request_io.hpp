@@ -3,6 +3,7 @@
 #include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ public:
 
     /// notifications/message, if the caller's log level lets it through.
     virtual awaitable<> log(log_severity level, std::string logger, json::value data) = 0;
+
+    /// The call waits as the `place`-th in a queue; 0: its turn has come. Only a job shows it.
+    virtual void queued(std::size_t) {}
 
     /// Any other notification on the request's own stream.
     virtual awaitable<> notify(std::string method, json::object params) = 0;

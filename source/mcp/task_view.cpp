@@ -104,7 +104,7 @@ std::shared_ptr<job> task_view::add(job_record record, std::shared_ptr<canceller
 
 std::string_view task_view::status(const job_record& record) const
 {
-    if (record.state == "running") {
+    if (record.state == "running" || record.state == "queued") {
         const auto live = jobs_->running(record.id);
         return live && live->waits_for_owner() ? "input_required" : "working";
     }

@@ -19,13 +19,19 @@ std::string admission_key(const caller& who)
 // A run's part in the line: it waits, is granted, and makes room with its end. Its destructor takes it out of
 // the line however the coroutine ends, also when its frame is destroyed.
 struct run_admission::ticket {
-    ticket(std::shared_ptr<state> of, std::string who) : from(std::move(of)), caller(std::move(who)) {}
+    ticket(std::shared_ptr<state> of, std::string who, request_io* told)
+        : from(std::move(of)), caller(std::move(who)), io(told)
+    {
+    }
     ticket(const ticket&) = delete;
     ticket& operator=(const ticket&) = delete;
     ~ticket();
+    void tell(std::size_t now);
 
     std::shared_ptr<state> from;
     std::string caller;
+    request_io* io;  // only until it is granted
+    std::size_t place = 0;
     event wake;
     bool granted = false;
 };
@@ -68,6 +74,16 @@ struct run_admission::state {
         if (of.waiting.empty()) turns.push_back(one.caller);
         of.waiting.push_back(&one);
         ++waiting;
+        tell_places();
+    }
+
+    // Callers take turns, so the first of each line go before all that are second.
+    void tell_places()
+    {
+        std::size_t place = 0;
+        for (std::size_t round = 0; limits.tells_places && place < waiting; ++round)
+            for (const auto& caller : turns)
+                if (const auto& line = callers[caller].waiting; round < line.size()) line[round]->tell(++place);
     }
 
     void forget(ticket& one)
@@ -76,6 +92,7 @@ struct run_admission::state {
         if (std::erase(of.waiting, &one) != 0) {
             --waiting;
             if (of.waiting.empty()) std::erase(turns, one.caller);
+            tell_places();
         }
         drop_if_idle(one.caller);
     }
@@ -87,6 +104,7 @@ struct run_admission::state {
         drop_if_idle(caller);
         while (grant_one()) {
         }
+        tell_places();
     }
 
     void drop_if_idle(const std::string& caller)
@@ -112,12 +130,19 @@ struct run_admission::state {
         of.waiting.pop_front();
         --waiting;
         start(of, first);
+        first.tell(0);
         first.wake.notify();
         std::string caller = std::move(*turn);
         turns.erase(turn);
         if (!of.waiting.empty()) turns.push_back(std::move(caller));
     }
 };
+
+void run_admission::ticket::tell(std::size_t now)
+{
+    if (io != nullptr && now != place) io->queued(now);
+    place = now;
+}
 
 run_admission::ticket::~ticket()
 {
@@ -129,13 +154,16 @@ run_admission::ticket::~ticket()
 
 void run_admission::close::operator()(ticket* one) const { delete one; }
 
-run_admission::run_admission(admission_limits limits) : state_(std::make_shared<state>()) { state_->limits = limits; }
+run_admission::run_admission(admission_limits limits) : state_(std::make_shared<state>())
+{
+    state_->limits = std::move(limits);
+}
 
 run_admission::~run_admission() = default;
 
 awaitable<run_admission::place> run_admission::enter(std::string caller, request_io* io)
 {
-    place own(new ticket(state_, std::move(caller)));
+    place own(new ticket(state_, std::move(caller), io));
     state& all = *own->from;
     auto& line = all.callers[own->caller];
     if (line.waiting.empty() && all.may_run(line)) {

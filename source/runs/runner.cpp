@@ -124,16 +124,17 @@ sandbox::program_view allowed_programs(const settings& config)
 }  // namespace
 
 runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-               blocking_pool& pool)
-    : backend_(backend), places_(places), outputs_(outputs), admission_(admission), pool_(pool)
+               run_admission& jobs, blocking_pool& pool)
+    : backend_(backend), places_(places), outputs_(outputs), admission_(admission), jobs_(jobs), pool_(pool)
 {
 }
 
-awaitable<run_admission::place> runner::admit(caller who, request_io& io) const
+awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool background) const
 {
     std::string key = admission_key(who);
     const auto began = std::chrono::steady_clock::now();
-    auto place = co_await admission_.enter(std::move(key), &io);
+    auto& queue = background ? jobs_ : admission_;
+    auto place = co_await queue.enter(std::move(key), &io);
     record_wait(began);
     co_return place;
 }
@@ -165,7 +166,7 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     run_folder at = co_await pool_.run(std::move(look));
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
-    const auto place = co_await admit(std::move(who), io);
+    const auto place = co_await admit(std::move(who), io, options.background);
     if (!place) co_return refused(busy_sentence);
     const std::string inside = request.workspace_inside;
     request.workspace = at.workspace;

@@ -50,15 +50,16 @@ using collected_work = std::function<awaitable<sandbox::run_result>(output_colle
 class runner {
 public:
     runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-           blocking_pool& pool);
+           run_admission& jobs, blocking_pool& pool);
 
     /// `request` has argv, environment, programs, limits and script; working_dir is filled in here, and the caller's
     /// workspace where `request` has none.
     /// A run that could not begin has a sentence in run_outcome::refused.
     awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
 
-    /// Waits for a place among the runs; null when too many wait already (busy_sentence).
-    awaitable<run_admission::place> admit(caller who, request_io& io) const;
+    /// Waits for a place among the runs, or among those in the background; null when too many wait already
+    /// (busy_sentence).
+    awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
 
     /// Runs `work`; keeps its output, at most `options.max_output` bytes of each stream in memory, the rest in a
     /// file of the workspace, and hands it to the caller's progress. All must outlive the call.
@@ -70,6 +71,7 @@ private:
     const workspaces& places_;
     output_store& outputs_;
     run_admission& admission_;
+    run_admission& jobs_;
     blocking_pool& pool_;
 };
 

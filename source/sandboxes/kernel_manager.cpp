@@ -160,7 +160,7 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto one = kernel_of(where);
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
-    const auto place = co_await runs_.admit(std::move(who), io);
+    const auto place = co_await runs_.admit(std::move(who), io, options.background);
     if (!one->process || !one->process->alive()) co_await revive(one, io, where);
     auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
     co_return outcome;
@@ -213,7 +213,7 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
     if (one) {
         mine = std::make_shared<turn>(one);
         co_await wait_for_turn(mine, io);
-        place = co_await runs_.admit(who, io);
+        place = co_await runs_.admit(who, io, false);
     }
     copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
     if (!one || !one->process->alive()) co_return copied;

@@ -230,7 +230,7 @@ awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io,
 awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                                  std::vector<std::string> names, run_options options)
 {
-    const auto place = co_await runs_.admit(std::move(who), io);
+    const auto place = co_await runs_.admit(std::move(who), io, options.background);
     const auto from = co_await origin(kind);
     if (!std::exchange(listening_, true)) guard_.start();
     json::value sentence = json::string(fetching(names, place_of(from.index).host));

@@ -165,9 +165,9 @@ awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandb
     return guarded(std::move(where), std::move(work));
 }
 
-awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io) const
+awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io, bool background) const
 {
-    auto place = co_await runs_.admit(std::move(who), io);
+    auto place = co_await runs_.admit(std::move(who), io, background);
     if (!place) throw sandbox_error("Busy", busy_sentence);
     co_return place;
 }

@@ -49,8 +49,8 @@ public:
     sandbox_manager& sandboxes() { return sandboxes_; }
     const runner& runs() const { return runs_; }
 
-    /// A place among the runs. Throws sandbox_error (Busy).
-    awaitable<run_admission::place> admit(caller who, request_io& io) const;
+    /// A place among the runs, or those in the background. Throws sandbox_error (Busy).
+    awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
 
     /// Work in a sandbox: it counts as use, ends with the sandbox, and the disk is measured after it.
     template <class T>

@@ -18,7 +18,7 @@ struct job_record {
     std::string sandbox;  ///< id; empty: a run in the caller's workspace
     std::string tool;
     std::string label;              ///< the beginning of the code or command, for people
-    std::string state = "running";  ///< running, finished, killed, failed or lost
+    std::string state = "running";  ///< running, queued (never in the store), finished, killed, failed or lost
     double created = 0;
     double ended = 0;     ///< 0: not yet
     double keep = 0;      ///< seconds that the record is kept after the end; 0: as one of its owner's latest

@@ -133,3 +133,22 @@ TEST_CASE("a cancelled wait leaves the queue")
     s.enter("a", "a3");
     CHECK(s.order == names{"a1", "a3"});
 }
+
+TEST_CASE("a job that waits is told its place as callers take turns, and that its turn has come")
+{
+    stage s({.at_once = 1, .per_caller = 1, .waiting = 10, .what = "job", .tells_places = true});
+    recording_io second(s.io.get_executor());
+    std::vector<place> places;
+    s.enter("a", "a1");
+    s.enter("a", "a2");
+    asio::co_spawn(s.io, s.admission.enter("a", &second),
+                   [&](std::exception_ptr, place got) { places.push_back(std::move(got)); });
+    s.settle();
+    CHECK(second.places == std::vector<std::size_t>{2});
+    s.enter("b", "b1");
+    CHECK(second.places == std::vector<std::size_t>{2, 3});
+    for (const char* name : {"a1", "a2", "b1"}) s.leave(name);
+    CHECK(second.places == std::vector<std::size_t>{2, 3, 2, 1, 0});
+    CHECK(second.logs == names{"admission: Waiting for a place: 1 job going on, 2 jobs waiting."});
+    CHECK(places.size() == 1);
+}

@@ -36,7 +36,7 @@ TEST_CASE("a working folder that is not there is refused before the run waits fo
 {
     run_stage stage;
     run_admission full({.at_once = 0, .per_caller = 0, .waiting = 9});
-    runner runs(stage.backend, stage.places, stage.outputs, full, stage.pool);
+    runner runs(stage.backend, stage.places, stage.outputs, full, full, stage.pool);
     run_options options;
     options.working_dir = "absent";
     sandbox::run_request request;

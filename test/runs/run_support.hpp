@@ -62,6 +62,7 @@ public:
         co_return;
     }
     awaitable<> notify(std::string, json::object) override { co_return; }
+    void queued(std::size_t place) override { places.push_back(place); }
     awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
     void close_stream_for_polling() override {}
 
@@ -88,6 +89,7 @@ public:
     std::vector<double> values;
     std::vector<output_text> pieces;
     std::vector<std::string> logs;
+    std::vector<std::size_t> places;
     bool full = false;
 
 private:
@@ -130,7 +132,7 @@ struct run_stage {
     run_admission admission{admission_limits()};
     scripted_backend backend;
     recording_io progress{io.get_executor()};
-    runner runs{backend, places, outputs, admission, pool};
+    runner runs{backend, places, outputs, admission, admission, pool};
 
     run_outcome run(run_options options = {})
     {

@@ -172,3 +172,27 @@ TEST_CASE("commands and Python of the caller's workspace run in the background, 
         CHECK(seen.at("result").as_object().at("success") == true);
     }
 }
+
+TEST_CASE("jobs wait for places of their own, say so, and keep no call waiting")
+{
+    settings config = all_programs();
+    config.max_runs = 1;
+    config.max_jobs = 1;
+    sandbox_stage s(config);
+    const auto begin = [&](std::string command) {
+        return text(s.tool("system_run_command", {{"command", command}, {"run_in_background", true}}), "job_id");
+    };
+    const auto first = begin("echo up; sleep 1000");
+    CHECK(text(s.tool("job_poll", {{"job_id", first}, {"wait", 30}}), "output") == "up\n");
+    const auto second = begin("echo late");
+    auto seen = s.tool("job_poll", {{"job_id", second}});
+    while (text(seen, "state") != "queued") seen = s.tool("job_poll", {{"job_id", second}, {"wait", 0.01}});
+    CHECK(seen.at("queue_place") == 1);
+    CHECK_FALSE(seen.contains("result"));
+    CHECK(text(s.tool("job_list").at("jobs").as_array().front().as_object(), "state") == "queued");
+    CHECK(text(s.bash("echo hi"), "stdout") == "hi\n");
+    CHECK(text(s.tool("job_kill", {{"job_id", first}}), "state") == "killed");
+    seen = s.tool("job_poll", {{"job_id", second}, {"wait", 30}});
+    CHECK_FALSE(seen.contains("queue_place"));
+    CHECK(text(seen, "output") == "late\n");
+}
