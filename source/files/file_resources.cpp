@@ -44,13 +44,13 @@ awaitable<std::optional<json::array>> contents_of(awaitable<std::optional<json::
     throw rpc_error(rpc_code::invalid_params, refusal);
 }
 
-std::shared_ptr<void> observe_file(file_watch& watch, const std::filesystem::path& folder, const std::string& path,
-                                   std::function<void()> changed)
+std::shared_ptr<void> observe_file(file_watch& watch, std::string principal, const std::filesystem::path& folder,
+                                   const std::string& path, std::function<void()> changed)
 try {
     const file_path inside("uri", path);
     const file_root root(folder);
     const unique_fd parent = root.open_parent(inside);
-    return watch.observe(parent.get(), inside.leaf(), std::move(changed));
+    return watch.observe(std::move(principal), parent.get(), inside.leaf(), std::move(changed));
 } catch (const file_missing&) {
     return nullptr;
 } catch (const file_error& problem) {

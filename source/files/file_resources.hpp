@@ -29,7 +29,7 @@ awaitable<std::optional<json::array>> contents_of(awaitable<std::optional<json::
 
 /// Observes the file at `path` beneath `folder` for resource_provider::observe; null where the folder that it would be
 /// in does not exist. Throws rpc_error for a path that leads out and where there is no room for another observer.
-std::shared_ptr<void> observe_file(file_watch& watch, const std::filesystem::path& folder, const std::string& path,
-                                   std::function<void()> changed);
+std::shared_ptr<void> observe_file(file_watch& watch, std::string principal, const std::filesystem::path& folder,
+                                   const std::string& path, std::function<void()> changed);
 
 }  // namespace cmcp

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::uint32_t what_counts =
     IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
-constexpr std::size_t most_observers = 20'000;
 constexpr auto pause = std::chrono::milliseconds(50);
 
 [[noreturn]] void fail_watch(int error, const char* what)
@@ -37,6 +36,7 @@ constexpr auto pause = std::chrono::milliseconds(50);
 struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
     struct observer {
         std::weak_ptr<state> owner;
+        std::string principal;
         int watch = -1;
         std::string name;
         std::function<void()> changed;
@@ -51,18 +51,20 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
     };
     using observers = std::multimap<std::string, std::weak_ptr<observer>, std::less<>>;
 
-    explicit state(asio::any_io_executor executor) : inotify(executor), tasks(executor) {}
+    state(asio::any_io_executor executor, std::size_t limit) : inotify(executor), most(limit), tasks(executor) {}
 
     void start();
-    std::shared_ptr<observer> add(int folder, std::string name, std::function<void()> changed);
+    std::shared_ptr<observer> add(std::string principal, int folder, std::string name, std::function<void()> changed);
     void forget(const observer& gone);
     void tell(const char* events, std::size_t size);
 
     static awaitable<> read(std::shared_ptr<state> self);
 
     asio::posix::stream_descriptor inotify;
+    std::size_t most;
     std::map<int, observers> folders;  // by watch descriptor
     std::size_t count = 0;
+    std::map<std::string, std::size_t> shares;  // by principal
     task_group tasks;
 };
 
@@ -75,20 +77,25 @@ void file_watch::state::start()
     tasks.spawn("watch files", read(shared_from_this()));
 }
 
-std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, std::string name,
+std::shared_ptr<file_watch::state::observer> file_watch::state::add(std::string principal, int folder, std::string name,
                                                                     std::function<void()> changed)
 {
-    if (count >= most_observers) fail_watch(ENOSPC, "too many observers");
+    // A principal has at most as many as are left for the others, so there is always room for one more principal.
+    const auto share = shares.find(principal);
+    const std::size_t own = share == shares.end() ? 0 : share->second;
+    if (own >= most - count) fail_watch(ENOSPC, "too many observers");
     start();
     const std::string path = "/proc/self/fd/" + std::to_string(folder);
     const int watch = ::inotify_add_watch(inotify.native_handle(), path.c_str(), what_counts);
     if (watch == -1) fail_watch(errno, "inotify_add_watch");
     auto added = std::make_shared<observer>();
+    added->principal = std::move(principal);
     added->watch = watch;
     added->name = std::move(name);
     added->changed = std::move(changed);
     folders[watch].emplace(added->name, added);
     ++count;
+    ++shares[added->principal];
     added->owner = weak_from_this();
     return added;
 }
@@ -96,6 +103,7 @@ std::shared_ptr<file_watch::state::observer> file_watch::state::add(int folder, 
 void file_watch::state::forget(const observer& gone)
 {
     --count;
+    if (--shares[gone.principal] == 0) shares.erase(gone.principal);
     const auto folder = folders.find(gone.watch);
     if (folder == folders.end()) return;
     std::erase_if(folder->second, [](const auto& entry) { return entry.second.expired(); });
@@ -146,7 +154,10 @@ awaitable<> file_watch::state::read(std::shared_ptr<state> self)
     }
 }
 
-file_watch::file_watch(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
+file_watch::file_watch(asio::any_io_executor executor, std::size_t most)
+    : state_(std::make_shared<state>(std::move(executor), most))
+{
+}
 
 file_watch::~file_watch()
 {
@@ -155,9 +166,10 @@ file_watch::~file_watch()
     state_->inotify.close(ignored);
 }
 
-std::shared_ptr<void> file_watch::observe(int folder, std::string name, std::function<void()> changed)
+std::shared_ptr<void> file_watch::observe(std::string principal, int folder, std::string name,
+                                          std::function<void()> changed)
 {
-    return state_->add(folder, std::move(name), std::move(changed));
+    return state_->add(std::move(principal), folder, std::move(name), std::move(changed));
 }
 
 }  // namespace cmcp

@@ -189,7 +189,7 @@ std::shared_ptr<void> workspace_resources::observe(const caller& who, const std:
                                                    std::function<void()> changed)
 {
     const auto path = path_of(uri);
-    return path ? observe_file(watch_, files_.folder(who), *path, std::move(changed)) : nullptr;
+    return path ? observe_file(watch_, who.principal, files_.folder(who), *path, std::move(changed)) : nullptr;
 }
 
 }  // namespace cmcp

@@ -92,7 +92,7 @@ try {
     const auto file = parse(uri);
     if (!file) return nullptr;
     const auto where = sandboxes_.find(who, file->sandbox);
-    return observe_file(watch_, sandboxes_.places().workspace(where.id), file->path, std::move(changed));
+    return observe_file(watch_, who.principal, sandboxes_.places().workspace(where.id), file->path, std::move(changed));
 } catch (const sandbox_error&) {
     return nullptr;  // somebody else's, or none
 }

@@ -194,18 +194,36 @@ TEST_CASE("nobody observes another caller's files, missing folders or paths that
     CHECK_THROWS_AS(stage.resources.observe(stage.who, "workspace:///..", [] {}), rpc_error);
 }
 
+TEST_CASE("a principal's observers leave room for those of others, and a handle that ends gives its place back")
+{
+    asio::io_context io;
+    const temporary_folder folder;
+    const file_root root(folder.path);
+    file_watch watch(io.get_executor(), 8);
+    const auto observe = [&](const char* principal) { return watch.observe(principal, root.descriptor(), "a", [] {}); };
+    std::vector<std::shared_ptr<void>> anns;
+    for (int i = 0; i < 4; ++i) anns.push_back(observe("ann"));
+    CHECK_THROWS_AS(observe("ann"), std::system_error);
+    const auto first = observe("bob");
+    const auto second = observe("bob");
+    CHECK_THROWS_AS(observe("bob"), std::system_error);
+    CHECK(observe("eve"));
+    anns.resize(2);
+    CHECK(observe("ann"));
+}
+
 TEST_CASE("an observer may end itself or the watch while it is told")
 {
     resource_stage stage;
     auto watch = std::make_unique<file_watch>(stage.io.get_executor());
     const file_root root(stage.places.folder(stage.who));
     bool called = false;
-    std::shared_ptr<void> first = watch->observe(root.descriptor(), "a.txt", [&] {
+    std::shared_ptr<void> first = watch->observe("ann", root.descriptor(), "a.txt", [&] {
         called = true;
         first.reset();
         watch.reset();
     });
-    const auto second = watch->observe(root.descriptor(), "a.txt", [] {});
+    const auto second = watch->observe("ann", root.descriptor(), "a.txt", [] {});
     std::ofstream(stage.places.folder(stage.who) / "a.txt") << "x";
     while (stage.io.run_one() > 0) {
     }
