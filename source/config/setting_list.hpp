@@ -207,6 +207,11 @@ SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1,
         "runs of one caller in the background, those that wait included");
 SETTING("SANDBOX_KERNEL_MEMORY", std::uint64_t, kernel_memory_limit, "512", number(32, terabyte, mib),
         "memory of a Python kernel, MiB");
+SETTING("SANDBOX_KERNEL_CPU", milliseconds, kernel_cpu_limit, "14400", seconds(1s, 365 * day),
+        "processor time of a Python kernel over its life, seconds");
+SETTING("SANDBOX_MAX_KERNELS", std::size_t, max_kernels, "64", number(1, 100'000), "Python kernels that live at once");
+SETTING("SANDBOX_KERNELS_PER_CALLER", std::size_t, kernels_per_caller, "32", number(1, 100'000),
+        "Python kernels of one caller; for another one the longest unused of the caller is ended");
 SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),
         "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),

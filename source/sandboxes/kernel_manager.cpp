@@ -4,8 +4,9 @@
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 
+#include <algorithm>
 #include <deque>
-#include <limits>
+#include <ranges>
 
 namespace cmcp {
 
@@ -25,14 +26,21 @@ namespace {
 
 constexpr auto forever = std::chrono::hours(24 * 3650);
 
-std::string lost_note(const sandbox::run_result& end, std::uint64_t memory)
+std::string lost_note(const sandbox::run_result& end, const settings& config)
 {
     const std::string again = " It starts anew with the next call; its variables are lost.";
+    const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    if (end.why == sandbox::cause::output_limit)
+        return "The kernel was ended because a call printed more than the " + mebibytes(config.output_hard_limit) +
+               " of SANDBOX_OUTPUT_LIMIT." + again;
+    if (end.why == sandbox::cause::cpu_limit)
+        return "The kernel was ended because it had used up its processor time (SANDBOX_KERNEL_CPU)." + again;
     if (end.why == sandbox::cause::memory_limit)
-        return "The kernel was ended because it needed more than the " + std::to_string(memory >> 20) +
-               " MiB of SANDBOX_KERNEL_MEMORY." + again;
+        return "The kernel was ended because it needed more than the " + mebibytes(config.kernel_memory_limit) +
+               " of SANDBOX_KERNEL_MEMORY." + again;
     if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
-    if (end.why == sandbox::cause::cancelled) return "The kernel was ended." + again;
+    if (end.why == sandbox::cause::cancelled)
+        return "The kernel was ended" + (end.error.empty() ? "" : " because " + end.error) + "." + again;
     return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
            std::to_string(end.exit_code) + ")." + again;
 }
@@ -67,6 +75,11 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 }  // namespace
 
 struct kernel_manager::kernel {
+    bool lives() const { return process && process->alive(); }
+
+    std::string owner;
+    clock::time_point used;
+    bool gave_way = false;  // its process was ended for another kernel
     std::shared_ptr<kernel_process> process;
     std::deque<int> line;  // tickets of calls that wait or run; the first runs
     int next_ticket = 0;
@@ -84,6 +97,7 @@ struct kernel_manager::turn {
     ~turn()
     {
         std::erase(of->line, ticket);
+        of->used = clock::now();
         of->changed.notify();
     }
     bool has_come() const { return of->line.front() == ticket; }
@@ -110,7 +124,7 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_
 std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
 {
     const auto entry = kernels_.find(id);
-    if (entry == kernels_.end() || !entry->second->process || !entry->second->process->alive()) return nullptr;
+    if (entry == kernels_.end() || !entry->second->lives()) return nullptr;
     return entry->second;
 }
 
@@ -120,8 +134,60 @@ awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io
     while (!mine->has_come()) co_await mine->of->changed.wait();
 }
 
+std::size_t kernel_manager::count(const std::string* owner) const
+{
+    return static_cast<std::size_t>(std::ranges::count_if(kernels_, [&](const auto& entry) {
+        return entry.second->lives() && (owner == nullptr || entry.second->owner == *owner);
+    }));
+}
+
+// Empty: one more kernel of this caller may live.
+std::string kernel_manager::why_full(const std::string& owner) const
+{
+    const auto sentence = [](std::string_view setting, std::size_t most) {
+        return "As many kernels live as " + std::string(setting) + " allows (" + std::to_string(most) + ")";
+    };
+    if (count(&owner) >= config_.kernels_per_caller)
+        return sentence("SANDBOX_KERNELS_PER_CALLER", config_.kernels_per_caller);
+    return count(nullptr) >= config_.max_kernels ? sentence("SANDBOX_MAX_KERNELS", config_.max_kernels) : "";
+}
+
+// One of the caller's own kernels, else one of a caller who has more of them; null: all run code.
+std::shared_ptr<kernel_manager::kernel> kernel_manager::longest_unused(const std::string& owner) const
+{
+    const auto own = count(&owner);
+    std::shared_ptr<kernel> best;
+    for (const auto& [id, each] : kernels_) {
+        if (!each->lives() || !each->line.empty()) continue;
+        if (each->owner != owner && count(&each->owner) <= own + 1) continue;
+        const auto rank = [&](const kernel& of) { return std::pair(of.owner != owner, of.used); };
+        if (!best || rank(*each) < rank(*best)) best = each;
+    }
+    return best;
+}
+
+// No coroutine of another call can take a place between the last look and the return.
+awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
+{
+    for (auto full = why_full(owner); !full.empty(); full = why_full(owner)) {
+        const auto idle = longest_unused(owner);
+        if (!idle)
+            throw sandbox_error("QuotaExceeded", full + ", and those that could give way run code. Wait for one of " +
+                                                     "yours, end one with restart_kernel, or leave stateful out.");
+        const auto meanwhile = std::make_shared<turn>(idle);  // a call on that kernel waits and starts it anew
+        idle->gave_way = true;
+        log::info("kernel_gave_way", {{"principal", log::unless_empty(idle->owner)}});
+        co_await idle->process->finish();
+        if (idle->owner == owner)
+            co_await tell_caller(io, log_severity::notice,
+                                 full + ": your longest unused kernel was ended, its variables are lost.");
+    }
+}
+
 void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
+    one.owner = where.owner;
+    one.gave_way = false;
     auto request = runs_.base(where);
     std::string program =
         std::string(python_figures) + "_install_figures()\ndel _install_figures\n" + std::string(kernel_driver);
@@ -130,8 +196,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
     request.limits.memory = config_.kernel_memory_limit;
     request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
-    request.limits.cpu = std::chrono::duration_cast<std::chrono::seconds>(forever);
-    request.limits.output = std::numeric_limits<std::uint64_t>::max();
+    request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
     request.label = "kernel";
     one.process = std::make_shared<kernel_process>(executor_, backend_);
     one.process->start(std::move(request));
@@ -140,11 +205,12 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
 // The caller is told only of a restart, because that lost the variables.
 awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
 {
+    co_await make_room(where.owner, io);
     const bool anew = one->process != nullptr;
+    const std::string why =
+        one->gave_way ? "The kernel had been ended to make room for another one" : "The kernel had ended";
     start(*one, where);
-    if (anew)
-        co_await tell_caller(io, log_severity::notice,
-                             "The kernel had ended and was started anew: its variables are lost.");
+    if (anew) co_await tell_caller(io, log_severity::notice, why + " and was started anew: its variables are lost.");
 }
 
 awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
@@ -161,7 +227,7 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
     const auto place = co_await runs_.admit(std::move(who), io, options.background);
-    if (!one->process || !one->process->alive()) co_await revive(one, io, where);
+    if (!one->lives()) co_await revive(one, io, where);
     auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
     co_return outcome;
 }
@@ -175,7 +241,7 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, reque
     auto running = run_once(process, io, where, std::move(code), std::move(options), answer);
     outcome.done = co_await runs_.scanned(std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
-    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_.kernel_memory_limit);
+    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_);
     co_return outcome;
 }
 
@@ -193,6 +259,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
     outcome.limits.memory = config_.kernel_memory_limit;
+    outcome.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
     outcome.limits.wall = limit;
     co_return outcome;
 }
@@ -217,12 +284,12 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
     }
     copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
     if (!one || !one->process->alive()) co_return copied;
-    auto carrying = carry(one, copied.where);
+    auto carrying = carry(one, io, copied.where);
     copied.state = co_await runs_.guarded(copied.where, std::move(carrying));
     co_return copied;
 }
 
-awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, sandbox_record to)
+awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, request_io& io, sandbox_record to)
 {
     const auto began = clock::now();
     const auto fresh = kernel_of(to);
@@ -230,6 +297,13 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, s
     if (!mine->has_come() || fresh->process) {
         kernel_transfer nothing;
         nothing.problem = "The new sandbox's kernel was used by another call already.";
+        co_return nothing;
+    }
+    try {
+        co_await make_room(to.owner, io);
+    } catch (const sandbox_error& refused) {
+        kernel_transfer nothing;
+        nothing.problem = refused.what();
         co_return nothing;
     }
     start(*fresh, to);

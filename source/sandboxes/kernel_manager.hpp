@@ -25,7 +25,8 @@ struct kernel_fork {
 };
 
 /// Python kernels, at most one for a sandbox. A kernel keeps variables, imports and open figures from call to call,
-/// and ends with the sandbox, when that is stopped, or by its limits. Throws sandbox_error. Io thread only.
+/// and ends with the sandbox, when that is stopped, by its limits, or unused to make room for another. Throws
+/// sandbox_error. Io thread only.
 class kernel_manager {
 public:
     kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -52,10 +53,14 @@ private:
     std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
     awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
+    std::size_t count(const std::string* owner) const;  // that live; null: of all callers
+    std::string why_full(const std::string& owner) const;
+    std::shared_ptr<kernel> longest_unused(const std::string& owner) const;
+    awaitable<> make_room(std::string owner, request_io& io);
     void start(kernel& one, const sandbox_record& where);
     awaitable<kernel_fork> copy(caller who, request_io& io, sandbox_record from, std::string name,
                                 std::shared_ptr<kernel> one);
-    awaitable<kernel_transfer> carry(std::shared_ptr<kernel> from, sandbox_record to);
+    awaitable<kernel_transfer> carry(std::shared_ptr<kernel> from, request_io& io, sandbox_record to);
     awaitable<kernel_outcome> take_turn(caller who, request_io& io, sandbox_record where, std::string code,
                                         run_options options);
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,

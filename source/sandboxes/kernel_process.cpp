@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace cmcp {
 
@@ -22,7 +24,8 @@ using clock = event::clock;
 
 namespace {
 
-constexpr std::size_t longest_message = 8 << 20;  // the code in the kernel can make the server hold so much
+constexpr std::size_t longest_message = 3 << 19;  // kernel_driver.py gives a million characters of a value
+constexpr std::size_t longest_piece = 8 << 20;    // of state, which is passed on as it comes
 constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
@@ -90,6 +93,9 @@ public:
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override
     {
+        auto& printed = of_.printed_[from == sandbox::stream::out ? 0 : 1];
+        printed += bytes.size();
+        if (printed > of_.most_output_) of_.stop(sandbox::cause::output_limit, {});
         const auto one = of_.current_;
         if (!one) co_return;
         auto& stream = one->streams[from == sandbox::stream::out ? 0 : 1];
@@ -120,6 +126,7 @@ void kernel_process::start(sandbox::run_request request)
     for (const int end : {ours.get(), theirs.get()})
         ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
+    most_output_ = std::exchange(request.limits.output, std::numeric_limits<std::uint64_t>::max());
     link_.assign(ours.release());
     started_ = true;
     tasks_.spawn("kernel", run(std::move(request)));
@@ -137,6 +144,8 @@ awaitable<> kernel_process::run(sandbox::run_request request)
     } catch (const system_error& failure) {
         if (failure.code() != asio::error::operation_aborted) ended.error = failure.what();
     }
+    if (stopped_for_) ended.why = *stopped_for_;
+    if (!stop_reason_.empty()) ended.error = stop_reason_;
     end_ = std::move(ended);
     boost::system::error_code ignored;
     link_.close(ignored);
@@ -151,7 +160,10 @@ awaitable<bool> kernel_process::read_message()
     const auto byte = [&](int at) { return std::size_t{static_cast<unsigned char>(head[at])}; };
     const bool state = (byte(0) & piece_of_state) != 0;
     const std::size_t size = (byte(0) & ~std::size_t{piece_of_state}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
-    if (size > longest_message) co_return false;
+    if (!awaits_message() || size > (state ? longest_piece : longest_message)) {
+        stop(sandbox::cause::cancelled, "its program sent the server what no call awaits");
+        co_return false;
+    }
     if (state) {
         const bool whole = co_await pass_on(std::move(head), size);
         co_return whole;
@@ -159,8 +171,9 @@ awaitable<bool> kernel_process::read_message()
     std::string text(size, '\0');
     auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
     if (late_failure) co_return false;
-    note(text);
-    co_return true;
+    const bool awaited = note(text);
+    if (!awaited) stop(sandbox::cause::cancelled, "its program sent the server a wrong answer");
+    co_return awaited;
 }
 
 awaitable<> kernel_process::listen()
@@ -172,14 +185,27 @@ awaitable<> kernel_process::listen()
     link_.close(ignored);
 }
 
-void kernel_process::note(const std::string& text)
+bool kernel_process::awaits_message() const { return current_ && !current_->answer; }
+
+// The answer to a call comes before the call ends, so another message is none of kernel_driver.py.
+bool kernel_process::note(const std::string& text)
 {
     auto message = jsonrpc::read_object(text);
     const auto* id = message.if_contains("id");
-    if (!current_ || id == nullptr || !id->is_number() || id->to_number<double>() != static_cast<double>(current_->id))
-        return;
+    const bool expected = awaits_message() && id != nullptr && id->is_number() &&
+                          id->to_number<double>() == static_cast<double>(current_->id);
+    if (!expected) return false;
     current_->answer = std::move(message);
     changed_.notify();
+    return true;
+}
+
+void kernel_process::stop(sandbox::cause why, std::string reason)
+{
+    if (stopped_for_ || !alive()) return;
+    stopped_for_ = why;
+    stop_reason_ = std::move(reason);
+    tasks_.cancel_all();
 }
 
 awaitable<bool> kernel_process::send(json::object message)
@@ -209,6 +235,7 @@ std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output
     message["id"] = one->id;
     message["mark"] = mark;
     current_ = one;
+    printed_ = {};
     return one;
 }
 

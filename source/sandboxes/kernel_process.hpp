@@ -26,13 +26,15 @@ struct kernel_answer {
     std::string reason;                 ///< why they failed
 };
 
-/// A Python interpreter in a sandbox that runs one piece of code after the other. Io thread only.
+/// A Python interpreter in a sandbox that runs one piece of code after the other. A process that sends what no call
+/// awaits, or more than an answer has, is ended before the server parses it. Io thread only.
 class kernel_process : public std::enable_shared_from_this<kernel_process> {
 public:
     /// `request` is complete but for its channel. Throws std::system_error.
     kernel_process(asio::any_io_executor executor, sandbox::backend& backend);
     ~kernel_process();
 
+    /// limits.output bounds each stream from one call to the next.
     void start(sandbox::run_request request);
     bool alive() const { return started_ && !end_; }
 
@@ -70,7 +72,9 @@ private:
     awaitable<bool> put_piece(std::string_view bytes);
     awaitable<bool> send(json::object message);
     awaitable<bool> read_message();
-    void note(const std::string& text);
+    bool awaits_message() const;
+    bool note(const std::string& text);
+    void stop(sandbox::cause why, std::string reason);
     bool over(const execution& one) const;
 
     asio::any_io_executor executor_;
@@ -82,6 +86,10 @@ private:
     std::optional<sandbox::run_result> end_;
     std::uint64_t next_id_ = 1;
     bool started_ = false;
+    std::uint64_t most_output_ = 0;           // of a stream, from call to call
+    std::array<std::uint64_t, 2> printed_{};  // since the latest call began
+    std::optional<sandbox::cause> stopped_for_;
+    std::string stop_reason_;
     std::shared_ptr<kernel_process> receiver_;  // of the state, while it is given
     std::uint64_t bytes_sent_ = 0;
     bool taking_ = false;  // the link carries state, no messages

@@ -138,3 +138,89 @@ TEST_CASE("a deleted sandbox takes its kernel along")
     CHECK(s.tool("delete_sandbox", {{"sandbox_id", s.id}}).at("success") == true);
     CHECK(text(s.tool("job_poll", {{"job_id", job}, {"wait", 30}, {"cursor", 100}}), "state") == "failed");
 }
+
+TEST_CASE("a kernel that writes on its link by itself is ended before it has written all")
+{
+    kernel_stage s;
+    // The driver's globals have the link; the frame is longer than the socket holds.
+    const std::string flood =
+        "import os, struct, sys\n"
+        "link = sys._getframe(1).f_globals['link']\n"
+        "data = b'[' + b'[],' * 2_700_000 + b'[]]'\n"
+        "data = struct.pack('>I', len(data)) + data\n"
+        "while data: data = data[os.write(link, data):]\n"
+        "open('written', 'w')\n";
+    s.keep("x = 1");
+    const auto result = s.keep(flood);
+    CHECK(s.last.is_error);
+    CHECK(text(result, "kernel").find("what no call awaits") != std::string::npos);
+    CHECK_FALSE(fs::exists(s.files_of(s.id) / "written"));
+    CHECK(s.keep("'x' in globals()").at("result") == false);
+}
+
+TEST_CASE("a kernel's second answer and an answer to another call end it")
+{
+    kernel_stage s;
+    const std::string say = "import sys\nsay = sys._getframe(1).f_globals['say']\n";
+    s.keep(say + "say({'id': 0})");
+    for (s.progress.logs.clear(); s.progress.logs.empty();) s.keep("1");
+    s.progress.logs.clear();
+    s.keep(say + "say({'id': sys._getframe(3).f_globals['job']['id'], 'ok': True})");
+    while (s.progress.logs.empty()) s.keep("1");
+    CHECK(s.progress.logs ==
+          std::vector<std::string>{"kernel: The kernel had ended and was started anew: its variables are lost."});
+}
+
+TEST_CASE("a kernel that prints more than SANDBOX_OUTPUT_LIMIT in one call is ended, many calls may print more")
+{
+    settings config = all_programs();
+    config.output_hard_limit = 1 << 20;
+    kernel_stage s(config);
+    for (int i = 0; i < 3; ++i) CHECK(s.keep("print('a' * 600_000)").at("success") == true);
+    const auto result = s.keep("while True: print('a' * 1000)");
+    CHECK(text(result, "kernel").find("SANDBOX_OUTPUT_LIMIT") != std::string::npos);
+    CHECK(text(result, "cause") == "output_limit");
+}
+
+TEST_CASE("a kernel that has used up its processor time is ended and says so")
+{
+    settings config = all_programs();
+    config.kernel_cpu_limit = std::chrono::seconds(1);
+    kernel_stage s(config);
+    CHECK(text(s.keep("while True: pass"), "kernel").find("SANDBOX_KERNEL_CPU") != std::string::npos);
+}
+
+TEST_CASE("a caller's longest unused kernel gives way to another, and one that runs code does not")
+{
+    settings config = all_programs();
+    config.kernels_per_caller = 2;
+    kernel_stage s(config);
+    const auto first = s.id, second = s.create(), third = s.create();
+    const auto keep = [&](const std::string& id, std::string code, json::object more = {}) {
+        s.id = id;
+        return s.keep(std::move(code), std::move(more));
+    };
+    keep(first, "x = 1");
+    keep(second, "x = 2");
+    keep(first, "x += 1");
+    keep(third, "x = 3");
+    REQUIRE(s.progress.logs.size() == 1);
+    CHECK(s.progress.logs[0].find("SANDBOX_KERNELS_PER_CALLER") != std::string::npos);
+    CHECK(keep(first, "x").at("result") == 2);
+    CHECK(keep(third, "x").at("result") == 3);
+    const auto hold = [&](const std::string& id) {
+        const auto job =
+            text(keep(id, "print('up')\nimport time\ntime.sleep(1000)", {{"run_in_background", true}}), "job_id");
+        CHECK(text(s.tool("job_poll", {{"job_id", job}, {"wait", 30}}), "output") == "up\n");
+    };
+    hold(first);
+    hold(third);
+    const auto refused = keep(second, "x");
+    CHECK(s.last.is_error);
+    CHECK(text(refused, "error").find("restart_kernel") != std::string::npos);
+    s.tool("restart_kernel", {{"sandbox_id", first}});
+    s.progress.logs.clear();
+    CHECK(keep(second, "'x' in globals()").at("result") == false);
+    CHECK(s.progress.logs == std::vector<std::string>{"kernel: The kernel had been ended to make room for another one "
+                                                      "and was started anew: its variables are lost."});
+}
