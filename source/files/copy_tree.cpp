@@ -56,11 +56,18 @@ void copy_content(int from, int to, off_t size)
     if (::ftruncate(to, size) != 0) fail("ftruncate");
 }
 
-void copy_file(int from_folder, int to_folder, const std::string& name)
+// What is gone or is another kind of thing by now is left out; what cannot be read is not lost silently.
+void check_gone(const std::string& path)
+{
+    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR && errno != ENXIO) fail(path);
+}
+
+void copy_file(int from_folder, int to_folder, const std::string& name, const std::string& path)
 {
     const unique_fd from(::openat(from_folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!from) return check_gone(path);
     struct stat status {};
-    if (!from || ::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     const unique_fd to(::openat(to_folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to) fail(name);
     copy_content(from.get(), to.get(), status.st_size);
@@ -74,7 +81,7 @@ void copy_link(int from_folder, int to_folder, const std::string& name)
     if (length > 0 && ::symlinkat(target.data(), to_folder, name.c_str()) != 0) fail(name);
 }
 
-void copy_folder(unique_fd from, int to, std::size_t depth)
+void copy_folder(unique_fd from, int to, const std::string& above, std::size_t depth)
 {
     if (depth > deepest) {
         errno = ELOOP;
@@ -82,17 +89,21 @@ void copy_folder(unique_fd from, int to, std::size_t depth)
     }
     folder_reader reader(std::move(from));
     for (const auto& item : reader.read_all()) {
+        const std::string path = above.empty() ? item.name : above + "/" + item.name;
         struct stat status {};
         if (::fstatat(reader.descriptor(), item.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISREG(status.st_mode)) copy_file(reader.descriptor(), to, item.name);
+        if (S_ISREG(status.st_mode)) copy_file(reader.descriptor(), to, item.name, path);
         if (S_ISLNK(status.st_mode)) copy_link(reader.descriptor(), to, item.name);
         if (!S_ISDIR(status.st_mode)) continue;
-        unique_fd inner = open_folder(reader.descriptor(), item.name.c_str());
-        if (!inner) continue;
+        unique_fd inner = open_folder_with_rights(reader.descriptor(), item.name.c_str());
+        if (!inner) {
+            check_gone(path);
+            continue;
+        }
         if (::mkdirat(to, item.name.c_str(), 0700) != 0) fail(item.name);
         const unique_fd copy = open_folder(to, item.name.c_str());
         if (!copy) fail(item.name);
-        copy_folder(std::move(inner), copy.get(), depth + 1);
+        copy_folder(std::move(inner), copy.get(), path, depth + 1);
         keep_attributes(copy.get(), status);
     }
 }
@@ -105,7 +116,7 @@ void copy_tree(const std::filesystem::path& from, const std::filesystem::path& t
     if (!source) fail(from.string());
     const unique_fd target = open_folder(AT_FDCWD, to.c_str());
     if (!target) fail(to.string());
-    copy_folder(std::move(source), target.get(), 0);
+    copy_folder(std::move(source), target.get(), {}, 0);
 }
 
 }  // namespace cmcp

@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -25,6 +27,19 @@ inline unique_fd open_folder(int at, const char* name)
     return unique_fd(::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
+/// open_folder(); where the owner took the rights away, and this process is the owner, the owner gets them back.
+inline unique_fd open_folder_with_rights(int at, const char* name)
+{
+    unique_fd opened = open_folder(at, name);
+    if (opened || errno != EACCES) return opened;
+    // The mode is set through a descriptor, so a swapped name is not followed.
+    const unique_fd handle(::openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!handle || ::fstat(handle.get(), &status) != 0) return opened;
+    ::chmod(("/proc/self/fd/" + std::to_string(handle.get())).c_str(), (status.st_mode & 0777) | 0700);
+    return open_folder(at, name);
+}
+
 /// Reads the names of one open folder.
 class folder_reader {
 public:
@@ -35,6 +50,9 @@ public:
 
     int descriptor() const { return ::dirfd(stream_.get()); }
     explicit operator bool() const { return stream_ != nullptr; }
+
+    /// Another descriptor of the folder, which outlives this.
+    unique_fd again() const { return unique_fd(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0)); }
 
     /// The names but "." and "..", in no order; stops after `most`. Nothing when the folder could not be opened.
     std::vector<folder_item> read_all(std::size_t most = std::numeric_limits<std::size_t>::max())

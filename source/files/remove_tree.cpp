@@ -4,7 +4,6 @@
 #include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <string>
@@ -12,17 +11,6 @@
 namespace cmcp {
 
 namespace {
-
-unique_fd open_with_rights(int at, const char* name)
-{
-    unique_fd opened = open_folder(at, name);
-    if (opened || errno != EACCES) return opened;
-    // The owner took the rights away. The mode is set through a descriptor, so a swapped name is not followed.
-    unique_fd handle(::openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!handle) return handle;
-    ::chmod(("/proc/self/fd/" + std::to_string(handle.get())).c_str(), 0700);
-    return open_folder(at, name);
-}
 
 bool move_to_free_name(int folder, const std::string& name, int top, std::size_t& counter)
 {
@@ -42,7 +30,7 @@ bool empty_into(int top, int folder, std::size_t& counter)
     for (const auto& item : reader.read_all()) {
         if (::unlinkat(folder, item.name.c_str(), 0) == 0 || errno == ENOENT) continue;
         if (::unlinkat(folder, item.name.c_str(), AT_REMOVEDIR) == 0) continue;
-        open_with_rights(folder, item.name.c_str());  // for the rights: moving a folder changes its ".."
+        open_folder_with_rights(folder, item.name.c_str());  // for the rights: moving a folder changes its ".."
         all_gone = move_to_free_name(folder, item.name, top, counter) && all_gone;
     }
     return all_gone;
@@ -52,7 +40,7 @@ bool empty_into(int top, int folder, std::size_t& counter)
 
 bool remove_tree(const std::filesystem::path& folder)
 {
-    unique_fd top = open_with_rights(AT_FDCWD, folder.c_str());
+    unique_fd top = open_folder_with_rights(AT_FDCWD, folder.c_str());
     if (!top) return errno == ENOENT;
     std::size_t counter = 0;
     // Each round takes one level off every folder that is left, so there is no recursion and no path too long.
@@ -64,7 +52,7 @@ bool remove_tree(const std::filesystem::path& folder)
                 progress = true;
                 continue;
             }
-            unique_fd inner = open_with_rights(top.get(), item.name.c_str());
+            unique_fd inner = open_folder_with_rights(top.get(), item.name.c_str());
             if (!inner || !empty_into(top.get(), inner.get(), counter)) continue;
             if (::unlinkat(top.get(), item.name.c_str(), AT_REMOVEDIR) == 0) progress = true;
         }

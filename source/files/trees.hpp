@@ -11,7 +11,8 @@ namespace cmcp {
 
 /// Copies a folder with all that is in it into `to`, which must exist and be empty: regular files (sharing their blocks
 /// where the file system can), folders and symbolic links, with modes and times; FIFOs, sockets and devices are left
-/// out. Follows no link of the source, which may change meanwhile. Throws std::system_error. Blocks on the disk.
+/// out. Follows no link of the source, which may change meanwhile. Throws std::system_error, which names a folder or
+/// file that cannot be read. Blocks on the disk.
 void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Removes a folder with all that is in it; follows no symbolic link, needs few descriptors and little stack however
@@ -40,7 +41,11 @@ tree_scan scan_tree(const std::filesystem::path& workspace);
 /// Paths that are new in `after` or not as they were, sorted; at most `most`, the latest changed first to stay.
 std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most);
 
-/// Bytes that a folder takes on the disk; hard links count once. Blocks on the disk.
+/// More than any quota: for a folder of which not all can be seen, so that nothing more is written there.
+inline constexpr std::uint64_t unmeasured = std::uint64_t{1} << 50;
+
+/// Bytes that a folder takes on the disk, however deep it is; hard links count once. `unmeasured` where a folder cannot
+/// be read, was moved meanwhile, or there are more than 5,000,000 entries. Blocks on the disk.
 std::uint64_t disk_usage(const std::filesystem::path& folder);
 
 }  // namespace cmcp
