@@ -56,7 +56,7 @@ void copy_content(int from, int to, off_t size)
     if (::ftruncate(to, size) != 0) fail("ftruncate");
 }
 
-// What is gone or is another kind of thing by now is left out; what cannot be read is not lost silently.
+// Files that are gone or of another kind by now are left out; those that cannot be read are not lost silently.
 void check_gone(const std::string& path)
 {
     if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR && errno != ENXIO) fail(path);

@@ -36,7 +36,7 @@ public:
     void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
     void note(std::string message);       ///< the same, and the message is listed; the latest ones are kept
 
-    /// It waits for its turn as the `place`-th, and its state is "queued"; 0: it runs.
+    /// The job waits for its turn as the `place`-th, and its state is "queued"; 0: it runs.
     void queue(std::size_t place);
     std::size_t place() const { return place_; }
 

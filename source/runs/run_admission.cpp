@@ -19,8 +19,8 @@ std::string admission_key(const caller& who)
 // A run's part in the line: it waits, is granted, and makes room with its end. Its destructor takes it out of
 // the line however the coroutine ends, also when its frame is destroyed.
 struct run_admission::ticket {
-    ticket(std::shared_ptr<state> of, std::string who, request_io* told)
-        : from(std::move(of)), caller(std::move(who)), io(told)
+    ticket(std::shared_ptr<state> of, std::string who, request_io* waits)
+        : from(std::move(of)), caller(std::move(who)), io(waits)
     {
     }
     ticket(const ticket&) = delete;

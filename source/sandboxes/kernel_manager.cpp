@@ -152,7 +152,7 @@ std::string kernel_manager::why_full(const std::string& owner) const
     return count(nullptr) >= config_.max_kernels ? sentence("SANDBOX_MAX_KERNELS", config_.max_kernels) : "";
 }
 
-// One of the caller's own kernels, else one of a caller who has more of them; null: all run code.
+// The longest unused of the caller's own kernels, else one of a caller who has more of them; null: all run code.
 std::shared_ptr<kernel_manager::kernel> kernel_manager::longest_unused(const std::string& owner) const
 {
     const auto own = count(&owner);

@@ -194,6 +194,7 @@ TEST_CASE("a caller's longest unused kernel gives way to another, and one that r
 {
     settings config = all_programs();
     config.kernels_per_caller = 2;
+    config.max_jobs = 4;
     kernel_stage s(config);
     const auto first = s.id, second = s.create(), third = s.create();
     const auto keep = [&](const std::string& id, std::string code, json::object more = {}) {
