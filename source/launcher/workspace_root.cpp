@@ -16,13 +16,14 @@ constexpr int folder_only = O_DIRECTORY | O_CLOEXEC;
 
 workspace_root::workspace_root(std::string path) : path_(std::move(path))
 {
-    if (!path_.empty()) folder_.reset(check(::open(path_.c_str(), O_PATH | folder_only), "open SANDBOX_ROOT " + path_));
+    if (!path_.empty()) folder_.reset(::open(path_.c_str(), O_PATH | folder_only));
 }
 
 unique_fd workspace_root::open(const std::string& workspace, int access) const
 {
     const std::string step = "open workspace " + workspace;
-    if (!folder_) return unique_fd(check(::open(workspace.c_str(), access | folder_only), step));
+    if (path_.empty()) return unique_fd(check(::open(workspace.c_str(), access | folder_only), step));
+    if (!folder_) folder_.reset(check(::open(path_.c_str(), O_PATH | folder_only), step));
     if (!workspace.starts_with(path_ + "/")) throw step_failed(step, EXDEV);
     const std::string inside = workspace.substr(path_.size() + 1);
     open_how how{};

@@ -12,8 +12,8 @@ class workspace_root {
 public:
     workspace_root() = default;
 
-    /// `path` is absolute; empty: workspaces may be anywhere. To be called in the mount namespace in which workspaces
-    /// will be opened. Throws step_failed.
+    /// `path` is absolute; empty: workspaces may be anywhere. A folder that is not there yet is opened with its first
+    /// workspace, as `container-mcp doctor` has none.
     explicit workspace_root(std::string path);
 
     /// The workspace, opened with O_PATH or O_RDONLY. Throws step_failed, with EXDEV or ELOOP where the workspace is
@@ -22,7 +22,7 @@ public:
 
 private:
     std::string path_;
-    unique_fd folder_;
+    mutable unique_fd folder_;
 };
 
 }  // namespace cmcp::sandbox
