@@ -131,7 +131,7 @@ tool_result language_result(kernel_outcome& outcome, bool stateful)
     const std::string hint = missing_module_hint(run.out, module_source::sandbox);
     if (!worked && !hint.empty()) result.structured["hint"] = hint;
     result.structured["output"] = run.out;
-    add_run_fields(result.structured, run);
+    add_run(result, run);
     if (!worked) add_failure(result, run, sentence);
     if (stateful) add_kernel_fields(result, outcome);
     return result;

@@ -4,6 +4,7 @@
 #include "files/file_root.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/reserved_names.hpp"
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
 #include "text/encodings.hpp"
@@ -115,6 +116,12 @@ tool_result begin_job(job_manager* jobs, tool_context& context, new_job job, job
          {"message", "It runs in the background; job_poll with this job_id gives its output and result."}});
 }
 
+void add_run(tool_result& result, const run_outcome& run)
+{
+    add_run_fields(result.structured, run);
+    if (!run.busy.empty()) result.meta[reserved_name::busy] = run.busy;
+}
+
 tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint)
 {
     tool_result result;
@@ -123,7 +130,7 @@ tool_result run_result(run_outcome run, std::string_view timeout_setting, std::s
     result.structured["stdout"] = run.out;
     result.structured["stderr"] = run.err;
     if (!hint.empty()) result.structured["hint"] = hint;
-    add_run_fields(result.structured, run);
+    add_run(result, run);
     result.is_error = !error.empty();
     if (result.is_error) result.structured["error"] = error;
     return result;

@@ -68,6 +68,9 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
     co_return begin_job(how.jobs, context, std::move(job), std::move(work));
 }
 
+/// Adds the members that all results of runs have, and to `_meta` that no place was left for the run.
+void add_run(tool_result& result, const run_outcome& run);
+
 /// {stdout, stderr} and what all results of runs have in common; is_error where the run did not end by itself.
 tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint = {});
 

@@ -120,7 +120,7 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
     json::array& installed = result.structured["installed"].emplace_array();
     for (const auto& name : outcome.installed) installed.emplace_back(name);
     result.structured["output"] = outcome.run.out + outcome.run.err;
-    add_run_fields(result.structured, outcome.run);
+    add_run(result, outcome.run);
     result.is_error = !outcome.problem.empty();
     if (result.is_error) result.structured["error"] = outcome.problem;
     co_return result;

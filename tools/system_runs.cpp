@@ -110,7 +110,7 @@ tool_result python_result(run_outcome outcome, module_source modules)
     result.structured["output"] = outcome.out;
     result.structured["error"] = error;
     result.structured["result"] = parse_result(outcome.end.result);
-    add_run_fields(result.structured, outcome);
+    add_run(result, outcome);
     return result;
 }
 

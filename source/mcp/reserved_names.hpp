@@ -17,4 +17,7 @@ inline constexpr std::string_view subscription_id = "io.modelcontextprotocol/sub
 inline constexpr std::string_view stream = "container-mcp/stream";
 inline constexpr std::string_view offset = "container-mcp/offset";
 
+// ours, in the result of a call that found no place to wait: "caller" or "server", whose places were all taken
+inline constexpr std::string_view busy = "container-mcp/busy";
+
 }  // namespace cmcp::reserved_name

@@ -57,10 +57,11 @@ struct run_admission::state {
     }
 
     bool may_run(const line& of) const { return running < limits.at_once && of.running < limits.per_caller; }
-    bool may_wait(const line& of) const
+    bool share_used_up(const line& of) const
     {
-        return waiting < limits.waiting && of.waiting.size() < std::max<std::size_t>(1, limits.waiting / 2);
+        return of.waiting.size() >= std::max<std::size_t>(1, limits.waiting / 2);
     }
+    bool may_wait(const line& of) const { return waiting < limits.waiting && !share_used_up(of); }
 
     void start(line& of, ticket& one)
     {
@@ -178,6 +179,12 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     }
     while (!own->granted) co_await own->wake.wait();
     co_return own;
+}
+
+bool run_admission::share_used_up(const std::string& caller) const
+{
+    const auto own_line = state_->callers.find(caller);
+    return own_line != state_->callers.end() && state_->share_used_up(own_line->second);
 }
 
 std::size_t run_admission::running() const { return state_->running; }

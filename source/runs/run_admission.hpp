@@ -43,6 +43,9 @@ public:
     /// has to wait is told by a log message, where `io` is not null.
     awaitable<place> enter(std::string caller, request_io* io = nullptr);
 
+    /// Whether a refusal of enter() is for this caller's own share of the places to wait.
+    bool share_used_up(const std::string& caller) const;
+
     std::size_t running() const;
     std::size_t waiting() const;
 

@@ -88,6 +88,13 @@ run_outcome refused(std::string sentence)
     return outcome;
 }
 
+run_outcome refused_as_busy(bool own_share)
+{
+    auto outcome = refused(busy_sentence);
+    outcome.busy = own_share ? "caller" : "server";
+    return outcome;
+}
+
 awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector)
 {
     const auto began = std::chrono::steady_clock::now();
@@ -166,8 +173,10 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     run_folder at = co_await pool_.run(std::move(look));
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
+    const std::string key = admission_key(who);
     const auto place = co_await admit(std::move(who), io, options.background);
-    if (!place) co_return refused(busy_sentence);
+    const run_admission& queue = options.background ? jobs_ : admission_;
+    if (!place) co_return refused_as_busy(queue.share_used_up(key));
     const std::string inside = request.workspace_inside;
     request.workspace = at.workspace;
     request.working_dir = std::move(at.inside);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -36,6 +37,7 @@ struct run_outcome {
     bool err_truncated = false;
     std::string output_path;  ///< of the file with all output, relative to the workspace; empty: none
     std::string output_uri;   ///< the same for resources/read
+    std::string_view busy;    ///< "caller" or "server", whose places to wait were all taken; empty: that is not why
     std::string refused;      ///< why the run did not begin, with advice; empty: it began
 };
 

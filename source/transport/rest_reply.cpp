@@ -1,6 +1,7 @@
 #include "transport/rest_reply.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "mcp/reserved_names.hpp"
 
 #include <string_view>
 #include <utility>
@@ -22,6 +23,16 @@ json::array images_of(const json::object& result)
     return images;
 }
 
+// 429 or 503 of a call that found no place to wait; 0 for others.
+int busy_status(const json::object& result)
+{
+    const auto* meta = result.if_contains("_meta");
+    const auto* whose =
+        meta != nullptr && meta->is_object() ? meta->get_object().if_contains(reserved_name::busy) : nullptr;
+    if (whose == nullptr) return 0;
+    return *whose == "caller" ? 429 : 503;
+}
+
 }  // namespace
 
 json::object rest_object(const json::object& result)
@@ -40,6 +51,7 @@ json::object rest_object(const json::object& result)
 
 int rest_status(const json::object& result, const json::object& object)
 {
+    if (const int busy = busy_status(result)) return busy;
     const auto* failed = result.if_contains("isError");
     // A run that was ended is an answer with a cause; a refusal has none.
     if (failed == nullptr || !failed->is_bool() || !failed->get_bool() || object.contains("cause")) return 200;
@@ -57,7 +69,9 @@ http_reply rest_reply(const json::object& result)
     http_reply reply;
     json::object object = rest_object(result);
     reply.status = rest_status(result, object);
-    if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = "ToolFailed";
+    const bool busy = busy_status(result) != 0;
+    if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = busy ? "Busy" : "ToolFailed";
+    if (busy || (reply.status == 503 && object["error_type"] == "Busy")) reply.with("Retry-After", "1");
     reply.body = jsonrpc::write_json(object);
     return reply;
 }

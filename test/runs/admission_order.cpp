@@ -110,8 +110,11 @@ TEST_CASE("a full queue turns callers away, and one caller fills only half of it
     stage s({.at_once = 1, .per_caller = 1, .waiting = 4});
     for (const char* name : {"a1", "a2", "a3", "a4"}) s.enter("a", name);
     CHECK(s.turned_away == names{"a4"});
+    CHECK(s.admission.share_used_up("a"));
+    CHECK_FALSE(s.admission.share_used_up("b"));
     for (const char* name : {"b1", "b2", "b3"}) s.enter("b", name);
     CHECK(s.turned_away == names{"a4", "b3"});
+    CHECK_FALSE(s.admission.share_used_up("c"));
     CHECK(s.admission.waiting() == 4);
 }
 

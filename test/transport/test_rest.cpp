@@ -193,6 +193,27 @@ TEST_CASE("a tool's own refusal has its type, its status and what else the tool 
     CHECK_FALSE(parsed(ended).contains("error_type"));
 }
 
+TEST_CASE("a run that finds no place is refused, and Retry-After says when to try again")
+{
+    const auto reply = [](const char* whose) {
+        json::object structured{{"success", false}, {"error", "Wait."}, {"stdout", ""}, {"cause", "error"}};
+        return rest_reply({{"isError", true},
+                           {"structuredContent", std::move(structured)},
+                           {"_meta", {{"container-mcp/busy", whose}}}});
+    };
+    CHECK(reply("server").status == 503);
+    CHECK(reply("caller").status == 429);
+    const auto refused = reply("caller");
+    REQUIRE(refused.fields.size() == 1);
+    CHECK(refused.fields[0] == std::pair<std::string, std::string>{"Retry-After", "1"});
+    const auto body = json::parse(refused.body).as_object();
+    CHECK(body.at("error_type") == "Busy");
+    CHECK(body.at("stdout") == "");
+    const auto sandbox = rest_reply({{"isError", true}, {"structuredContent", {{"error_type", "Busy"}}}});
+    CHECK(sandbox.status == 503);
+    CHECK(sandbox.fields.size() == 1);
+}
+
 TEST_CASE("the types of refusals are described in openapi.json and in docs/rest.md")
 {
     http_fixture server;
