@@ -13,8 +13,8 @@ SETTING("MCP_PORT", std::uint16_t, port, "8000", number(0, 65'535), "port to lis
         "server.port");
 SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list,
         "Host header values that are accepted beside the loopback names and MCP_HOST");
-SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "", word_list,
-        "Origin header values that are accepted beside the loopback ones; * for any");
+SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "http://localhost:6274,http://127.0.0.1:6274", word_list,
+        "origins whose web pages may call, beside the server's own; the default is the MCP Inspector; * for any");
 SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(parser<settings::tokens>(bearer_tokens)),
         "bearer tokens as name=token,…; empty: no authentication");
 SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");

@@ -118,6 +118,8 @@ std::string reply_head(int status, const std::vector<std::pair<std::string, std:
     out.reserve(320);
     out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(row_of(status).phrase).append("\r\n");
     out.append(date_line());
+    // No page of another origin or port loads an answer as a picture, a script or a style (Fetch section 3.6).
+    out.append("Cross-Origin-Resource-Policy: same-origin\r\n");
     if (!content_type.empty()) append_field(out, "Content-Type", content_type);
     for (const auto& field : fields) append_field(out, field.first, field.second);
     return out;

@@ -32,6 +32,45 @@ bool is_loopback_name(std::string_view name)
     return equal_ignoring_case(name, "localhost") || name == "127.0.0.1" || name == "[::1]";
 }
 
+// A browser leaves out the port that the scheme has anyway.
+bool same_port(std::string_view one, std::string_view other, std::string_view scheme)
+{
+    const std::string_view usual = equal_ignoring_case(scheme, "https") ? ":443" : ":80";
+    const auto port = [usual](std::string_view host) {
+        const auto rest = host.substr(without_port(host).value_or(host).size());
+        return rest.size() > 1 ? rest : usual;
+    };
+    return port(one) == port(other);
+}
+
+// Browsers say that a request comes from another site, or from another port of this machine (Fetch Metadata). A link
+// that a person follows is none of these.
+bool from_another_page(const http_request& request)
+{
+    const auto is = [&request](std::string_view name, std::string_view value) {
+        return request.header(name).value_or("") == value;
+    };
+    if (!is("sec-fetch-site", "cross-site") && !is("sec-fetch-site", "same-site")) return false;
+    const bool link =
+        is("sec-fetch-mode", "navigate") && (is("sec-fetch-dest", "document") || is("sec-fetch-dest", ""));
+    return !link || (request.method != "GET" && request.method != "HEAD");
+}
+
+// The origin stands in a sentence that people read, so only an ordinary one is repeated.
+std::string origin_refusal(std::string_view origin)
+{
+    constexpr std::size_t longest = 200;
+    const auto plain = [](char c) {
+        return all_digits({&c, 1}) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
+               std::string_view(".:-[]/").find(c) != std::string_view::npos;
+    };
+    const bool address = origin.find("://") != std::string_view::npos && origin.size() <= longest &&
+                         std::all_of(origin.begin(), origin.end(), plain);
+    const std::string name(origin);
+    if (!address) return "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.";
+    return "Requests from pages of " + name + " are refused; add " + name + " to MCP_ALLOWED_ORIGINS if it is yours.";
+}
+
 // The time must not tell how many characters of a token are right.
 bool same_secret(std::string_view sent, std::string_view secret)
 {
@@ -136,8 +175,13 @@ std::optional<http_reply> request_guard::check_source(const http_request& reques
 {
     if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
-    if (request.count("origin") > 1 || !origin_allowed(request.header("origin").value_or("http://localhost")))
-        return error_reply(403, "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.");
+    const auto origin = request.header("origin");
+    if (request.count("origin") > 1 || (origin && !origin_allowed(*origin, request.header("host").value_or(""))))
+        return error_reply(403, origin_refusal(*origin));
+    if (!origin && from_another_page(request))
+        return error_reply(403,
+                           "A web page of another site or port loads this, which is refused; a page whose origin is in "
+                           "MCP_ALLOWED_ORIGINS may use fetch() with CORS.");
     return std::nullopt;
 }
 
@@ -198,7 +242,7 @@ http_reply request_guard::preflight(const http_request& request) const
 void request_guard::share_with_origin(const http_request& request, std::string& lines) const
 {
     auto origin = request.header("origin");
-    if (!origin || !origin_allowed(*origin)) return;
+    if (!origin || !origin_allowed(*origin, request.header("host").value_or(""))) return;
     append_field(lines, "Access-Control-Allow-Origin", *origin);
     append_field(lines, "Access-Control-Expose-Headers",
                  "Mcp-Session-Id, X-Request-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
@@ -206,6 +250,12 @@ void request_guard::share_with_origin(const http_request& request, std::string& 
 }
 
 bool request_guard::host_allowed(std::string_view host) const
+{
+    const auto& allowed = config_.allowed_hosts;
+    return without_port(host) && (is_own_host(host) || std::find(allowed.begin(), allowed.end(), "*") != allowed.end());
+}
+
+bool request_guard::is_own_host(std::string_view host) const
 {
     auto name = without_port(host);
     if (!name) return false;
@@ -216,20 +266,23 @@ bool request_guard::host_allowed(std::string_view host) const
     const auto bare = bracketed ? name->substr(1, name->size() - 2) : *name;
     if (!wildcard && equal_ignoring_case(bare, config_.host)) return true;
     auto fits = [&](const std::string& allowed) {
-        return allowed == "*" || equal_ignoring_case(allowed, *name) || equal_ignoring_case(allowed, host);
+        return equal_ignoring_case(allowed, *name) || equal_ignoring_case(allowed, host);
     };
     return std::any_of(config_.allowed_hosts.begin(), config_.allowed_hosts.end(), fits);
 }
 
-bool request_guard::origin_allowed(std::string_view origin) const
+bool request_guard::origin_allowed(std::string_view origin, std::string_view host) const
 {
     auto fits = [&](const std::string& allowed) { return allowed == "*" || equal_ignoring_case(allowed, origin); };
     if (std::any_of(config_.allowed_origins.begin(), config_.allowed_origins.end(), fits)) return true;
-    auto scheme = origin.substr(0, origin.find("://"));
+    const auto scheme = origin.substr(0, origin.find("://"));
     if (scheme.size() == origin.size()) return false;
     if (!equal_ignoring_case(scheme, "http") && !equal_ignoring_case(scheme, "https")) return false;
-    auto name = without_port(origin.substr(scheme.size() + 3));
-    return name && is_loopback_name(*name);
+    const auto authority = origin.substr(scheme.size() + 3);
+    // A page that rebinds its name to this address has a Host and an origin that agree, and neither is known here.
+    if (!is_own_host(authority) || !is_own_host(host) || !same_port(authority, host, scheme)) return false;
+    const auto name = *without_port(authority), called = *without_port(host);
+    return equal_ignoring_case(name, called) || (is_loopback_name(name) && is_loopback_name(called));
 }
 
 }  // namespace cmcp

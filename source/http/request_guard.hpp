@@ -28,9 +28,12 @@ public:
     static std::string_view login_problem(const http_request& request);
 
     bool host_allowed(std::string_view host) const;
-    bool origin_allowed(std::string_view origin) const;
+
+    /// Listed, or of the server's own pages: the origin of the Host that the request names, with its port.
+    bool origin_allowed(std::string_view origin, std::string_view host) const;
 
 private:
+    bool is_own_host(std::string_view host) const;
     std::optional<http_reply> check_framing(const http_request& request) const;
     std::optional<http_reply> check_source(const http_request& request) const;
     std::optional<http_reply> check_media(const http_request& request) const;

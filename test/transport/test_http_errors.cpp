@@ -212,10 +212,11 @@ TEST_CASE("an allowed origin is told so, and may ask first")
     http_fixture server;
     raw_client client(server.port());
     auto answer = client.request(
-        "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:3000\r\n"
+        "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:6274\r\n"
         "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: mcp-param-a\r\n\r\n");
     CHECK(answer.status == 204);
-    CHECK(answer.field("access-control-allow-origin") == "http://localhost:3000");
+    CHECK(answer.field("access-control-allow-origin") == "http://localhost:6274");
+    CHECK(answer.field("cross-origin-resource-policy") == "same-origin");
     CHECK(answer.field("access-control-allow-headers").find("mcp-session-id") != std::string::npos);
     CHECK(answer.field("access-control-allow-headers").find("mcp-param-a") != std::string::npos);
 }

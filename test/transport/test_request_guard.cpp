@@ -35,7 +35,7 @@ int status_with_field(const char* name, const char* value)
 TEST_CASE("an ordinary request is admitted")
 {
     CHECK(status_with(settings(), good_post()) == 0);
-    CHECK(status_with_field("origin", "http://localhost:5173") == 0);
+    CHECK(status_with_field("origin", "http://localhost:8000") == 0);
 }
 
 TEST_CASE("only names of this server are taken as Host")
@@ -64,12 +64,77 @@ TEST_CASE("foreign origins are refused")
     settings config;
     config.allowed_origins = {"https://app.example.org"};
     request_guard guard(config);
-    for (auto good : {"http://localhost", "https://127.0.0.1:3000", "http://[::1]:1", "https://app.example.org"})
-        CHECK(guard.origin_allowed(good));
-    for (auto bad : {"null", "", "http://evil.example", "http://127.0.0.1.evil.example:8000", "file://localhost",
-                     "http://localhost@evil.example", "https://app.example.org.evil", "localhost"})
-        CHECK_FALSE(guard.origin_allowed(bad));
+    for (auto good :
+         {"http://localhost:8000", "https://127.0.0.1:8000", "http://[::1]:8000", "https://app.example.org"})
+        CHECK(guard.origin_allowed(good, "localhost:8000"));
+    for (auto bad : {"null", "", "http://evil.example", "http://127.0.0.1.evil.example:8000", "file://localhost:8000",
+                     "http://localhost@evil.example:8000", "https://app.example.org.evil", "localhost:8000"})
+        CHECK_FALSE(guard.origin_allowed(bad, "localhost:8000"));
     CHECK(status_with_field("origin", "null") == 403);
+}
+
+TEST_CASE("a page of another port of this machine is refused unless it is listed")
+{
+    settings config;
+    for (auto bad : {"http://localhost:3000", "http://127.0.0.1:3000", "http://localhost", "https://[::1]"})
+        CHECK_FALSE(request_guard(config).origin_allowed(bad, "127.0.0.1:8000"));
+    for (auto inspector : {"http://localhost:6274", "http://127.0.0.1:6274"})
+        CHECK(request_guard(config).origin_allowed(inspector, "127.0.0.1:8000"));
+    config.allowed_origins = {"http://localhost:3000"};
+    CHECK(request_guard(config).origin_allowed("http://localhost:3000", "127.0.0.1:8000"));
+    CHECK_FALSE(request_guard(config).origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
+    auto request = good_post();
+    request.fields.emplace_back("origin", "http://localhost:5173");
+    const auto refused = request_guard(config).check(request);
+    REQUIRE(refused);
+    CHECK(refused->status == 403);
+    CHECK(refused->problem.find("add http://localhost:5173 to MCP_ALLOWED_ORIGINS") != std::string::npos);
+}
+
+TEST_CASE("the server's own pages may call it by the name they were loaded from")
+{
+    settings config;
+    config.host = "192.0.2.7";
+    config.allowed_hosts = {"mcp.example.org"};
+    const request_guard guard(config);
+    CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org"));
+    CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org:443"));
+    CHECK(guard.origin_allowed("http://192.0.2.7:8000", "192.0.2.7:8000"));
+    CHECK_FALSE(guard.origin_allowed("https://mcp.example.org", "localhost"));
+    CHECK_FALSE(guard.origin_allowed("https://mcp.example.org:444", "mcp.example.org"));
+    CHECK_FALSE(guard.origin_allowed("http://localhost:8000", "192.0.2.7:8000"));
+}
+
+TEST_CASE("a star among the Hosts lets no page rebind its name to this server")
+{
+    settings config;
+    config.allowed_hosts = {"*"};
+    CHECK(request_guard(config).host_allowed("evil.example:8000"));
+    CHECK_FALSE(request_guard(config).host_allowed("evil.example:8000:1"));
+    CHECK_FALSE(request_guard(config).origin_allowed("http://evil.example:8000", "evil.example:8000"));
+}
+
+TEST_CASE("what a page of another site loads is refused, and a link that is followed is not")
+{
+    const auto status_of = [](const char* method, const char* site, const char* mode, const char* destination,
+                              const char* origin = nullptr) {
+        auto request = good_post();
+        request.method = method;
+        request.fields.emplace_back("sec-fetch-site", site);
+        request.fields.emplace_back("sec-fetch-mode", mode);
+        request.fields.emplace_back("sec-fetch-dest", destination);
+        if (origin != nullptr) request.fields.emplace_back("origin", origin);
+        return status_with(settings(), request);
+    };
+    for (auto site : {"cross-site", "same-site"}) {
+        CHECK(status_of("GET", site, "no-cors", "image") == 403);
+        CHECK(status_of("GET", site, "navigate", "iframe") == 403);
+        CHECK(status_of("POST", site, "navigate", "document") == 403);
+        CHECK(status_of("GET", site, "navigate", "document") == 0);
+        CHECK(status_of("POST", site, "cors", "empty", "http://localhost:6274") == 0);
+        CHECK(status_of("POST", site, "cors", "empty", "http://localhost:3000") == 403);
+    }
+    for (auto site : {"same-origin", "none"}) CHECK(status_of("POST", site, "cors", "empty") == 0);
 }
 
 TEST_CASE("a star allows every origin, and its answers say so")
@@ -78,7 +143,7 @@ TEST_CASE("a star allows every origin, and its answers say so")
     config.allowed_origins = {"*"};
     request_guard guard(config);
     for (auto any : {"http://evil.example", "https://app.example.org:8443", "null", "http://localhost"})
-        CHECK(guard.origin_allowed(any));
+        CHECK(guard.origin_allowed(any, "localhost"));
     auto request = good_post();
     request.fields.emplace_back("origin", "https://app.example.org");
     CHECK(status_with(config, request) == 0);
@@ -125,6 +190,8 @@ TEST_CASE("a preflight from a foreign origin gets no permission")
     request.fields.emplace_back("origin", "http://evil.example");
     CHECK(status_with(settings(), request) == 403);
     request.fields.back().second = "http://localhost:3000";
+    CHECK(status_with(settings(), request) == 403);
+    request.fields.back().second = "http://localhost:6274";
     CHECK(status_with(settings(), request) == 204);
 }
 
