@@ -51,6 +51,12 @@ apparmor_flag() {
     echo "apparmor=${CONTAINER_MCP_APPARMOR:-unconfined}"
 }
 
+# Inside the server listens everywhere. Where the engine publishes the port on the loopback address only, nobody else reaches it.
+auth_flag() {
+    case $1 in 127.* | localhost | ::1 | "[::1]") ;; *) return 0 ;; esac
+    [ "$(setting_in_force MCP_AUTH)" != auto ] || echo MCP_AUTH=none
+}
+
 collect_flags() {
     local each option address port
     address=$(setting_in_force MCP_HOST)
@@ -60,6 +66,8 @@ collect_flags() {
         --security-opt no-new-privileges --security-opt "seccomp=$PWD/container/seccomp.json"
         --pids-limit 4096 --memory "${CONTAINER_MCP_MEMORY:-2g}" --restart unless-stopped --stop-timeout 20
         --publish "$address:$port:$port" "${limits[@]}" "${user_mapping[@]}")
+    option=$(auth_flag "$address")
+    [ -z "$option" ] || flags+=(--env "$option")
     # Podman's health checks are timers of systemd.
     if [ "$kind" = podman ] && [ ! -d /run/systemd/system ]; then flags+=(--no-healthcheck); fi
     for option in "$(unmask_flag)" "$(apparmor_flag)"; do

@@ -15,8 +15,10 @@ SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list,
         "Host header values that are accepted beside the loopback names and MCP_HOST");
 SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "http://localhost:6274,http://127.0.0.1:6274", word_list,
         "origins whose web pages may call, beside the server's own; the default is the MCP Inspector; * for any");
+SETTING("MCP_AUTH", std::string, auth, "auto", choice({"auto", "token", "none"}),
+        "where MCP_AUTH_TOKENS is empty: auto makes a token unless the address is loopback, token always, none never");
 SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(parser<settings::tokens>(bearer_tokens)),
-        "bearer tokens as name=token,…; empty: no authentication");
+        "bearer tokens as name=token,…; empty: MCP_AUTH decides");
 SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");
 SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level, "DEBUG, INFO, WARNING or ERROR", "logging.level");
 SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json (JSON lines)",

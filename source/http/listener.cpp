@@ -105,6 +105,12 @@ void listener::try_address(const std::string& host, std::uint16_t port)
     bound_acceptors(io, host, port, false);
 }
 
+bool listener::only_loopback(const std::string& host)
+{
+    const auto all = addresses_of(host);
+    return std::all_of(all.begin(), all.end(), [](const auto& each) { return each.is_loopback(); });
+}
+
 tcp::endpoint listener::local_endpoint() const { return acceptors_.front().local_endpoint(); }
 
 void listener::start(task_group& tasks, accepted take)

@@ -22,6 +22,9 @@ public:
     /// listens.
     static void try_address(const std::string& host, std::uint16_t port);
 
+    /// Whether no other machine can reach what `host` stands for.
+    static bool only_loopback(const std::string& host);
+
     asio::ip::tcp::endpoint local_endpoint() const;
 
     using accepted = std::function<void(asio::ip::tcp::socket)>;

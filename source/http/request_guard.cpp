@@ -211,8 +211,10 @@ std::optional<http_reply> request_guard::authenticate(http_request& request) con
             known = true;
         }
     if (known) return std::nullopt;
-    auto reply = error_reply(401, token ? "The bearer token is not known here; check it against MCP_AUTH_TOKENS."
-                                        : "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS.");
+    auto reply = error_reply(401, token ? "The bearer token is not known here; check it against MCP_AUTH_TOKENS, or "
+                                          "against the file auth-token in SANDBOX_ROOT."
+                                        : "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS, or "
+                                          "that of the file auth-token in SANDBOX_ROOT.");
     reply.with("WWW-Authenticate", token ? "Bearer error=\"invalid_token\"" : "Bearer");
     return reply;
 }

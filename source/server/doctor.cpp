@@ -3,6 +3,7 @@
 #include "engine/engine_backend.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "server/access_token.hpp"
 #include "server/commands.hpp"
 #include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
@@ -86,14 +87,15 @@ json::array findings_json(const std::vector<finding>& list)
     return all;
 }
 
-void print_json(const examined_sandbox& examined, const diagnosis& about, const std::vector<std::string>& required,
+void print_json(const examined_sandbox& examined, const diagnosis& about, const settings& config,
                 const std::vector<std::string>& missing)
 {
     json::object report;
     report["version"] = CMCP_VERSION;
     report["backend"] = examined.backend;
     report["layers"] = layers_json(examined.layers);
-    report["required"] = json::value_from(required);
+    report["access"] = access_in_words(config);
+    report["required"] = json::value_from(config.sandbox_require);
     report["missing"] = json::value_from(missing);
     report["problems"] = findings_json(about.problems);
     report["remarks"] = findings_json(about.remarks);
@@ -131,9 +133,10 @@ void print_findings(const char* title, const std::vector<finding>& list)
     }
 }
 
-void print_table(const examined_sandbox& examined, const diagnosis& about, const std::vector<std::string>& missing)
+void print_table(const examined_sandbox& examined, const diagnosis& about, const settings& config,
+                 const std::vector<std::string>& missing)
 {
-    std::cout << "backend " << examined.backend << '\n' << std::left;
+    std::cout << "backend " << examined.backend << '\n' << "access " << access_in_words(config) << '\n' << std::left;
     print_rows(examined, about);
     print_findings("Problems, each with the command that mends it where there is one:", about.problems);
     print_findings("Remarks (it works without):", about.remarks);
@@ -159,9 +162,9 @@ int doctor(const loaded_settings& loaded, bool json)
     const auto missing = sandbox::missing(examined.layers, required);
     const diagnosis about = diagnose(examined.layers, required);
     if (json)
-        print_json(examined, about, required, missing);
+        print_json(examined, about, loaded.values, missing);
     else
-        print_table(examined, about, missing);
+        print_table(examined, about, loaded.values, missing);
     return missing.empty() ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@
 #include "async/task_group.hpp"
 #include "http/listener.hpp"
 #include "log/log.hpp"
+#include "server/access_token.hpp"
 #include "server/application.hpp"
 #include "server/commands.hpp"
 #include "server/diagnosis.hpp"
@@ -37,8 +38,9 @@ void log_address(const asio::ip::tcp::endpoint& bound, const settings& config)
                             {"streamable_http", json::string(url + "/mcp")},
                             {"sse", json::string(url + "/sse")}});
     if (!bound.address().is_loopback() && config.auth_tokens.empty()) {
-        log::warning("open_to_the_network",
-                     {{"advice", "anyone who reaches this address can run code: set MCP_AUTH_TOKENS"}});
+        log::warning(
+            "open_to_the_network",
+            {{"advice", "anyone who reaches this address can run code: set MCP_AUTH=auto or MCP_AUTH_TOKENS"}});
     }
     const auto& origins = config.allowed_origins;
     if (config.auth_tokens.empty() && std::find(origins.begin(), origins.end(), "*") != origins.end())
@@ -76,16 +78,34 @@ std::string browser_line(const settings& config)
 
 std::string token_line(bool loopback, const settings& config)
 {
+    if (!config.auth_tokens.empty() && config.auth_tokens.front().first.empty())
+        return "1, kept in " + (config.sandbox_root / "auth-token").string() +
+               ": clients send `Authorization: Bearer …`";
     if (!config.auth_tokens.empty())
         return std::to_string(config.auth_tokens.size()) + ": clients send `Authorization: Bearer …`";
     if (loopback) return "none: only programs on this machine may connect";
-    return "none: whoever reaches this address can run code here; set MCP_AUTH_TOKENS";
+    return "none: whoever reaches this address can run code here; set MCP_AUTH=auto or MCP_AUTH_TOKENS";
 }
 
 std::string connect_line(const std::string& url, const settings& config)
 {
     std::string line = "claude mcp add --transport http container-mcp " + url + "/mcp";
     return config.auth_tokens.empty() ? line : line + " --header \"Authorization: Bearer …\"";
+}
+
+// The only place where the token is shown. Lines of JSON are for programs, which read the file.
+void show_fresh_token(const std::string& url, const settings& config, const access_token& access)
+{
+    if (access.file.empty()) return;
+    log::info(access.fresh ? "token_made" : "token_kept", {{"file", json::string(access.file.string())}});
+    if (!access.fresh || (config.log_format == "json" && config.log_file.empty())) return;
+    const std::string header = "Authorization: Bearer " + config.auth_tokens.front().second;
+    std::cerr << "\nCallers need a token here. This is shown once; " << access.file.string() << " keeps it.\n"
+              << "  connect   claude mcp add --transport http container-mcp " << url << "/mcp --header \"" << header
+              << "\"\n"
+              << "  others    send the header \"" << header << "\"\n"
+              << "Your own tokens: MCP_AUTH_TOKENS=name=token,… None at all: MCP_AUTH=none.\n\n"
+              << std::flush;
 }
 
 // Address, sandbox, Python, browser, tokens and the line to paste into a client.
@@ -162,7 +182,7 @@ awaitable<> end(application& app)
     log::info("stopped");
 }
 
-awaitable<> serve_http(asio::io_context& io, const settings& config, started_sandbox started)
+awaitable<> serve_http(asio::io_context& io, const settings& config, access_token access, started_sandbox started)
 {
     stop_signals signals(io.get_executor());
     application app(io.get_executor(), config, std::move(started));
@@ -173,6 +193,7 @@ awaitable<> serve_http(asio::io_context& io, const settings& config, started_san
     server.start();
     app.set_public_url(url_of(server.local_endpoint()));
     log_address(server.local_endpoint(), config);
+    show_fresh_token(url_of(server.local_endpoint()), config, access);
     if (greets(config)) co_await greet(app, server.local_endpoint(), config);
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
@@ -202,14 +223,16 @@ int serve(const loaded_settings& loaded)
 {
     start_log(loaded);
     if (greets(loaded.values)) log::set_threshold(log::level::warning);
-    listener::try_address(loaded.values.host, loaded.values.port);
-    prepare_sandbox_root(loaded.values);
-    started_sandbox started = start_sandbox(loaded.values);
+    settings config = loaded.values;
+    listener::try_address(config.host, config.port);
+    prepare_sandbox_root(config);
+    access_token access = settle_access(config);
+    started_sandbox started = start_sandbox(config);
     raise_descriptor_limit(loaded);
-    confine_this_process(started, loaded.values);
+    confine_this_process(started, config);
     ignore_signals();
     asio::io_context io(1);
-    run_loop(io, serve_http(io, loaded.values, std::move(started)));
+    run_loop(io, serve_http(io, config, std::move(access), std::move(started)));
     return 0;
 }
 

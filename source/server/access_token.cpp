@@ -1,0 +1,84 @@
+#include "server/access_token.hpp"
+
+#include "http/listener.hpp"
+#include "posix/unique_fd.hpp"
+#include "text/ascii.hpp"
+#include "text/random_id.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace cmcp::command {
+
+namespace {
+
+constexpr std::size_t random_bytes = 24;
+constexpr std::size_t shortest = 16;
+
+std::filesystem::path token_file(const settings& config) { return config.sandbox_root / "auth-token"; }
+
+bool wants_token(const settings& config)
+{
+    if (!config.auth_tokens.empty() || config.auth == "none") return false;
+    return config.auth == "token" || !listener::only_loopback(config.host);
+}
+
+config_error cannot_be(const char* what, const std::filesystem::path& file, const std::string& why)
+{
+    return config_error("The token in " + file.string() + " cannot be " + what + " (" + why +
+                        "): mend the file or remove it, or set MCP_AUTH_TOKENS or MCP_AUTH=none");
+}
+
+// Another start may make the file at the same time, so only one of them succeeds.
+bool make_token(const std::filesystem::path& file, std::string& token)
+{
+    const unique_fd fresh(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fresh && errno == EEXIST) return false;
+    token = "cmcp_" + random_id(random_bytes);
+    const std::string line = token + "\n";
+    if (!fresh || ::write(fresh.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+        throw cannot_be("written", file, std::strerror(errno));
+    return true;
+}
+
+std::string read_token(const std::filesystem::path& file)
+{
+    std::array<char, 256> text{};
+    const unique_fd kept(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const auto length = kept ? ::read(kept.get(), text.data(), text.size()) : -1;
+    if (length < 0) throw cannot_be("read", file, std::strerror(errno));
+    // A volume's owner and mode may be the engine's choice, so this is not required.
+    (void)::fchmod(kept.get(), S_IRUSR | S_IWUSR);
+    const std::string token(trimmed({text.data(), static_cast<std::size_t>(length)}, white_space));
+    if (token.size() < shortest) throw cannot_be("used", file, "it has fewer than 16 characters");
+    return token;
+}
+
+}  // namespace
+
+access_token settle_access(settings& config)
+{
+    access_token access;
+    if (!wants_token(config)) return access;
+    access.file = token_file(config);
+    std::string token;
+    access.fresh = make_token(access.file, token);
+    if (!access.fresh) token = read_token(access.file);
+    config.auth_tokens = {{"", std::move(token)}};
+    return access;
+}
+
+std::string access_in_words(const settings& config)
+{
+    if (!config.auth_tokens.empty())
+        return "callers need one of " + std::to_string(config.auth_tokens.size()) + " tokens (MCP_AUTH_TOKENS)";
+    if (wants_token(config)) return "callers need the token of " + token_file(config).string();
+    if (listener::only_loopback(config.host)) return "no token: only programs on this machine may connect";
+    return "no token: whoever reaches " + config.host + " can run code here (MCP_AUTH=none)";
+}
+
+}  // namespace cmcp::command

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "config/settings.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace cmcp::command {
+
+/// The token of a server that nobody gave any. The default caller uses it.
+struct access_token {
+    std::filesystem::path file;  ///< where it is kept; empty: MCP_AUTH_TOKENS has tokens, or none is needed
+    bool fresh = false;          ///< of this start, which has to show it
+};
+
+/// Adds to `config.auth_tokens` the kept token, made at the first start, where MCP_AUTH and the address want one.
+/// Throws config_error when it cannot be kept.
+access_token settle_access(settings& config);
+
+/// A sentence for doctor: the callers that are let in.
+std::string access_in_words(const settings& config);
+
+}  // namespace cmcp::command
