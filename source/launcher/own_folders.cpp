@@ -78,7 +78,7 @@ std::string own_folders::source_of(const std::string& path)
 
 std::string own_folders::mounted(const std::string& folder)
 try {
-    const std::string place = place_ + "/" + std::to_string(overlays_.size());
+    std::string place = place_ + "/" + std::to_string(overlays_.size());
     check(::mkdir(place.c_str(), 0755), "prepare the machine's folders");
     const auto overlay = new_overlay({folder, place_ + "/empty"}, "show " + folder);
     attach_mount(overlay.get(), AT_FDCWD, place, "show " + folder);

@@ -53,7 +53,7 @@ std::string read_token(const std::filesystem::path& file)
     if (length < 0) throw cannot_be("read", file, std::strerror(errno));
     // A volume's owner and mode may be the engine's choice, so this is not required.
     (void)::fchmod(kept.get(), S_IRUSR | S_IWUSR);
-    const std::string token(trimmed({text.data(), static_cast<std::size_t>(length)}, white_space));
+    std::string token(trimmed({text.data(), static_cast<std::size_t>(length)}, white_space));
     if (token.size() < shortest) throw cannot_be("used", file, "it has fewer than 16 characters");
     return token;
 }
