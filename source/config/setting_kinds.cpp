@@ -1,10 +1,10 @@
 #include "config/setting_kinds.hpp"
 
 #include "text/ascii.hpp"
+#include "text/number.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace cmcp::kinds {
@@ -18,25 +18,17 @@ bool has_control(std::string_view value)
 
 std::string bare(std::string_view text) { return std::string(trimmed(text, white_space)); }
 
-std::optional<std::uint64_t> whole_number(std::string_view text)
-{
-    std::uint64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 // "1.25" as 1250; nothing when it is no such number.
 std::optional<std::uint64_t> thousandths(std::string_view text)
 {
     const auto point = text.find('.');
-    const auto whole = whole_number(text.substr(0, point));
+    const auto whole = read_number(text.substr(0, point));
     if (!whole || *whole > 1'000'000'000) return std::nullopt;
     if (point == std::string_view::npos) return *whole * 1000;
     std::string decimals(text.substr(point + 1));
     if (decimals.empty() || decimals.size() > 3) return std::nullopt;
     decimals.resize(3, '0');
-    const auto part = whole_number(decimals);
+    const auto part = read_number(decimals);
     if (!part) return std::nullopt;
     return *whole * 1000 + *part;
 }
@@ -82,6 +74,16 @@ std::pair<std::string, std::string> name_and_token(std::string_view item)
     return {std::string(name), std::string(token)};
 }
 
+// unix(7): an address has room for 107 bytes.
+std::string unix_socket(std::string name)
+{
+    constexpr std::size_t longest = 107;
+    const std::string_view path = std::string_view(name).substr(name.find(':') + 1);
+    if (!path.starts_with('/') || path.ends_with('/') || path.size() > longest || has_control(path))
+        throw bad_value("unix: and an absolute path of at most 107 bytes, for example unix:/run/user/1000/mcp.sock");
+    return name;
+}
+
 }  // namespace
 
 bool flag(std::string_view text)
@@ -98,7 +100,7 @@ bool flag(std::string_view text)
 
 std::uint64_t number::operator()(std::string_view text) const
 {
-    const auto value = whole_number(bare(text));
+    const auto value = read_number(bare(text));
     if (value && *value >= least_ && *value <= most_) return *value * unit_;
     throw bad_value("a whole number from " + std::to_string(least_) + " to " + std::to_string(most_));
 }
@@ -147,9 +149,11 @@ std::string log_format(std::string_view text)
 std::string host_name(std::string_view text)
 {
     std::string name = bare(text);
+    if (name.starts_with("unix:")) return unix_socket(std::move(name));
     const bool bad = name.empty() || name.size() > 253 || name.find_first_of(" /\\@?#[]") != std::string::npos;
     if (bad || has_control(name))
-        throw bad_value("an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0");
+        throw bad_value(
+            "an IP address or a host name of this machine, for example 127.0.0.1 or 0.0.0.0, or unix:/path");
     return name;
 }
 

@@ -1,10 +1,10 @@
 #include "egress/egress_policy.hpp"
 
 #include "egress/address_rules.hpp"
+#include "text/number.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
-#include <charconv>
 #include <stdexcept>
 
 namespace cmcp {
@@ -17,12 +17,11 @@ namespace ip = boost::asio::ip;
     throw std::invalid_argument("\"" + std::string(text) + "\" " + why);
 }
 
-unsigned read_number(std::string_view digits, unsigned most, std::string_view whole, const char* why)
+unsigned number_to(std::string_view digits, unsigned most, std::string_view whole, const char* why)
 {
-    unsigned value = 0;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (failed != std::errc() || end != digits.data() + digits.size() || value > most) refuse(whole, why);
-    return value;
+    const auto number = read_number<unsigned>(digits);
+    if (!number || *number > most) refuse(whole, why);
+    return *number;
 }
 
 // Takes ":port" off the end. A bare IPv6 address has more than one colon and no port.
@@ -33,7 +32,7 @@ std::uint16_t take_port(std::string_view& rest, std::string_view whole)
     const bool bare_v6 = rest.front() != '[' && rest.find(':') != colon;
     const bool within_brackets = rest.front() == '[' && rest.find(']') > colon;
     if (bare_v6 || within_brackets) return 0;
-    const auto port = read_number(rest.substr(colon + 1), 65535, whole, "has a port that is none; 1 to 65535 are.");
+    const auto port = number_to(rest.substr(colon + 1), 65535, whole, "has a port that is none; 1 to 65535 are.");
     if (port == 0) refuse(whole, "has port 0; leave it out to mean every port.");
     rest = rest.substr(0, colon);
     return static_cast<std::uint16_t>(port);
@@ -44,7 +43,7 @@ std::optional<unsigned> take_prefix(std::string_view& rest, std::string_view who
 {
     const auto slash = rest.rfind('/');
     if (slash == std::string_view::npos) return std::nullopt;
-    const unsigned prefix = read_number(rest.substr(slash + 1), 128, whole, "has a block size that is none.");
+    const unsigned prefix = number_to(rest.substr(slash + 1), 128, whole, "has a block size that is none.");
     rest = rest.substr(0, slash);
     return prefix;
 }

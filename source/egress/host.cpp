@@ -1,6 +1,7 @@
 #include "egress/host.hpp"
 
 #include "text/ascii.hpp"
+#include "text/number.hpp"
 #include "text/words.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -8,7 +9,6 @@
 #include <idn2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -43,21 +43,13 @@ std::string to_ascii(std::string_view text)
     return reinterpret_cast<const char*>(ascii);
 }
 
-bool all_digits(std::string_view text)
-{
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // Decimal, 0x hexadecimal or 0 octal; nothing when it is no number or above 32 bits.
 std::optional<std::uint32_t> number(std::string_view text)
 {
     const int base = text.starts_with("0x") ? 16 : text.size() > 1 && text.front() == '0' ? 8 : 10;
     if (base == 16) text.remove_prefix(2);
     if (text.empty()) return base == 16 ? std::optional<std::uint32_t>(0) : std::nullopt;
-    std::uint32_t value = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, failed] = std::from_chars(text.data(), last, value, base);
-    return failed == std::errc() && end == last ? std::optional(value) : std::nullopt;
+    return read_number<std::uint32_t>(text, base);
 }
 
 bool is_number_like(std::string_view label)

@@ -1,5 +1,7 @@
 #include "egress/proxy_connection.hpp"
 
+#include "text/number.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -11,7 +13,6 @@
 #include <boost/beast/http/write.hpp>
 
 #include <array>
-#include <charconv>
 
 namespace cmcp {
 namespace {
@@ -40,12 +41,10 @@ std::optional<authority> read_connect_target(std::string_view text)
 {
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos || text.find('@') != std::string_view::npos) return std::nullopt;
-    unsigned port = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, failed] = std::from_chars(text.data() + colon + 1, last, port);
-    if (failed != std::errc() || end != last || port == 0 || port > 65535) return std::nullopt;
+    const auto port = read_number<std::uint16_t>(text.substr(colon + 1));
+    if (!port || *port == 0) return std::nullopt;
     try {
-        return authority{read_host(text.substr(0, colon)), static_cast<std::uint16_t>(port)};
+        return authority{read_host(text.substr(0, colon)), *port};
     } catch (const bad_host&) {
         return std::nullopt;
     }

@@ -1,10 +1,10 @@
 #include "egress/web_url.hpp"
+
 #include "text/ascii.hpp"
+#include "text/number.hpp"
 
 #include <boost/url/parse.hpp>
 #include <boost/url/url.hpp>
-
-#include <charconv>
 
 namespace cmcp {
 namespace {
@@ -55,11 +55,10 @@ bool read_scheme(std::string_view& rest)
 std::uint16_t read_port(std::string_view digits, bool secure)
 {
     if (digits.empty()) return secure ? 443 : 80;
-    unsigned value = 0;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (failed != std::errc() || end != digits.data() + digits.size() || value == 0 || value > 65535)
+    const auto port = read_number<std::uint16_t>(digits);
+    if (!port || *port == 0)
         throw bad_url("url: is malformed: \"" + std::string(digits.substr(0, 20)) + "\" is no port; 1 to 65535 are.");
-    return static_cast<std::uint16_t>(value);
+    return *port;
 }
 
 void read_authority(web_url& into, std::string_view authority)

@@ -1,31 +1,25 @@
 #include "engine/container_output.hpp"
 
 #include "engine/engine_options.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace cmcp::engine {
 namespace {
 
-std::uint64_t number(std::string_view text)
-{
-    std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
 // Names are those of cgroup v2 (Documentation/admin-guide/cgroup-v2.rst), then of v1.
 void take(container_report& into, std::string_view name, std::string_view value)
 {
-    if (name == "code") into.code = static_cast<int>(number(value));
+    const auto number = read_number(value).value_or(0);
+    if (name == "code") into.code = static_cast<int>(number);
     if (name == "lacks") into.lacks = std::string(value);
     if (name == "memory.events oom_kill" || name == "memory/memory.oom_control oom_kill")
-        into.out_of_memory |= number(value) != 0;
-    if (name == "pids.events max" || name == "pids/pids.events max") into.out_of_processes |= number(value) != 0;
-    if (name == "memory.peak" || name == "memory/memory.max_usage_in_bytes") into.peak_memory = number(value);
-    if (name == "cpu.stat usage_usec") into.cpu = std::chrono::microseconds(number(value));
-    if (name == "cpuacct/cpuacct.usage") into.cpu = std::chrono::microseconds(number(value) / 1000);
+        into.out_of_memory |= number != 0;
+    if (name == "pids.events max" || name == "pids/pids.events max") into.out_of_processes |= number != 0;
+    if (name == "memory.peak" || name == "memory/memory.max_usage_in_bytes") into.peak_memory = number;
+    if (name == "cpu.stat usage_usec") into.cpu = std::chrono::microseconds(number);
+    if (name == "cpuacct/cpuacct.usage") into.cpu = std::chrono::microseconds(number / 1000);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "engine/exchange_folder.hpp"
 
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 #include "text/random_id.hpp"
 
 #include <boost/asio/buffer.hpp>

@@ -4,12 +4,12 @@
 #include "files/file_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "text/encodings.hpp"
+#include "text/number.hpp"
 #include "text/utf8_text.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -73,11 +73,9 @@ json::object describe(const file_entry& entry)
 
 std::uint64_t parse_count(std::string_view text)
 {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-        refuse_query("offset and limit are whole numbers of bytes");
-    return value;
+    const auto count = read_number(text);
+    if (!count) refuse_query("offset and limit are whole numbers of bytes");
+    return *count;
 }
 
 void take_member(file_read_request& request, std::string_view member)

@@ -8,11 +8,6 @@ namespace cmcp {
 
 namespace {
 
-bool all_digits(std::string_view text)
-{
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // "name", "name:port" or "[v6]:port" without the port, as written; nothing for any other text.
 std::optional<std::string_view> without_port(std::string_view host)
 {

@@ -28,7 +28,6 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr const char* root_place = "/usr";  // until it is the root
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 // Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.

@@ -1,5 +1,6 @@
 #include "jail/probe.hpp"
 #include "jail/probe_facts.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -25,8 +26,8 @@ layer on_if(bool is, std::string detail, std::string why_not)
 // On where the run has a namespace of its own of `kind` (a name below /proc/self/ns).
 layer own_namespace(const both_sides& facts, std::string_view kind, std::string detail = "a namespace of its own")
 {
-    const auto here = number(part(facts.inside, "namespaces"), kind);
-    const auto there = number(part(facts.launcher, "namespaces"), kind);
+    const auto here = number(object_of(facts.inside, "namespaces"), kind);
+    const auto there = number(object_of(facts.launcher, "namespaces"), kind);
     if (!here || !there)
         return off("it cannot be compared: there is no /proc and the kernel is too old to tell otherwise");
     return on_if(*here != *there, std::move(detail), "shared with the launcher");
@@ -35,31 +36,31 @@ layer own_namespace(const both_sides& facts, std::string_view kind, std::string 
 layer judge_user_namespace(const both_sides& facts)
 {
     layer own = own_namespace(facts, "user");
-    if (own.is == layer::state::on && !is_true(part(facts.inside, "refused"), "unshare"))
+    if (own.is == layer::state::on && !flag_of(object_of(facts.inside, "refused"), "unshare"))
         return degraded("a run can make further namespaces inside");
     return own;
 }
 
 layer judge_pid_namespace(const both_sides& facts)
 {
-    const auto pid = number(part(facts.inside, "identity"), "pid").value_or(-1);
+    const auto pid = number(object_of(facts.inside, "identity"), "pid").value_or(-1);
     return own_namespace(facts, "pid", "the program is process " + std::to_string(pid));
 }
 
 layer judge_mount_namespace(const both_sides& facts)
 {
     layer own = own_namespace(facts, "mnt", "a root of its own, read-only");
-    if (own.is == layer::state::on && !is_true(facts.inside, "root_read_only"))
+    if (own.is == layer::state::on && !flag_of(facts.inside, "root_read_only"))
         return degraded("the root folder can be written to");
     return own;
 }
 
 layer judge_network_namespace(const both_sides& facts)
 {
-    const json::object& network = part(facts.inside, "network");
+    const json::object& network = object_of(facts.inside, "network");
     layer own = own_namespace(facts, "net", "loopback only");
     if (own.is != layer::state::on) return own;
-    if (!is_true(network, "unreachable")) return off("there is a route to addresses outside");
+    if (!flag_of(network, "unreachable")) return off("there is a route to addresses outside");
     const json::value* interfaces = network.if_contains("interfaces");
     if (interfaces == nullptr || !interfaces->is_array()) return off("its interfaces are unknown");
     for (const json::value& name : interfaces->get_array())
@@ -71,12 +72,12 @@ layer judge_network_namespace(const both_sides& facts)
 layer judge_uts_namespace(const both_sides& facts)
 {
     return own_namespace(facts, "uts",
-                         "host name " + text(part(facts.inside, "identity"), "host_name").value_or("unknown"));
+                         "host name " + text(object_of(facts.inside, "identity"), "host_name").value_or("unknown"));
 }
 
 layer judge_time_namespace(const both_sides& facts)
 {
-    const bool known = number(part(facts.launcher, "namespaces"), "time").has_value();
+    const bool known = number(object_of(facts.launcher, "namespaces"), "time").has_value();
     return known ? own_namespace(facts, "time") : off("the kernel has no time namespaces");
 }
 
@@ -85,9 +86,9 @@ layer judge_seccomp(const both_sides& facts)
     constexpr int filter_mode = 2;
     if (number(facts.inside, "seccomp_mode") != filter_mode) return off("no filter is in force");
     std::vector<std::string> open;
-    const json::object& refused = part(facts.inside, "refused");
+    const json::object& refused = object_of(facts.inside, "refused");
     for (const auto& [name, answer] : refused)
-        if (!is_true(refused, name)) open.emplace_back(name);
+        if (!flag_of(refused, name)) open.emplace_back(name);
     if (refused.empty()) return degraded("a filter is in force; what it refuses was not tried");
     if (!open.empty()) return degraded("not refused: " + joined(open, ", "));
     return on("an allow-list; " + std::to_string(refused.size()) + " forbidden calls were tried and refused");
@@ -109,16 +110,16 @@ layer judge_landlock_scope(const both_sides& facts)
     constexpr int first_with_scopes = 6;
     const auto version = number(facts.launcher, "landlock_abi").value_or(0);
     if (version < first_with_scopes) return off("needs Landlock ABI 6; here it is " + std::to_string(version));
-    if (is_true(facts.inside, "makes_no_local_socket"))
+    if (flag_of(facts.inside, "makes_no_local_socket"))
         return off("cannot be tried: seccomp lets a run make no socket that could connect to one outside");
-    if (!is_true(facts.inside, "outside_socket_refused"))
+    if (!flag_of(facts.inside, "outside_socket_refused"))
         return off("a run can connect to an abstract socket made outside its rules");
     return on("no signals to processes and no connections to abstract sockets outside the run");
 }
 
 layer judge_capabilities(const both_sides& facts)
 {
-    const json::object& sets = part(facts.inside, "capabilities");
+    const json::object& sets = object_of(facts.inside, "capabilities");
     if (number(sets, "held") != 0 || number(sets, "ambient") != 0) return off("a run holds capabilities");
     if (number(sets, "bounding") != 0)
         return degraded("none is held; the bounding set is not empty, so only no_new_privs keeps them away");
@@ -127,12 +128,12 @@ layer judge_capabilities(const both_sides& facts)
 
 layer judge_no_new_privs(const both_sides& facts)
 {
-    return on_if(is_true(facts.inside, "no_new_privs"), "set-uid programs give no rights", "not set");
+    return on_if(flag_of(facts.inside, "no_new_privs"), "set-uid programs give no rights", "not set");
 }
 
 layer judge_rlimits(const both_sides& facts)
 {
-    const json::object& limits = part(facts.inside, "limits");
+    const json::object& limits = object_of(facts.inside, "limits");
     std::vector<std::string> open;
     for (const char* name : {"cpu", "fsize", "nofile", "nproc"})
         if (number(limits, name).value_or(-1) < 0) open.emplace_back(name);
@@ -145,25 +146,25 @@ layer judge_rlimits(const both_sides& facts)
 
 layer judge_core_dumps(const both_sides& facts)
 {
-    if (!is_true(facts.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
-    if (!is_true(facts.inside, "core_limit_stays"))
+    if (!flag_of(facts.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
+    if (!flag_of(facts.inside, "core_limit_stays"))
         return degraded("no files, but a handler of the host may be given the dump");
     return on("none, neither as file nor to a handler of the host");
 }
 
 layer judge_keyrings(const both_sides& facts)
 {
-    const json::object& refused = part(facts.inside, "refused");
-    return on_if(is_true(refused, "keyctl") && is_true(refused, "add_key"), "the kernel's keys cannot be used",
+    const json::object& refused = object_of(facts.inside, "refused");
+    return on_if(flag_of(refused, "keyctl") && flag_of(refused, "add_key"), "the kernel's keys cannot be used",
                  "a run can use the kernel's keys");
 }
 
 layer judge_tracing(const both_sides& facts)
 {
-    const json::object& refused = part(facts.inside, "refused");
-    const bool calls = is_true(refused, "ptrace") && is_true(refused, "process_vm_readv");
+    const json::object& refused = object_of(facts.inside, "refused");
+    const bool calls = flag_of(refused, "ptrace") && flag_of(refused, "process_vm_readv");
     if (!calls) return off("a run can trace processes");
-    if (!is_true(facts.inside, "first_process_closed"))
+    if (!flag_of(facts.inside, "first_process_closed"))
         return off("a run can read the memory of the sandbox's first process");
     return on("no process can be traced or read");
 }
@@ -177,23 +178,23 @@ layer judge_cgroup(const both_sides& facts)
 
 layer judge_watchdog(const both_sides& facts)
 {
-    if (!is_true(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
-    const json::object& proc = part(facts.inside, "proc");
-    if (!proc.empty() && !is_true(proc, "there"))
+    if (!flag_of(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
+    const json::object& proc = object_of(facts.inside, "proc");
+    if (!proc.empty() && !flag_of(proc, "there"))
         return degraded("time only: without /proc memory and processes cannot be seen");
     return on("the launcher watches memory, processes and time of a run");
 }
 
 layer judge_workspace_quota(const both_sides& facts)
 {
-    return on_if(is_true(facts.launcher, "workspace_quota"),
+    return on_if(flag_of(facts.launcher, "workspace_quota"),
                  "the launcher counts what a workspace holds and ends runs that fill it",
                  "the launcher does not count what workspaces hold");
 }
 
 layer judge_own_uid(const both_sides& facts)
 {
-    const auto outside = number(part(facts.inside, "identity"), "outside_uid").value_or(-1);
+    const auto outside = number(object_of(facts.inside, "identity"), "outside_uid").value_or(-1);
     const auto launcher = number(facts.launcher, "uid").value_or(-1);
     if (outside < 0 || launcher < 0) return off("the user outside cannot be seen without /proc");
     if (outside == launcher) return off("a run is the server's user outside: without privilege there is no other");
@@ -210,13 +211,13 @@ bool shows_first_process(const json::object& proc)
 
 layer judge_private_proc(const both_sides& facts)
 {
-    const json::object& proc = part(facts.inside, "proc");
+    const json::object& proc = object_of(facts.inside, "proc");
     if (proc.empty()) return off("nobody looked");
-    if (!is_true(proc, "there")) return degraded("there is no /proc: this place refuses a fresh one");
-    if (!is_true(proc, "own")) return off("/proc shows another PID namespace");
-    if (is_true(proc, "system_settings")) return degraded("own processes only, but kernel settings are visible");
+    if (!flag_of(proc, "there")) return degraded("there is no /proc: this place refuses a fresh one");
+    if (!flag_of(proc, "own")) return off("/proc shows another PID namespace");
+    if (flag_of(proc, "system_settings")) return degraded("own processes only, but kernel settings are visible");
     if (shows_first_process(proc)) return degraded("the sandbox's first process is visible");
-    if (is_true(proc, "figures"))
+    if (flag_of(proc, "figures"))
         return on("own processes only, no kernel settings; memory and processors as limits allow");
     return on(
         "own processes only, no kernel settings; no meminfo, cpuinfo, stat, loadavg, uptime: this place cannot show "

@@ -61,6 +61,9 @@ proc_mount new_proc(proc_options options);
 /// then. ENOTSUP: the kernel does not hide the rest.
 void show_processes_only(const proc_mount& proc);
 
+/// Where a new root is mounted until it is the root folder.
+inline constexpr const char* root_place = "/usr";
+
 /// A folder of the machine for new roots to be mounted upon, which no program here needs and no workspace is in.
 std::string stage_folder();
 

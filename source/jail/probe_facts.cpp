@@ -178,13 +178,6 @@ json::object limit_facts()
     return facts;
 }
 
-const json::object& part(const json::object& facts, std::string_view name)
-{
-    static const json::object nothing;
-    const json::value* fact = facts.if_contains(name);
-    return fact != nullptr && fact->is_object() ? fact->get_object() : nothing;
-}
-
 std::optional<std::int64_t> number(const json::object& facts, std::string_view name)
 {
     const json::value* fact = facts.if_contains(name);
@@ -192,12 +185,6 @@ std::optional<std::int64_t> number(const json::object& facts, std::string_view n
     boost::system::error_code ec;
     const auto value = fact->to_number<std::int64_t>(ec);
     return ec ? std::nullopt : std::optional(value);
-}
-
-bool is_true(const json::object& facts, std::string_view name)
-{
-    const json::value* fact = facts.if_contains(name);
-    return fact != nullptr && fact->is_bool() && fact->get_bool();
 }
 
 std::optional<std::string> text(const json::object& facts, std::string_view name)

@@ -2,7 +2,7 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/utf8_text.hpp"
 

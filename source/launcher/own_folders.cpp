@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <ranges>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -57,8 +58,7 @@ own_folders::own_folders(std::string place) : place_(std::move(place))
 
 own_folders::~own_folders()
 {
-    for (const auto& [folder, place] : overlays_) {
-        if (place == folder) continue;
+    for (const auto& place : std::views::values(overlays_)) {
         detach_mounts(place);
         ::rmdir(place.c_str());
     }
@@ -77,21 +77,21 @@ std::string own_folders::source_of(const std::string& path)
 }
 
 std::string own_folders::mounted(const std::string& folder)
-try {
+{
     std::string place = place_ + "/" + std::to_string(overlays_.size());
     check(::mkdir(place.c_str(), 0755), "prepare the machine's folders");
     const auto overlay = new_overlay({folder, place_ + "/empty"}, "show " + folder);
     attach_mount(overlay.get(), AT_FDCWD, place, "show " + folder);
     show_mounts_below(folder, place);
     return place;
-} catch (const step_failed&) {
-    return folder;
 }
 
 bool own_folders::possible(const std::string& place)
-{
-    const std::string usr(programs);
-    return own_folders(place).source_of(usr) != usr;
+try {
+    own_folders(place).source_of(std::string(programs));
+    return true;
+} catch (const step_failed&) {
+    return false;
 }
 
 }  // namespace cmcp::sandbox

@@ -15,8 +15,8 @@ public:
     own_folders& operator=(const own_folders&) = delete;
     ~own_folders();
 
-    /// Where the content of `path` is shown in an overlay; `path` itself for a single file outside of /usr, and where
-    /// the kernel permits no overlay.
+    /// Where the content of `path` is shown in an overlay; `path` itself for a single file outside of /usr. Throws
+    /// step_failed where the kernel permits no overlay.
     std::string source_of(const std::string& path);
 
     /// Whether /usr can be shown in an overlay here.

@@ -181,7 +181,7 @@ view view_store::build(const std::string& key, const run_request& request)
         fresh.root.reset(check(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
         own_folders folders(fresh.place + "-folders");
         tree_builder tree(unique_fd(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-                          [&](const std::string& path) { return folders.source_of(path); });
+                          [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
         fill(tree, fresh, request);
         set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {

@@ -5,6 +5,7 @@
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 #include "wire/program_starter.hpp"
 #include "wire/wire.hpp"
 
@@ -20,8 +21,6 @@ namespace cmcp::sandbox {
 
 namespace {
 
-constexpr const char* root_place = "/usr";  // until it is the root
-
 std::vector<std::string> environment_of(const zygote_options& options)
 {
     run_request model;
@@ -36,9 +35,7 @@ void enter_own_mounts(int root)
     const unique_fd processes = copy_mount_tree(AT_FDCWD, "/proc", "show /proc to the interpreter");
     attach_mount(root, AT_FDCWD, root_place, "mount the interpreter's root");
     attach_mount(processes.get(), root, "proc", "show /proc to the interpreter");
-    constexpr std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    const auto memory = new_tmpfs({16 << 20, 1024, "1777"}, attributes, "mount the interpreter's /tmp");
-    attach_mount(memory.get(), root, "tmp", "mount the interpreter's /tmp");
+    mount_memory(root, "/tmp", 16 << 20, 1024, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
     enter_root(root);
 }
 
@@ -70,7 +67,7 @@ void place_descriptors(int socket)
         ::execveat(moved, "", pointers(argv).data(), pointers(environment).data(), AT_EMPTY_PATH);
         throw step_failed("start program " + options.path);
     } catch (const step_failed& failure) {
-        send_packet(speaker, encoded(zygote_says::failed, explain_setup_failure(failure.what(), failure.error)));
+        send_packet(speaker, encoded(zygote_says::failed, explain_setup_failure(failure)));
     } catch (...) {  // the launcher sees it end, and tells it
     }
     ::_exit(127);

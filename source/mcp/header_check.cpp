@@ -5,8 +5,7 @@
 #include "mcp/task_view.hpp"
 #include "text/ascii.hpp"
 #include "text/encodings.hpp"
-
-#include <charconv>
+#include "text/number.hpp"
 
 namespace cmcp {
 
@@ -85,10 +84,8 @@ void check_name(const jsonrpc::request& incoming, const header_reader& header)
 
 bool same_number(const json::value& value, std::string_view text)
 {
-    double number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return failure == std::errc() && end == text.data() + text.size() && value.is_number() &&
-           value.to_number<double>() == number;
+    const auto number = read_number<double>(text);
+    return number && value.is_number() && value.to_number<double>() == *number;
 }
 
 bool matches(const json::value& value, std::string_view text)

@@ -2,8 +2,8 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "text/encodings.hpp"
+#include "text/number.hpp"
 
-#include <charconv>
 #include <string>
 
 namespace cmcp {
@@ -29,11 +29,9 @@ std::size_t offset_of(std::string_view list, const json::object& params, std::si
     const auto text = base64_decode(std::string_view(cursor->get_string()));
     const auto head = std::string(list) + ":";
     if (!text || text->substr(0, head.size()) != head) refuse_cursor();
-    std::size_t offset = 0;
-    const char* end = text->data() + text->size();
-    const auto [stop, failure] = std::from_chars(text->data() + head.size(), end, offset);
-    if (failure != std::errc() || stop != end || offset > size) refuse_cursor();
-    return offset;
+    const auto offset = read_number<std::size_t>(std::string_view(*text).substr(head.size()));
+    if (!offset || *offset > size) refuse_cursor();
+    return *offset;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "mcp/schema_validator.hpp"
 
+#include "text/number.hpp"
+
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -32,8 +34,7 @@ void step_into_item(place& at, std::string_view index)
 {
     at.name += "[" + std::string(index) + "]";
     at.schema = object_member(at.schema, "items");
-    std::size_t position = 0;
-    std::from_chars(index.data(), index.data() + index.size(), position);
+    const auto position = read_number<std::size_t>(index).value_or(0);
     const auto* array = at.value ? at.value->if_array() : nullptr;
     at.value = array && position < array->size() ? &(*array)[position] : nullptr;
 }

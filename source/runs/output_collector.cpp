@@ -1,7 +1,7 @@
 #include "runs/output_collector.hpp"
 
 #include "files/folder_reader.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 #include "text/random_id.hpp"
 #include "text/utf8_text.hpp"
 

@@ -184,6 +184,14 @@ awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
     }
 }
 
+// Memory and processor time are the whole kernel's, the time is that of its life or of a call.
+void kernel_manager::limit(sandbox::run_limits& limits, std::chrono::milliseconds wall) const
+{
+    limits.memory = config_.kernel_memory_limit;
+    limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
+    limits.wall = wall;
+}
+
 void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
     one.owner = where.owner;
@@ -194,9 +202,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
                                     {config_.sandbox_work_dir});
     for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
-    request.limits.memory = config_.kernel_memory_limit;
-    request.limits.wall = std::chrono::duration_cast<std::chrono::milliseconds>(forever);
-    request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
+    limit(request.limits, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     one.process = std::make_shared<kernel_process>(executor_, backend_);
     one.process->start(std::move(request));
@@ -250,17 +256,15 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
                                                 kernel_answer& answer)
 {
     const auto request = runs_.base(where);
-    const auto limit = runs_.python_terms().time(options);
+    const auto time = runs_.python_terms().time(options);
     const auto began = clock::now();
-    collected_work work = [process, code = std::move(code), limit, &answer](output_collector& output) {
-        return run_code(process, code, limit, answer, output);
+    collected_work work = [process, code = std::move(code), time, &answer](output_collector& output) {
+        return run_code(process, code, time, answer, output);
     };
     auto outcome = co_await runs_.runs().collect(io, request.workspace, options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
-    outcome.limits.memory = config_.kernel_memory_limit;
-    outcome.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
-    outcome.limits.wall = limit;
+    limit(outcome.limits, time);
     co_return outcome;
 }
 
@@ -283,7 +287,7 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
         place = co_await runs_.admit(who, io, false);
     }
     copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
-    if (!one || !one->process->alive()) co_return copied;
+    if (!one || !one->lives()) co_return copied;
     auto carrying = carry(one, io, copied.where);
     copied.state = co_await runs_.guarded(copied.where, std::move(carrying));
     co_return copied;
@@ -328,7 +332,7 @@ awaitable<bool> kernel_manager::end(std::string id)
     if (entry == kernels_.end()) co_return false;
     const auto one = entry->second;
     if (one->line.empty()) kernels_.erase(entry);
-    if (!one->process || !one->process->alive()) co_return false;
+    if (!one->lives()) co_return false;
     co_await one->process->finish();
     co_return true;
 }
@@ -337,7 +341,7 @@ awaitable<> kernel_manager::stop()
 {
     const auto all = std::exchange(kernels_, {});
     for (const auto& [id, one] : all)
-        if (one->process && one->process->alive()) co_await one->process->finish();
+        if (one->lives()) co_await one->process->finish();
 }
 
 }  // namespace cmcp

@@ -19,8 +19,8 @@ print(json.dumps({'index': PyPI.simple_url, 'hosts': [PyPI.file_storage_domain]}
 )PY";
 constexpr std::string_view npm_question = R"PY(
 import json, subprocess
-asked = subprocess.run(['/usr/bin/npm', 'config', 'get', 'registry'], capture_output=True, text=True, check=True)
-print(json.dumps({'index': asked.stdout.strip(), 'hosts': []}))
+answer = subprocess.run(['/usr/bin/npm', 'config', 'get', 'registry'], capture_output=True, text=True, check=True)
+print(json.dumps({'index': answer.stdout.strip(), 'hosts': []}))
 )PY";
 
 package_origin read_origin(const std::string& text)

@@ -20,17 +20,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void make_folder(const fs::path& folder)
-{
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        throw std::system_error(errno, std::generic_category(), folder.string());
-}
-
 // All or nothing: a copy that could not be finished is removed.
 std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from, const fs::path& to)
 {
     try {
-        make_folder(to);
+        make_private_folder(to);
         copy_tree(from, to);
         return disk_usage(to);
     } catch (const std::system_error& failure) {
@@ -84,7 +78,7 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
 awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
 {
     auto work = [places = places_, record] {
-        make_folder(places.folder(record.sandbox) / "snapshots");
+        make_private_folder(places.folder(record.sandbox) / "snapshots");
         return copy_or_remove(places, places.workspace(record.sandbox), places.snapshot(record.sandbox, record.id));
     };
     record.disk = co_await pool_.run(std::move(work));

@@ -3,7 +3,7 @@
 #include "files/file_error.hpp"
 #include "files/incoming_file.hpp"
 #include "files/workspace_resources.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

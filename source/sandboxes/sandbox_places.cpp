@@ -4,7 +4,7 @@
 #include "files/folder_reader.hpp"
 #include "files/trees.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/ascii.hpp"
 #include "text/handles.hpp"
@@ -25,12 +25,6 @@ namespace cmcp {
 namespace fs = std::filesystem;
 
 namespace {
-
-void make_private_folder(const fs::path& place)
-{
-    if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST)
-        throw std::system_error(errno, std::generic_category(), place.string());
-}
 
 constexpr std::string_view install_mark = "installing-";
 
@@ -105,6 +99,12 @@ void add_node_package(int root, const std::string& name, std::map<std::string, s
 }
 
 }  // namespace
+
+void make_private_folder(const fs::path& place)
+{
+    if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST)
+        throw std::system_error(errno, std::generic_category(), place.string());
+}
 
 fs::path sandbox_places::snapshot(std::string_view id, std::string_view snapshot) const
 {

@@ -8,6 +8,9 @@
 
 namespace cmcp {
 
+/// Makes the folder for its owner alone (0700), or leaves it as it is. Throws std::system_error.
+void make_private_folder(const std::filesystem::path& place);
+
 /// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`.
 /// All calls block on the disk. The ids given must fit (handle_maker::fits).
 class sandbox_places {

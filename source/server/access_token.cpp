@@ -1,6 +1,7 @@
 #include "server/access_token.hpp"
 
 #include "http/listener.hpp"
+#include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/ascii.hpp"
 #include "text/random_id.hpp"
@@ -39,9 +40,7 @@ bool make_token(const std::filesystem::path& file, std::string& token)
     const unique_fd fresh(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fresh && errno == EEXIST) return false;
     token = "cmcp_" + random_id(random_bytes);
-    const std::string line = token + "\n";
-    if (!fresh || ::write(fresh.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-        throw cannot_be("written", file, std::strerror(errno));
+    if (!fresh || !write_all(fresh.get(), token + "\n")) throw cannot_be("written", file, std::strerror(errno));
     return true;
 }
 

@@ -29,6 +29,12 @@ constexpr bool equal_ignoring_case(std::string_view a, std::string_view b)
                       [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
+/// Whether `text` is a row of decimal digits; the empty text is none.
+constexpr bool all_digits(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 constexpr std::string_view white_space = " \t\r\n";
 
 /// `text` without the characters of `blanks` at both ends; RFC 9110's optional white space by default.

@@ -1,25 +1,18 @@
 #include "transport/byte_range.hpp"
 
+#include "text/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace cmcp {
 
 namespace {
 
-std::optional<std::uint64_t> number(std::string_view text)
-{
-    std::uint64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 byte_range whole(std::uint64_t size) { return {byte_range::kind::whole, 0, size}; }
 
 byte_range last_bytes(std::string_view count, std::uint64_t size)
 {
-    const auto wanted = number(count);
+    const auto wanted = read_number(count);
     if (!wanted) return whole(size);
     const auto length = std::min(*wanted, size);
     if (length == 0) return {byte_range::kind::unsatisfiable, 0, 0};
@@ -36,9 +29,9 @@ byte_range read_range(std::optional<std::string_view> header, std::uint64_t size
     const auto dash = text.find('-');
     if (dash == std::string_view::npos) return whole(size);
     if (dash == 0) return last_bytes(text.substr(1), size);
-    const auto first = number(text.substr(0, dash));
+    const auto first = read_number(text.substr(0, dash));
     const auto rest = text.substr(dash + 1);
-    const auto last = rest.empty() ? std::optional(size == 0 ? 0 : size - 1) : number(rest);
+    const auto last = rest.empty() ? std::optional(size == 0 ? 0 : size - 1) : read_number(rest);
     if (!first || !last || *last < *first)
         return rest.empty() && first && *first >= size ? byte_range{byte_range::kind::unsatisfiable, 0, 0}
                                                        : whole(size);

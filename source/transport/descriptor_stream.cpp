@@ -1,5 +1,6 @@
 #include "transport/descriptor_stream.hpp"
 
+#include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <boost/asio/write.hpp>
@@ -41,17 +42,6 @@ std::string read_blocking(int fd)
     return bytes;
 }
 
-bool write_blocking(int fd, std::string_view bytes)
-{
-    while (!bytes.empty()) {
-        const auto count = ::write(fd, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
-}
-
 }  // namespace
 
 descriptor_stream::descriptor_stream(asio::any_io_executor executor, int fd)
@@ -89,7 +79,7 @@ awaitable<bool> descriptor_stream::write(std::string bytes)
 {
     if (thread_) {
         const int fd = descriptor_.native_handle();
-        auto job = [fd, kept = std::move(bytes)] { return write_blocking(fd, kept); };
+        auto job = [fd, kept = std::move(bytes)] { return write_all(fd, kept); };
         const bool done = co_await thread_->run(std::move(job));
         co_return done;
     }

@@ -1,6 +1,6 @@
 #include "transport/sse_frame.hpp"
 
-#include <charconv>
+#include "text/number.hpp"
 
 namespace cmcp {
 
@@ -10,8 +10,9 @@ template <class Number>
 bool parse_number(std::string_view text, Number& into)
 {
     if (text.empty() || text.front() == '-' || (text.size() > 1 && text.front() == '0')) return false;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
-    return error == std::errc() && end == text.data() + text.size();
+    const auto number = read_number<Number>(text);
+    into = number.value_or(0);
+    return number.has_value();
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "wire/launcher_options.hpp"
 
-#include <charconv>
+#include "text/number.hpp"
+
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 
 namespace cmcp::sandbox {
 namespace {
@@ -52,10 +55,9 @@ public:
     void operator()(std::string_view name, Number& number)
     {
         if (!is(name)) return;
-        unsigned long long read = 0;
-        const char* const end = value_.data() + value_.size();
-        if (std::from_chars(value_.data(), end, read).ptr != end || value_.empty()) fail();
-        number = static_cast<Number>(read);
+        const auto read = read_number(value_);
+        if (!read) fail();
+        number = static_cast<Number>(*read);
     }
     void operator()(std::string_view name, words& list)
     {

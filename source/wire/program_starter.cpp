@@ -35,7 +35,7 @@ namespace {
 // Only the socket is handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
 class spawn_setup {
 public:
-    spawn_setup(int socket, bool with_errors)
+    explicit spawn_setup(int socket)
     {
         ::posix_spawnattr_init(&attributes_);
         sigset_t all, none;
@@ -47,7 +47,6 @@ public:
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
         ::posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-        if (!with_errors) ::posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0);
         ::posix_spawn_file_actions_adddup2(&actions_, socket, starters_socket);
     }
     spawn_setup(const spawn_setup&) = delete;
@@ -86,11 +85,22 @@ helper_state& helper()
     return only;
 }
 
-spawn_order order_for(const std::string& path, const std::vector<std::string>& arguments)
+// Nothing is open in the program but the socket (as descriptor 3) and standard error.
+started_program spawn_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
 {
-    spawn_order order{path, {path.substr(path.rfind('/') + 1)}, {}};
-    order.arguments.insert(order.arguments.end(), arguments.begin(), arguments.end());
-    return order;
+    // The same number would stay close-on-exec: dup2 onto it changes nothing.
+    unique_fd moved;
+    if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
+    const spawn_setup setup(moved ? moved.get() : socket);
+    std::vector<std::string> argv{path.substr(path.rfind('/') + 1)}, environment;
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    started_program started;
+    const int error = ::posix_spawn(&started.pid, path.c_str(), setup.actions(), setup.attributes(),
+                                    pointers(argv).data(), pointers(environment).data());
+    if (error != 0) throw std::system_error(error, std::system_category(), "cannot start " + path);
+    started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
+    if (!started.pidfd) throw std::system_error(errno, std::system_category(), "pidfd_open");
+    return started;
 }
 
 // Nothing when the other end is gone, or does not answer in time.
@@ -113,7 +123,7 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
         const auto number = decoded<std::uint32_t>(order.bytes);
         if (number < programs.size() && order.descriptors.size() == 1) {
             const auto& program = programs[number];
-            started = spawn_program(order_for(program.path, program.arguments), order.descriptors[0].get());
+            started = spawn_program(program.path, program.arguments, order.descriptors[0].get());
             error = 0;
         }
     } catch (const std::system_error& failure) {
@@ -136,21 +146,6 @@ std::uint32_t number_of(const std::string& path)
 
 }  // namespace
 
-started_program spawn_program(spawn_order order, int socket)
-{
-    // The same number would stay close-on-exec: dup2 onto it changes nothing.
-    unique_fd moved;
-    if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    const spawn_setup setup(moved ? moved.get() : socket, order.with_errors);
-    started_program started;
-    const int error = ::posix_spawn(&started.pid, order.path.c_str(), setup.actions(), setup.attributes(),
-                                    pointers(order.arguments).data(), pointers(order.environment).data());
-    if (error != 0) throw std::system_error(error, std::system_category(), "cannot start " + order.path);
-    started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, started.pid, 0)));
-    if (!started.pidfd) throw std::system_error(errno, std::system_category(), "pidfd_open");
-    return started;
-}
-
 bool begin_started_program(const char* name, const char* starter, int signal)
 {
     if (!is_packet_socket(starters_socket)) {
@@ -171,7 +166,7 @@ bool begin_started_program(const char* name, const char* starter, int signal)
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs)
 {
     auto [ours, theirs] = packet_socket_pair();
-    spawn_program(order_for(launcher_path, {"--starter"}), theirs.get());
+    spawn_program(launcher_path, {"--starter"}, theirs.get());
     send_packet(ours.get(), encoded(programs));
     helper() = {std::move(ours), programs};  // its end is the helper's
 }
@@ -179,7 +174,7 @@ void start_programs_through_helper(const std::string& launcher_path, const std::
 started_program start_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
 {
     const int to = helper().socket.get();
-    if (to < 0) return spawn_program(order_for(path, arguments), socket);
+    if (to < 0) return spawn_program(path, arguments, socket);
     send_packet(to, encoded(number_of(path)), {&socket, 1});
     auto answered = wait_for_packet(to, patience_ms);
     if (!answered) throw std::system_error(EPIPE, std::system_category(), "the helper that starts programs is gone");

@@ -14,18 +14,8 @@ struct started_program {
     unique_fd pidfd;
 };
 
-/// How a program is started that speaks over one socket.
-struct spawn_order {
-    std::string path;
-    std::vector<std::string> arguments;    ///< with argv[0]
-    std::vector<std::string> environment;  ///< NAME=value
-    bool with_errors = true;               ///< false: standard error is /dev/null
-};
-
+/// The descriptor over which a started program speaks with its starter.
 inline constexpr int starters_socket = 3;
-
-/// Starts a program with nothing open but `socket` (as descriptor 3) and standard error. Throws std::system_error.
-started_program spawn_program(spawn_order order, int socket);
 
 /// First of all in the main() of a program that is started so: nothing is open then but /dev/null and the socket, the
 /// process is not dumpable and ends by `signal` with its parent. False: nobody gave it a socket, and a line on standard
