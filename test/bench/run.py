@@ -24,18 +24,21 @@ PARTS = ["calls", "nginx", "idle", "runs", "streaming", "overload"]
 class Peer:
     """A server that can be measured: how to start it, and what it calls its simplest tool."""
 
-    def __init__(self, name, argv, tool, transports, env=None, port=None):
+    def __init__(self, name, argv, tool, transports, env=None, port=None, own=False):
         self.name, self.argv, self.tool, self.transports = name, argv, tool, transports
-        self.env, self.port = env or {}, port
+        self.env, self.port, self.own = env or {}, port, own
 
 
-def peers(folder):
+def product(name, build, folder):
+    argv = [os.path.join(build, "container-mcp"), "serve", "--port", "{port}", "--sandbox-root", folder, "--log-level", "WARNING"]
+    return Peer(name, argv, 'system_env_var:{"var_name":"LANG"}', ["streamable", "sse", "stateless"], own=True)
+
+
+def peers():
     node = os.path.join(HERE, "peers")
     everything = os.path.join(node, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
     echo = 'echo:{"message":"hello"}'
-    product = [os.path.join(BUILD, "container-mcp"), "serve", "--port", "{port}", "--sandbox-root", folder, "--log-level", "WARNING"]
     return [
-        Peer("container-mcp", product, 'system_env_var:{"var_name":"LANG"}', ["streamable", "sse", "stateless"]),
         Peer("bare Beast (ceiling)", [os.path.join(BUILD, "bench-ceiling"), "{port}"], "echo", ["streamable"]),
         Peer("TypeScript SDK", ["node", os.path.join(node, "ts_server.mjs"), "{port}"], "echo", ["streamable", "sse"]),
         Peer("server-everything", ["node", everything, "streamableHttp"], echo, ["streamable"], {"PORT": "{port}"}),
@@ -68,6 +71,7 @@ def running(peer):
     process = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until_open(port, process)
+        wait_until_idle(process.pid)
         yield port, process.pid
     finally:
         process.send_signal(signal.SIGTERM)
@@ -85,6 +89,15 @@ def cpu_seconds(pid):
     with open("/proc/%d/stat" % pid) as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(each) for each in children)
+
+
+def wait_until_idle(pid):
+    """A start may go on in the background: this server tries the languages that sandboxes offer."""
+    used, idle, until = 0, 0, time.monotonic() + 60
+    while idle < 3 and time.monotonic() < until:
+        before, used = used, cpu_seconds(pid)
+        idle = idle + 1 if used - before < 0.02 else 0
+        time.sleep(0.3)
 
 
 # One request, the same bytes each time: what any HTTP server can be asked.
@@ -146,12 +159,12 @@ class Bench:
         for sessions in (1, 128):
             with running(peer) as (port, pid):
                 warm = ["--warm-up", "1", "-d", self.seconds, "-s", str(sessions)]
-                if peer.name.startswith("container") and transport != "stateless":
+                if peer.own and transport != "stateless":
                     self.add(peer.name, transport, "ping c=%d" % sessions, load(port, pid, transport, "-c", "ping", *warm))
                 self.add(peer.name, transport, "tools/call c=%d" % sessions, load(port, pid, transport, "-c", peer.tool, *warm))
 
     def idle_sessions(self, peer, transport):
-        number = self.idle if peer.name.startswith("container") else self.peer_idle
+        number = self.idle if peer.own else self.peer_idle
         with running(peer) as (port, pid):
             load(port, pid, transport, "-c", "tools/list", "-s", "1", "-n", "100")
             report = load(port, pid, transport, "-c", "tools/list", "-s", "16", "-r", "200", "-d", self.seconds, "--idle", str(number))
@@ -178,13 +191,14 @@ class Bench:
                 seconds = report["all"]["latency_us"].get("p50", 0) / 1e6
                 self.add(peer.name, transport, "%d lines streamed" % lines, report, lines=lines / seconds if seconds else 0)
 
-    def beside_nginx(self, peer, folder):
+    def beside_nginx(self, products, folder):
         """The ceiling that everybody knows: nginx with a fixed answer of the same length, asked the same by the same client."""
         script = write_wrk_script(folder)
         answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"padding": "x" * 330}})
         configuration = write_nginx_configuration(folder, answer)
         for connections in (1, 128):
-            self.asked_by_wrk(peer, "/mcp", script, connections)
+            for peer in products:
+                self.asked_by_wrk(peer, "/mcp", script, connections)
             port = free_port()
             with open(configuration) as file:
                 text = file.read()
@@ -276,25 +290,32 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output")
     parser.add_argument("--only", action="append", choices=PARTS)
+    parser.add_argument("--beside")
+    parser.add_argument("--no-peers", action="store_true")
     chosen = parser.parse_args()
     parts = chosen.only or PARTS
     bench = Bench(chosen.quick)
     with tempfile.TemporaryDirectory(prefix="container-mcp-bench-") as folder:
-        servers = peers(folder)
-        for peer in servers:
-            for transport in peer.transports:
-                if "calls" in parts:
-                    bench.calls(peer, transport)
-                if "idle" in parts and "ceiling" not in peer.name:
-                    bench.idle_sessions(peer, transport)
+        products = [product("container-mcp", BUILD, os.path.join(folder, "root"))]
+        if chosen.beside:
+            products.append(product("container-mcp beside", chosen.beside, os.path.join(folder, "beside")))
+        servers = products if chosen.no_peers else products + peers()
+        for transport, peer in [(transport, peer) for transport in products[0].transports for peer in servers]:
+            if transport not in peer.transports:
+                continue
+            if "calls" in parts:
+                bench.calls(peer, transport)
+            if "idle" in parts and "ceiling" not in peer.name:
+                bench.idle_sessions(peer, transport)
         if "nginx" in parts:
-            bench.beside_nginx(servers[0], folder)
-        if "runs" in parts:
-            bench.runs(servers[0])
-        if "streaming" in parts:
-            bench.streaming(servers[0], 100_000 if chosen.quick else 1_000_000)
-        if "overload" in parts:
-            bench.overload(servers[0])
+            bench.beside_nginx(products, folder)
+        for peer in products:
+            if "runs" in parts:
+                bench.runs(peer)
+            if "streaming" in parts:
+                bench.streaming(peer, 100_000 if chosen.quick else 1_000_000)
+            if "overload" in parts:
+                bench.overload(peer)
     text = table(bench.rows)
     print(text)
     if chosen.output:
