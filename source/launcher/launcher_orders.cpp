@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -26,6 +27,10 @@ void clamp(run_limits& limits, const run_maxima& most)
     bound(limits.file_size, most.file_size);
     bound(limits.tmp_size, most.tmp_size);
     bound(limits.open_files, most.open_files);
+    // The clock counts nanoseconds in 64 bits.
+    constexpr std::chrono::hours longest(24 * 366 * 10);
+    limits.wall = std::clamp<std::chrono::milliseconds>(limits.wall, std::chrono::milliseconds(0), longest);
+    limits.cpu = std::clamp<std::chrono::seconds>(limits.cpu, std::chrono::seconds(0), longest);
 }
 
 // The body of a start message, from the packet or from its first descriptor, which is taken.
