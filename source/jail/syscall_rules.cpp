@@ -1,6 +1,9 @@
 #include "jail/syscall_rules.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -60,7 +63,7 @@ constexpr std::string_view allowed[] = {
     "time", "gettimeofday", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "timer_create",
     "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete",
     // sockets; which ones can be made is decided below
-    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "setsockopt", "getsockopt",
+    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "getsockopt",
     "shutdown",
     // System V and POSIX messages: the run has an IPC namespace of its own
     "shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
@@ -113,7 +116,7 @@ void add_file_modes(rules& to)
         to.push_back({"mknod", -1, 0, {{1, S_IFMT | set_id, kind}}});
         to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
     }
-    to.push_back({"cachestat", 451, 0, {}});
+    to.push_back({"cachestat", 451, ENOSYS, {}});  // tells what others have read
     // Room taken without writing would escape the count of a run's writing; C libraries then write zeros.
     to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
 }
@@ -157,12 +160,61 @@ void add_transfers(rules& to)
     for (const auto& [name, place] : places_of_flags) to.push_back({name, -1, 0, {{place, MSG_OOB, 0}}});
 }
 
+// The options that programs set on sockets of these kinds. Left out are those that put code or other protocols into the
+// kernel's way of a packet (SO_ATTACH_FILTER, TCP_ULP, UDP_ENCAP, TCP_REPAIR), pin memory (SO_ZEROCOPY, PACKET rings),
+// or join groups of addresses.
+void add_socket_options(rules& to)
+{
+    constexpr std::uint8_t of_sockets[] = {SO_REUSEADDR,
+                                           SO_DONTROUTE,
+                                           SO_BROADCAST,
+                                           SO_SNDBUF,
+                                           SO_RCVBUF,
+                                           SO_KEEPALIVE,
+                                           SO_OOBINLINE,
+                                           SO_PRIORITY,
+                                           SO_LINGER,
+                                           SO_REUSEPORT,
+                                           SO_PASSCRED,
+                                           SO_RCVLOWAT,
+                                           SO_RCVTIMEO,
+                                           SO_SNDTIMEO,
+                                           SO_TIMESTAMP,
+                                           SO_TIMESTAMPNS,
+                                           63 /* SO_TIMESTAMP_NEW */,
+                                           64 /* SO_TIMESTAMPNS_NEW */,
+                                           66 /* SO_RCVTIMEO_NEW */,
+                                           67 /* SO_SNDTIMEO_NEW */};
+    constexpr std::uint8_t of_ipv4[] = {IP_TOS,          IP_TTL,           IP_PKTINFO,        IP_MTU_DISCOVER,
+                                        IP_RECVERR,      IP_RECVTTL,       IP_RECVTOS,        IP_BIND_ADDRESS_NO_PORT,
+                                        IP_MULTICAST_IF, IP_MULTICAST_TTL, IP_MULTICAST_LOOP, IP_MULTICAST_ALL};
+    constexpr std::uint8_t of_ipv6[] = {IPV6_UNICAST_HOPS, IPV6_MULTICAST_IF, IPV6_MULTICAST_HOPS, IPV6_MULTICAST_LOOP,
+                                        IPV6_MTU_DISCOVER, IPV6_RECVERR,      IPV6_V6ONLY,         IPV6_MULTICAST_ALL,
+                                        IPV6_RECVPKTINFO,  IPV6_PKTINFO,      IPV6_RECVHOPLIMIT,   IPV6_HOPLIMIT,
+                                        IPV6_RECVTCLASS,   IPV6_TCLASS};
+    constexpr std::uint8_t of_tcp[] = {
+        TCP_NODELAY,      TCP_MAXSEG,   TCP_CORK,          TCP_KEEPIDLE,         TCP_KEEPINTVL, TCP_KEEPCNT,
+        TCP_SYNCNT,       TCP_LINGER2,  TCP_DEFER_ACCEPT,  TCP_WINDOW_CLAMP,     TCP_QUICKACK,  TCP_CONGESTION,
+        TCP_USER_TIMEOUT, TCP_FASTOPEN, TCP_NOTSENT_LOWAT, TCP_FASTOPEN_CONNECT, TCP_INQ};
+    constexpr std::uint8_t of_udp[] = {UDP_CORK, UDP_SEGMENT, UDP_GRO};
+    const auto allow = [&to](std::uint64_t level, std::span<const std::uint8_t> options) {
+        for (const std::uint64_t option : options)
+            to.push_back({"setsockopt", -1, 0, {{1, low32, level}, {2, low32, option}}});
+    };
+    allow(SOL_SOCKET, of_sockets);
+    allow(IPPROTO_IP, of_ipv4);
+    allow(IPPROTO_IPV6, of_ipv6);
+    allow(IPPROTO_TCP, of_tcp);
+    allow(IPPROTO_UDP, of_udp);
+}
+
 // Programs expect EAFNOSUPPORT of a kernel without that family, and then try another way.
 void add_sockets(rules& to)
 {
     add_internet_sockets(to);
     add_local_sockets(to);
     add_transfers(to);
+    add_socket_options(to);
     constexpr std::uint64_t families_end = 64;  // beyond the last family there is (46)
     for (std::uint64_t family = 0; family != families_end; ++family)
         if (family != AF_INET && family != AF_INET6) to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, family}}});

@@ -26,10 +26,10 @@ constexpr const char* own_profile = "container-mcp";
 
 constexpr std::string_view refused[] = {"execve",   "execveat", "fork",      "vfork",     "setuid",    "setgid",
                                         "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset"};
-constexpr std::string_view added[] = {"openat2",      "open",       "openat",     "creat",     "chmod",
-                                      "fchmod",       "fchmodat",   "fallocate",  "setrlimit", "prlimit64",
-                                      "memfd_create", "futex_wake", "futex_wait", "sendto",    "recvfrom",
-                                      "sendmsg",      "recvmsg",    "sendmmsg",   "recvmmsg"};
+constexpr std::string_view added[] = {"openat2",      "open",       "openat",     "creat",      "chmod",
+                                      "fchmod",       "fchmodat",   "fallocate",  "setrlimit",  "prlimit64",
+                                      "memfd_create", "futex_wake", "futex_wait", "setsockopt", "sendto",
+                                      "recvfrom",     "sendmsg",    "recvmsg",    "sendmmsg",   "recvmmsg"};
 constexpr std::uint64_t server_low32 = 0xffffffff;
 
 bool is_refused(std::string_view name)

@@ -4,6 +4,9 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -136,6 +139,14 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols and b
     CHECK(error_of(SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0}) == EPERM);
     CHECK(error_of(SYS_socketpair, {AF_UNIX, SOCK_RAW, 0}) == EPERM);
     CHECK(error_of(SYS_socketpair, {AF_VSOCK, SOCK_STREAM, 0}) == EPERM);
+    CHECK(allowed(SYS_setsockopt, {0, SOL_SOCKET, SO_REUSEADDR}));
+    CHECK(allowed(SYS_setsockopt, {0, IPPROTO_TCP, TCP_NODELAY}));
+    CHECK(allowed(SYS_setsockopt, {0, IPPROTO_IPV6, IPV6_V6ONLY}));
+    CHECK(error_of(SYS_setsockopt, {0, SOL_SOCKET, SO_ATTACH_FILTER}) == EPERM);
+    CHECK(error_of(SYS_setsockopt, {0, SOL_SOCKET, SO_ZEROCOPY}) == EPERM);
+    CHECK(error_of(SYS_setsockopt, {0, IPPROTO_TCP, TCP_ULP}) == EPERM);
+    CHECK(error_of(SYS_setsockopt, {0, IPPROTO_UDP, UDP_ENCAP}) == EPERM);
+    CHECK(error_of(SYS_setsockopt, {0, IPPROTO_IP, IP_ADD_MEMBERSHIP}) == EPERM);
 }
 
 TEST_CASE("data is sent and received, but none out of band")
