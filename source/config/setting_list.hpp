@@ -8,7 +8,8 @@
 // (setting_kinds.hpp) knows the bounds, and how text becomes the value and back.
 
 TOPIC("Server and log");
-SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name, "address to listen on", "server.host");
+SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name,
+        "address to listen on, or a UNIX socket that only this user may use: unix:/path", "server.host");
 SETTING("MCP_PORT", std::uint16_t, port, "8000", number(0, 65'535), "port to listen on; 0 takes any free one",
         "server.port");
 SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list,

@@ -1,6 +1,9 @@
 #include "http/client_socket.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,9 +28,18 @@ void take_away(client_socket::parts_to_write& parts, std::size_t written)
     }
 }
 
+std::string address_in_words(const asio::generic::stream_protocol::endpoint& peer)
+{
+    if (peer.protocol().family() == AF_UNIX) return "unix";
+    asio::ip::tcp::endpoint internet;
+    internet.resize(peer.size());
+    std::memcpy(internet.data(), peer.data(), peer.size());
+    return internet.address().to_string();
+}
+
 }  // namespace
 
-client_socket::client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout,
+client_socket::client_socket(stream_socket socket, milliseconds write_timeout,
                              std::shared_ptr<deadline_wheel> deadlines)
     : deadline_wheel::entry(std::move(deadlines)), socket_(std::move(socket)), write_timeout_(write_timeout)
 {
@@ -35,8 +47,8 @@ client_socket::client_socket(asio::ip::tcp::socket socket, milliseconds write_ti
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.non_blocking(true, ignored);
     ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
-    auto peer = socket_.remote_endpoint(ignored);
-    if (!ignored) address_ = peer.address().to_string();
+    const auto peer = socket_.remote_endpoint(ignored);
+    if (!ignored) address_ = address_in_words(peer);
 }
 
 std::string_view client_socket::buffered() const
@@ -98,7 +110,7 @@ awaitable<bool> client_socket::read_some(std::size_t most)
     while (!end && !timed_out_) {
         if (take_available(most, end)) co_return true;
         if (end) break;
-        auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, as_tuple);
+        auto [error] = co_await socket_.async_wait(stream_socket::wait_read, as_tuple);
         if (error) break;
     }
     co_return false;
@@ -150,11 +162,10 @@ void client_socket::unwatch()
 
 void client_socket::await_input()
 {
-    socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                       [weak = weak_from_this(), generation = watch_](error_code error) {
-                           auto self = weak.lock();
-                           if (self && !error && generation == self->watch_) self->look_at_input();
-                       });
+    socket_.async_wait(stream_socket::wait_read, [weak = weak_from_this(), generation = watch_](error_code error) {
+        auto self = weak.lock();
+        if (self && !error && generation == self->watch_) self->look_at_input();
+    });
 }
 
 // A readable socket holds the next requests of a pipeline, which are kept, or the end of the peer's side.
@@ -180,7 +191,7 @@ awaitable<> client_socket::close_gently(milliseconds limit)
 {
     error_code ignored;
     unwatch();
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    socket_.shutdown(stream_socket::shutdown_send, ignored);
     set_deadline(limit);
     for (std::size_t drained = 0; !ignored && !timed_out_ && drained < most_drained;) {
         buffer_.consume(buffer_.size());

@@ -2,8 +2,8 @@
 
 #include "async/asio.hpp"
 #include "async/deadline_wheel.hpp"
+#include "http/listener.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
 #include <array>
@@ -21,7 +21,7 @@ class client_socket : public std::enable_shared_from_this<client_socket>, privat
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    client_socket(asio::ip::tcp::socket socket, milliseconds write_timeout, std::shared_ptr<deadline_wheel> deadlines);
+    client_socket(stream_socket socket, milliseconds write_timeout, std::shared_ptr<deadline_wheel> deadlines);
 
     asio::any_io_executor executor() { return socket_.get_executor(); }
     const std::string& address() const { return address_; }
@@ -69,7 +69,7 @@ private:
     void deadline_passed() override;
     bool take_available(std::size_t most, bool& end);
 
-    asio::ip::tcp::socket socket_;
+    stream_socket socket_;
     boost::beast::flat_buffer buffer_;
     std::function<void()> on_gone_;
     std::string address_;

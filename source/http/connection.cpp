@@ -140,7 +140,7 @@ void connection_context::note_refused_login(const http_request& request)
 }
 
 // No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.
-awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context)
+awaitable<> serve_connection(stream_socket socket, std::shared_ptr<connection_context> context)
 {
     auto timeout = context->config.write_timeout;
     auto peer = std::make_shared<client_socket>(std::move(socket), timeout, context->deadlines);

@@ -4,12 +4,11 @@
 #include "async/deadline_wheel.hpp"
 #include "async/memory_budget.hpp"
 #include "config/settings.hpp"
+#include "http/listener.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
 #include "http/router.hpp"
 #include "log/bounded_log.hpp"
-
-#include <boost/asio/ip/tcp.hpp>
 
 #include <memory>
 #include <set>
@@ -38,6 +37,6 @@ struct connection_context {
 };
 
 /// Serves the requests of one connection, one after another, until either side ends the connection.
-awaitable<> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<connection_context> context);
+awaitable<> serve_connection(stream_socket socket, std::shared_ptr<connection_context> context);
 
 }  // namespace cmcp

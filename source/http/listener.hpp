@@ -2,39 +2,37 @@
 
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
+#include "http/bound_address.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 
-#include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace cmcp {
 
-/// Listens on every address that a name stands for.
+/// The connection of a client: TCP, or a UNIX socket.
+using stream_socket = asio::generic::stream_protocol::socket;
+
+/// Accepts the clients of an address.
 class listener {
 public:
-    /// Throws std::runtime_error with a sentence when no address can be had.
-    listener(asio::io_context& io, const std::string& host, std::uint16_t port);
+    listener(asio::io_context& io, bound_address address);
 
-    /// Throws as the constructor would, and holds no address: for a start that has much to do before the server
-    /// listens.
-    static void try_address(const std::string& host, std::uint16_t port);
+    const bound_address& address() const { return address_; }
 
-    /// Whether no other machine can reach what `host` stands for.
-    static bool only_loopback(const std::string& host);
-
-    asio::ip::tcp::endpoint local_endpoint() const;
-
-    using accepted = std::function<void(asio::ip::tcp::socket)>;
+    using accepted = std::function<void(stream_socket)>;
     void start(task_group& tasks, accepted take);
     void close();
 
 private:
-    static awaitable<> accept_all(asio::ip::tcp::acceptor& from, accepted take);
+    using acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 
-    std::vector<asio::ip::tcp::acceptor> acceptors_;
+    static awaitable<> accept_all(acceptor& from, accepted take);
+
+    bound_address address_;
+    std::vector<acceptor> acceptors_;
 };
 
 }  // namespace cmcp

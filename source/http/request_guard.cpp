@@ -51,6 +51,20 @@ bool from_another_page(const http_request& request)
     return !link || (request.method != "GET" && request.method != "HEAD");
 }
 
+// "https://host:port" of a URL; empty where that is none.
+std::string origin_of(std::string_view url)
+{
+    const auto mark = url.find("://");
+    if (mark == std::string_view::npos) return {};
+    return lower_case(url.substr(0, url.find_first_of("/?#", mark + 3)));
+}
+
+std::string_view host_of(std::string_view origin)
+{
+    const auto authority = origin.substr(origin.find("://") + 3);
+    return without_port(authority).value_or(authority);
+}
+
 // The origin stands in a sentence that people read, so only an ordinary one is repeated.
 std::string origin_refusal(std::string_view origin)
 {
@@ -125,7 +139,7 @@ std::string mirrored_parameters(std::string_view requested)
 
 }  // namespace
 
-request_guard::request_guard(const settings& config) : config_(config) {}
+request_guard::request_guard(const settings& config) : config_(config), public_origin_(origin_of(config.public_url)) {}
 
 std::optional<http_reply> request_guard::check(http_request& request) const
 {
@@ -257,6 +271,7 @@ bool request_guard::is_own_host(std::string_view host) const
     auto name = without_port(host);
     if (!name) return false;
     if (is_loopback_name(*name)) return true;
+    if (!public_origin_.empty() && equal_ignoring_case(*name, host_of(public_origin_))) return true;
     // A wildcard address to listen on is no name that a client has reason to use.
     bool wildcard = config_.host == "0.0.0.0" || config_.host == "::";
     const bool bracketed = name->starts_with('[');
@@ -272,6 +287,7 @@ bool request_guard::origin_allowed(std::string_view origin, std::string_view hos
 {
     auto fits = [&](const std::string& allowed) { return allowed == "*" || equal_ignoring_case(allowed, origin); };
     if (std::any_of(config_.allowed_origins.begin(), config_.allowed_origins.end(), fits)) return true;
+    if (!public_origin_.empty() && equal_ignoring_case(origin, public_origin_)) return is_own_host(host);
     const auto scheme = origin.substr(0, origin.find("://"));
     if (scheme.size() == origin.size()) return false;
     if (!equal_ignoring_case(scheme, "http") && !equal_ignoring_case(scheme, "https")) return false;

@@ -41,6 +41,7 @@ private:
     http_reply preflight(const http_request& request) const;
 
     const settings& config_;
+    std::string public_origin_;  ///< of MCP_PUBLIC_URL; empty: none
 };
 
 }  // namespace cmcp

@@ -1,6 +1,6 @@
 #include "server/access_token.hpp"
 
-#include "http/listener.hpp"
+#include "http/bound_address.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/ascii.hpp"
@@ -25,7 +25,7 @@ std::filesystem::path token_file(const settings& config) { return config.sandbox
 bool wants_token(const settings& config)
 {
     if (!config.auth_tokens.empty() || config.auth == "none") return false;
-    return config.auth == "token" || !listener::only_loopback(config.host);
+    return config.auth == "token" || !bound_address::only_this_machine(config.host);
 }
 
 config_error cannot_be(const char* what, const std::filesystem::path& file, const std::string& why)
@@ -76,7 +76,7 @@ std::string access_in_words(const settings& config)
     if (!config.auth_tokens.empty())
         return "callers need one of " + std::to_string(config.auth_tokens.size()) + " tokens (MCP_AUTH_TOKENS)";
     if (wants_token(config)) return "callers need the token of " + token_file(config).string();
-    if (listener::only_loopback(config.host)) return "no token: only programs on this machine may connect";
+    if (bound_address::only_this_machine(config.host)) return "no token: only programs on this machine may connect";
     return "no token: whoever reaches " + config.host + " can run code here (MCP_AUTH=none)";
 }
 

@@ -1,15 +1,20 @@
 #include "async/asio.hpp"
+#include "http/bound_address.hpp"
 #include "server/commands.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
 #include <chrono>
 #include <iostream>
+#include <string>
+#include <vector>
 
 namespace cmcp::command {
 
@@ -20,6 +25,9 @@ namespace http = beast::http;
 
 constexpr auto patience = std::chrono::seconds(4);
 
+using stream_protocol = asio::generic::stream_protocol;
+using places = std::vector<stream_protocol::endpoint>;
+
 // The address to reach a server that listens on `host`: the unspecified one is no destination.
 std::string destination(const std::string& host)
 {
@@ -27,18 +35,35 @@ std::string destination(const std::string& host)
     return host == "::" ? "::1" : host;
 }
 
-awaitable<> ask(const settings& config, std::string page, unsigned& status)
+awaitable<places> places_of(const settings& config)
 {
+    if (const auto path = unix_path_of(config.host); !path.empty())
+        co_return places{asio::local::stream_protocol::endpoint(path)};
     const auto executor = co_await asio::this_coro::executor;
     asio::ip::tcp::resolver resolver(executor);
     const std::string host = destination(config.host);
     const std::string port = std::to_string(config.port);
     const auto addresses = co_await resolver.async_resolve(host, port, asio::use_awaitable);
-    beast::tcp_stream stream(executor);
+    places all;
+    for (const auto& each : addresses) all.emplace_back(each.endpoint());
+    co_return all;
+}
+
+std::string place_in_words(const settings& config)
+{
+    const auto path = unix_path_of(config.host);
+    return path.empty() ? config.host + " port " + std::to_string(config.port) : path;
+}
+
+awaitable<> ask(const settings& config, std::string page, unsigned& status)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    const auto addresses = co_await places_of(config);
+    beast::basic_stream<stream_protocol> stream(executor);
     stream.expires_after(patience);
     co_await stream.async_connect(addresses, asio::use_awaitable);
     http::request<http::empty_body> request(http::verb::get, page, 11);
-    request.set(http::field::host, "localhost:" + port);
+    request.set(http::field::host, "localhost:" + std::to_string(config.port));
     request.set(http::field::connection, "close");
     co_await http::async_write(stream, request, asio::use_awaitable);
     beast::flat_buffer buffer;
@@ -61,12 +86,12 @@ int health(const loaded_settings& loaded, bool live)
     try {
         if (failure) std::rethrow_exception(failure);
     } catch (const boost::system::system_error& e) {
-        std::cerr << "container-mcp: no server answers on " << loaded.values.host << " port " << loaded.values.port
-                  << ": " << e.code().message() << '\n';
+        std::cerr << "container-mcp: no server answers on " << place_in_words(loaded.values) << ": "
+                  << e.code().message() << '\n';
         return 1;
     }
     if (status == 200) return 0;
-    std::cerr << "container-mcp: the server on port " << loaded.values.port
+    std::cerr << "container-mcp: the server on " << place_in_words(loaded.values)
               << (status == 0 ? " does not answer in time\n"
                               : " answers with HTTP status " + std::to_string(status) + '\n');
     return 1;

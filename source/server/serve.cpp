@@ -1,6 +1,6 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
-#include "http/listener.hpp"
+#include "http/bound_address.hpp"
 #include "log/log.hpp"
 #include "server/access_token.hpp"
 #include "server/application.hpp"
@@ -22,22 +22,19 @@ namespace cmcp::command {
 
 namespace {
 
-std::string url_of(const asio::ip::tcp::endpoint& bound)
+void log_listening(const bound_address& bound)
 {
-    const auto address = bound.address();
-    const bool any = address.is_unspecified();
-    const std::string name = any ? (address.is_v6() ? "::1" : "127.0.0.1") : address.to_string();
-    return "http://" + (address.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(bound.port());
-}
-
-void log_address(const asio::ip::tcp::endpoint& bound, const settings& config)
-{
-    const std::string url = url_of(bound);
-    log::info("listening", {{"address", json::string(bound.address().to_string())},
+    const std::string url = bound.url();
+    log::info("listening", {{"address", json::string(bound.path().empty() ? bound.ip().to_string() : bound.path())},
                             {"port", bound.port()},
                             {"streamable_http", json::string(url + "/mcp")},
                             {"sse", json::string(url + "/sse")}});
-    if (!bound.address().is_loopback() && config.auth_tokens.empty()) {
+}
+
+void log_address(const bound_address& bound, const settings& config)
+{
+    log_listening(bound);
+    if (!bound.is_local() && config.auth_tokens.empty()) {
         log::warning(
             "open_to_the_network",
             {{"advice", "anyone who reaches this address can run code: set MCP_AUTH=auto or MCP_AUTH_TOKENS"}});
@@ -47,7 +44,7 @@ void log_address(const asio::ip::tcp::endpoint& bound, const settings& config)
         log::warning("open_to_web_pages", {{"advice",
                                             "any page in a browser on this machine can run code: set MCP_AUTH_TOKENS, "
                                             "or name the pages in MCP_ALLOWED_ORIGINS"}});
-    if (bound.address().is_unspecified() && config.allowed_hosts.empty()) {
+    if (bound.is_unspecified() && config.allowed_hosts.empty()) {
         log::warning("only_loopback_names", {{"advice",
                                               "clients that reach this machine by another name than localhost get 403: "
                                               "name those in MCP_ALLOWED_HOSTS"}});
@@ -76,20 +73,24 @@ std::string browser_line(const settings& config)
     return obstacle.empty() ? "ready: it starts with the first page" : "none: " + obstacle;
 }
 
-std::string token_line(bool loopback, const settings& config)
+std::string token_line(const bound_address& bound, const settings& config)
 {
     if (!config.auth_tokens.empty() && config.auth_tokens.front().first.empty())
         return "1, kept in " + (config.sandbox_root / "auth-token").string() +
                ": clients send `Authorization: Bearer …`";
     if (!config.auth_tokens.empty())
         return std::to_string(config.auth_tokens.size()) + ": clients send `Authorization: Bearer …`";
-    if (loopback) return "none: only programs on this machine may connect";
+    if (!bound.path().empty()) return "none: only this user may connect (the socket has mode 0600)";
+    if (bound.is_local()) return "none: only programs on this machine may connect";
     return "none: whoever reaches this address can run code here; set MCP_AUTH=auto or MCP_AUTH_TOKENS";
 }
 
-std::string connect_line(const std::string& url, const settings& config)
+std::string connect_line(const bound_address& bound, const settings& config)
 {
-    std::string line = "claude mcp add --transport http container-mcp " + url + "/mcp";
+    if (!bound.path().empty())
+        return "curl --unix-socket " + bound.path() +
+               " http://localhost/healthz; clients that speak TCP only: " + "`container-mcp stdio`, or a proxy";
+    std::string line = "claude mcp add --transport http container-mcp " + bound.url() + "/mcp";
     return config.auth_tokens.empty() ? line : line + " --header \"Authorization: Bearer …\"";
 }
 
@@ -108,11 +109,17 @@ void show_fresh_token(const std::string& url, const settings& config, const acce
               << std::flush;
 }
 
-// Address, sandbox, Python, browser, tokens and the line to paste into a client.
-std::string greeting(const std::string& url, bool loopback, const settings& config, const sandbox::layers& layers)
+std::string place_line(const bound_address& bound)
 {
-    return "\nContainer-MCP " CMCP_VERSION "   " + url + "   (a browser shows there how to connect, and " + url +
-           "/docs every tool)\n"
+    if (!bound.path().empty()) return bound.path();
+    return bound.url() + "   (a browser shows there how to connect, and " + bound.url() + "/docs every tool)";
+}
+
+// Address, sandbox, Python, browser, tokens and the line to paste into a client.
+std::string greeting(const bound_address& bound, const settings& config, const sandbox::layers& layers)
+{
+    return "\nContainer-MCP " CMCP_VERSION "   " + place_line(bound) +
+           "\n"
            "  sandbox   " +
            sandbox_line(layers, config) +
            "\n"
@@ -123,10 +130,10 @@ std::string greeting(const std::string& url, bool loopback, const settings& conf
            browser_line(config) +
            "\n"
            "  tokens    " +
-           token_line(loopback, config) +
+           token_line(bound, config) +
            "\n"
            "  connect   " +
-           connect_line(url, config) +
+           connect_line(bound, config) +
            "\n"
            "Ctrl+C ends it.\n\n";
 }
@@ -138,10 +145,10 @@ bool greets(const settings& config)
            config.log_format == "text";
 }
 
-awaitable<> greet(application& app, asio::ip::tcp::endpoint bound, const settings& config)
+awaitable<> greet(application& app, const bound_address& bound, const settings& config)
 {
     co_await app.python_settles();
-    std::cerr << greeting(url_of(bound), bound.address().is_loopback(), config, app.layers()) << std::flush;
+    std::cerr << greeting(bound, config, app.layers()) << std::flush;
     log::set_threshold(log::level::info);
 }
 
@@ -182,19 +189,21 @@ awaitable<> end(application& app)
     log::info("stopped");
 }
 
-awaitable<> serve_http(asio::io_context& io, const settings& config, access_token access, started_sandbox started)
+awaitable<> serve_http(asio::io_context& io, const settings& config, bound_address address, access_token access,
+                       started_sandbox started)
 {
     stop_signals signals(io.get_executor());
     application app(io.get_executor(), config, std::move(started));
     co_await app.prepare();
     http_server server(
-        io, config, app.core(), [&app]() -> json::value { return layers_json(app.layers()); }, app.files(),
-        [&app] { return app.ready().problems(); });
+        io, config, std::move(address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
+        app.files(), [&app] { return app.ready().problems(); });
     server.start();
-    app.set_public_url(url_of(server.local_endpoint()));
-    log_address(server.local_endpoint(), config);
-    show_fresh_token(url_of(server.local_endpoint()), config, access);
-    if (greets(config)) co_await greet(app, server.local_endpoint(), config);
+    const bound_address& bound = server.address();
+    app.set_public_url(bound.url());
+    log_address(bound, config);
+    show_fresh_token(bound.url(), config, access);
+    if (greets(config)) co_await greet(app, bound, config);
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
     co_await server.stop();
@@ -224,7 +233,7 @@ int serve(const loaded_settings& loaded)
     start_log(loaded);
     if (greets(loaded.values)) log::set_threshold(log::level::warning);
     settings config = loaded.values;
-    listener::try_address(config.host, config.port);
+    bound_address address(config.host, config.port);
     prepare_sandbox_root(config);
     access_token access = settle_access(config);
     started_sandbox started = start_sandbox(config);
@@ -232,7 +241,7 @@ int serve(const loaded_settings& loaded)
     confine_this_process(started, config);
     ignore_signals();
     asio::io_context io(1);
-    run_loop(io, serve_http(io, config, std::move(access), std::move(started)));
+    run_loop(io, serve_http(io, config, std::move(address), std::move(access), std::move(started)));
     return 0;
 }
 

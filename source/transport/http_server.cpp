@@ -26,7 +26,7 @@ namespace {
 // After the requests have been cancelled, their streams and connections end within this.
 constexpr milliseconds ending_limit(3000);
 
-void turn_away(asio::ip::tcp::socket socket)
+void turn_away(stream_socket socket)
 {
     auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
     reply.with("Retry-After", "5");
@@ -37,7 +37,7 @@ void turn_away(asio::ip::tcp::socket socket)
     boost::system::error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);
-    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    socket.shutdown(stream_socket::shutdown_send, ignored);
 }
 
 std::shared_ptr<memory_budget> shared_budget(const settings& config)
@@ -71,13 +71,13 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
 }  // namespace
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
-    implementation(asio::io_context& io, const settings& served_config, server_core& served,
+    implementation(asio::io_context& io, const settings& served_config, bound_address address, server_core& served,
                    std::function<json::value()> report_layers, file_gateway* gateway, readiness_check ready)
         : config(served_config),
           core(served),
           layers(std::move(report_layers)),
           guard(config),
-          listens(io, config.host, config.port),
+          listens(io, std::move(address)),
           sessions(io.get_executor(), config, shared_budget(config)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
@@ -127,7 +127,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         return figures;
     }
 
-    void take(asio::ip::tcp::socket socket)
+    void take(stream_socket socket)
     {
         if (connections.size() >= config.max_connections) return turn_away(std::move(socket));
         std::shared_ptr<connection_context> shared(shared_from_this(), &context);
@@ -149,20 +149,21 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     connection_context context;
 };
 
-http_server::http_server(asio::io_context& io, const settings& config, server_core& core,
+http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
                          std::function<json::value()> layers, file_gateway* files, readiness_check ready)
-    : self_(std::make_shared<implementation>(io, config, core, std::move(layers), files, std::move(ready)))
+    : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), files,
+                                             std::move(ready)))
 {
 }
 
 http_server::~http_server() = default;
 
-asio::ip::tcp::endpoint http_server::local_endpoint() const { return self_->listens.local_endpoint(); }
+const bound_address& http_server::address() const { return self_->listens.address(); }
 
 void http_server::start()
 {
     auto* self = self_.get();
-    self->listens.start(self->housekeeping, [self](asio::ip::tcp::socket socket) { self->take(std::move(socket)); });
+    self->listens.start(self->housekeeping, [self](stream_socket socket) { self->take(std::move(socket)); });
     auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());
     self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));

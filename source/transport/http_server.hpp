@@ -2,11 +2,10 @@
 
 #include "async/asio.hpp"
 #include "config/settings.hpp"
+#include "http/bound_address.hpp"
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
 #include "mcp/server_core.hpp"
-
-#include <boost/asio/ip/tcp.hpp>
 
 #include <functional>
 #include <memory>
@@ -16,15 +15,14 @@ namespace cmcp {
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
 class http_server {
 public:
-    /// Binds and listens at once; throws std::runtime_error with a sentence (address in use: by what setting it moves).
     /// `layers` fills the verbose part of /healthz.
     /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks. All must outlive the
     /// server.
-    http_server(asio::io_context& io, const settings& config, server_core& core, std::function<json::value()> layers,
-                file_gateway* files = nullptr, readiness_check ready = {});
+    http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
+                std::function<json::value()> layers, file_gateway* files = nullptr, readiness_check ready = {});
     ~http_server();
 
-    asio::ip::tcp::endpoint local_endpoint() const;
+    const bound_address& address() const;
 
     void start();  ///< accepts from now on
 

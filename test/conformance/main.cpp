@@ -57,9 +57,9 @@ int serve()
     cmcp::server_core core(io.get_executor(), identity(), {}, std::make_shared<cmcp::job_register>(io.get_executor()));
     add_fixtures(core);
     auto no_layers = [] { return cmcp::json::value(cmcp::json::object()); };
-    cmcp::http_server server(io, config, core, no_layers);
+    cmcp::http_server server(io, config, cmcp::bound_address(config.host, config.port), core, no_layers);
     server.start();
-    std::cerr << "listening on " << server.local_endpoint() << std::endl;
+    std::cerr << "listening on " << server.address().url() << std::endl;
     cmcp::asio::co_spawn(io, stop_on_signal(server, core), [](std::exception_ptr failure) {
         if (failure) std::rethrow_exception(failure);
     });

@@ -182,6 +182,7 @@ class Server:
         self.root = self.folder / "data"
         self.log = self.folder / "server.log"
         self.port = free_port()
+        self.place = Path(settings["MCP_HOST"][5:]) if settings.get("MCP_HOST", "").startswith("unix:") else self.port
         self.command = command or [str(PROGRAM), "serve"]
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "MCP_HOST": "127.0.0.1",
                             "MCP_PORT": str(self.port), "SANDBOX_ROOT": str(self.root),
@@ -201,7 +202,7 @@ class Server:
     def healthy(self):
         expect(self.process.poll() is None, f"the server ended with {self.process.poll()}: {slurp(self.log)[-400:]}")
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return Exchange(self.port, timeout=2).send("GET", "/healthz").status == 200
+            return Exchange(self.place, timeout=2).send("GET", "/healthz").status == 200
 
     def kill(self):
         """Only the server itself: what it leaves behind is what kill9 looks for."""
@@ -243,11 +244,25 @@ def event_data(block):
     return "\n".join(line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:"))
 
 
-class Exchange:
-    """One kept-alive connection; `session` headers are sent with each request once there are some."""
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path = str(path)
 
-    def __init__(self, port, timeout=30):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout * SLOWNESS)
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Exchange:
+    """One kept-alive connection; `session` headers are sent with each request once there are some. `place` is a port or
+    the path of a UNIX socket."""
+
+    def __init__(self, place, timeout=30):
+        limit = timeout * SLOWNESS
+        tcp = isinstance(place, int)
+        self.connection = http.client.HTTPConnection("127.0.0.1", place, timeout=limit) if tcp else UnixConnection(place, limit)
         self.session, self.next_id = {}, 0
 
     def begin(self, method, path, body=None, headers=None):

@@ -179,8 +179,9 @@ http_fixture::http_fixture(settings config, readiness_check ready)
     offer<poll_tool>(core_, "poll", probe_);
     offer<unusable_tool>(core_, "unusable", probe_);
     server_ = std::make_unique<http_server>(
-        io_, config_, core_, [] { return json::value(json::array()); }, nullptr, std::move(ready));
-    port_ = server_->local_endpoint().port();
+        io_, config_, bound_address(config_.host, config_.port), core_, [] { return json::value(json::array()); },
+        nullptr, std::move(ready));
+    port_ = server_->address().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });
 }

@@ -105,6 +105,18 @@ TEST_CASE("the server's own pages may call it by the name they were loaded from"
     CHECK_FALSE(guard.origin_allowed("http://localhost:8000", "192.0.2.7:8000"));
 }
 
+TEST_CASE("MCP_PUBLIC_URL names a Host and an origin of the server's own")
+{
+    settings config;
+    config.public_url = "https://Tools.example.org:8443/mcp";
+    const request_guard guard(config);
+    CHECK(guard.host_allowed("tools.example.org:8443"));
+    CHECK(guard.origin_allowed("https://tools.example.org:8443", "tools.example.org:8443"));
+    CHECK_FALSE(guard.origin_allowed("http://tools.example.org:8443", "attacker.example"));
+    CHECK_FALSE(guard.origin_allowed("https://attacker.example", "tools.example.org:8443"));
+    CHECK_FALSE(guard.host_allowed("example.org"));
+}
+
 TEST_CASE("a star among the Hosts lets no page rebind its name to this server")
 {
     settings config;
