@@ -4,6 +4,7 @@
 #include "jail/capabilities.hpp"
 #include "jail/fault.hpp"
 #include "jail/setup_step.hpp"
+#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
@@ -19,8 +20,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <string>
+#include <string_view>
 
 namespace cmcp::sandbox {
 namespace {
@@ -41,13 +42,15 @@ void tell_end(int control, int status, std::chrono::microseconds time, std::uint
     send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
 }
 
-// Bytes; 0: not known, as where there is no /proc.
+// Bytes; 0: not known, as where there is no /proc. Streams of the C++ library would touch 40 pages in each clone.
 std::uint64_t peak_memory_of(pid_t process)
 {
-    std::ifstream status("/proc/" + std::to_string(process) + "/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
-    return 0;
+    const unique_fd status(::open(("/proc/" + std::to_string(process) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!status) return 0;
+    constexpr std::string_view name = "\nVmHWM:";
+    const std::string text = read_all(status.get());
+    const auto line = text.find(name);
+    return line == std::string::npos ? 0 : std::strtoull(text.c_str() + line + name.size(), nullptr, 10) * 1024;
 }
 
 // While the payload, ended but not yet collected, still takes its place: whether one more process would be one too

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -115,7 +116,9 @@ private:
     template <class T>
     void get(std::vector<T>& list)
     {
-        for (auto left = next<std::uint32_t>(); left != 0; --left) list.push_back(next<T>());
+        auto left = next<std::uint32_t>();
+        list.reserve(std::min<std::size_t>(left, rest_.size()));  // an item has a byte at least
+        for (; left != 0; --left) list.push_back(next<T>());
     }
     template <class T>
     requires std::is_class_v<T>
