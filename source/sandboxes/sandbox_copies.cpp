@@ -26,19 +26,6 @@ void make_folder(const fs::path& folder)
         throw std::system_error(errno, std::generic_category(), folder.string());
 }
 
-// All or nothing: a copy that could not be finished is removed.
-std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from, const fs::path& to)
-{
-    try {
-        make_folder(to);
-        copy_tree(from, to);
-        return disk_usage(to);
-    } catch (const std::system_error& failure) {
-        places.remove(to);
-        throw sandbox_error("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
-    }
-}
-
 // The exchange is one step, so a crash leaves the old workspace or the new one.
 void exchange(const fs::path& one, const fs::path& other)
 {
@@ -55,13 +42,28 @@ void exchange(const fs::path& one, const fs::path& other)
 
 }  // namespace
 
+// All or nothing: a copy that could not be finished is removed.
+awaitable<std::uint64_t> sandbox_manager::copy_or_clear(std::string owner, fs::path from, fs::path to)
+{
+    std::string problem;
+    try {
+        auto prepare = [to] { make_folder(to); };
+        co_await pool_.run(owner, std::move(prepare));
+        auto copy = copy_tree(std::move(from), to);
+        const auto bytes = co_await pool_.run_long(owner, std::move(copy));
+        co_return bytes;
+    } catch (const std::system_error& failure) {
+        problem = failure.what();
+    }
+    co_await clear(std::move(owner), std::move(to));
+    throw sandbox_error("SandboxError", "The workspace could not be copied: " + problem + ".");
+}
+
 awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from)
 {
-    auto work = [places = places_, from, to = record.id] {
-        places.make(to);
-        return copy_or_remove(places, places.workspace(from), places.workspace(to));
-    };
-    record.disk = co_await pool_.run(std::move(work));
+    auto prepare = [places = places_, to = record.id] { places.make(to); };
+    co_await pool_.run(record.owner, std::move(prepare));
+    record.disk = co_await copy_or_clear(record.owner, places_.workspace(from), places_.workspace(record.id));
     record = co_await make(std::move(record));
     store_.set_packages(record.id, store_.packages(from));
     co_return record;
@@ -83,14 +85,13 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
 
 awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
 {
-    auto work = [places = places_, record] {
-        make_folder(places.folder(record.sandbox) / "snapshots");
-        return copy_or_remove(places, places.workspace(record.sandbox), places.snapshot(record.sandbox, record.id));
-    };
-    record.disk = co_await pool_.run(std::move(work));
+    auto prepare = [folder = places_.folder(record.sandbox) / "snapshots"] { make_folder(folder); };
+    co_await pool_.run(record.owner, std::move(prepare));
+    const fs::path kept = places_.snapshot(record.sandbox, record.id);
+    record.disk = co_await copy_or_clear(record.owner, places_.workspace(record.sandbox), kept);
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
-    co_await insert_or_remove(std::move(insert), places_.snapshot(record.sandbox, record.id), std::move(taken));
+    co_await insert_or_remove(std::move(insert), record.owner, kept, std::move(taken));
     co_return record;
 }
 
@@ -108,25 +109,23 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
 }
 
 // Runs in the sandbox end first, because they would go on in the folder that is removed.
-awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
+awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot)
 {
     struct reopen {
         sandbox_activities all;  // shares its state
         std::string id;
         ~reopen() { all.forget(id); }
-    } at_end{activities_, id};
+    } at_end{activities_, into.id};
+    const auto& id = into.id;
     co_await activities_.end_all(id);
     co_await stop_all(id);
-    auto work = [places = places_, id, snapshot] {
-        const fs::path fresh = places.folder(id) / "restored";
-        places.remove(fresh);
-        const auto bytes = copy_or_remove(places, places.snapshot(id, snapshot), fresh);
-        exchange(fresh, places.workspace(id));
-        places.remove(fresh);
-        return bytes;
-    };
-    const auto bytes = co_await pool_.run(std::move(work));
+    const fs::path fresh = places_.folder(id) / "restored";
+    co_await clear(into.owner, fresh);
+    const auto bytes = co_await copy_or_clear(into.owner, places_.snapshot(id, snapshot), fresh);
+    auto replace = [fresh, workspace = places_.workspace(id)] { exchange(fresh, workspace); };
+    co_await pool_.run(into.owner, std::move(replace));
     store_.set_disk(id, bytes);
+    co_await clear(into.owner, fresh);
     store_.touch(id, now());
 }
 
@@ -136,7 +135,7 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
     const auto kept = store_.find_snapshot(into.id, snapshot);
     if (!kept) no_snapshot(snapshot);
     check_disk(into.owner, kept->disk);
-    auto work = put_back(into.id, kept->id);
+    auto work = put_back(into, kept->id);
     co_await uncancelled(std::move(work));
     co_return *kept;
 }
@@ -152,8 +151,8 @@ awaitable<> sandbox_manager::remove_snapshot(caller who, std::string id_or_name,
     const auto kept = store_.find_snapshot(of.id, snapshot);
     if (!kept) no_snapshot(snapshot);
     store_.remove_snapshot(kept->id);
-    auto work = [places = places_, place = places_.snapshot(of.id, kept->id)] { places.remove(place); };
-    co_await pool_.run(std::move(work));
+    auto work = clear(of.owner, places_.snapshot(of.id, kept->id));
+    co_await uncancelled(std::move(work));
 }
 
 }  // namespace cmcp

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 namespace cmcp {
@@ -41,9 +42,13 @@ opened_file open_in(const std::filesystem::path& workspace, const std::string& r
 
 class download_of_sandbox final : public file_download {
 public:
-    download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file,
-                        const std::string& path)
-        : pool_(pool), use_(std::move(use)), file_(std::move(file)), name_(path.substr(path.rfind('/') + 1))
+    download_of_sandbox(blocking_pool& pool, std::string owner, std::shared_ptr<sandbox_activities::entry> use,
+                        opened_file file, const std::string& path)
+        : pool_(pool),
+          owner_(std::move(owner)),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          name_(path.substr(path.rfind('/') + 1))
     {
     }
     const std::string& name() const override { return name_; }
@@ -59,12 +64,13 @@ public:
     awaitable<std::string> read(std::uint64_t offset, std::size_t most) override
     {
         auto work = [fd = file_.fd, offset, most] { return read_piece(fd->get(), offset, most); };
-        auto bytes = co_await pool_.run(std::move(work));
+        auto bytes = co_await pool_.run(owner_, std::move(work));
         co_return bytes;
     }
 
 private:
     blocking_pool& pool_;
+    std::string owner_;
     std::shared_ptr<sandbox_activities::entry> use_;
     opened_file file_;
     std::string name_;
@@ -82,6 +88,50 @@ file_path destination(const file_root& workspace, const std::string& inside, con
     if (!names_folder(workspace, inside)) return file_path("dest_path", inside);
     return file_path("dest_path", inside + (inside.ends_with('/') ? "" : "/") + source.substr(source.rfind('/') + 1));
 }
+
+/// The copy of a file of this machine into a workspace, piece by piece.
+class local_copy {
+public:
+    local_copy(std::shared_ptr<unique_fd> from, std::filesystem::path workspace, std::string inside, std::string source)
+        : from_(std::move(from)),
+          workspace_(std::move(workspace)),
+          inside_(std::move(inside)),
+          source_(std::move(source))
+    {
+    }
+
+    std::optional<stored_file> go_on(std::chrono::steady_clock::time_point until)
+    {
+        if (!file_) begin();
+        do {
+            const std::string piece = read_piece(from_->get(), file_->size(), copied_at_once);
+            if (piece.empty()) return end();
+            file_->append(piece);
+        } while (std::chrono::steady_clock::now() < until);
+        return std::nullopt;
+    }
+
+private:
+    void begin()
+    {
+        const file_root workspace(workspace_);
+        to_.emplace(destination(workspace, inside_, source_));
+        file_.emplace(workspace, *to_);
+    }
+
+    stored_file end()
+    {
+        file_->publish();
+        return {to_->display(), file_->size()};
+    }
+
+    std::shared_ptr<unique_fd> from_;
+    std::filesystem::path workspace_;
+    std::string inside_;
+    std::string source_;
+    std::optional<file_path> to_;
+    std::optional<incoming_file> file_;
+};
 
 int status_of(const sandbox_error& refused)
 {
@@ -125,7 +175,7 @@ public:
         try {
             if (check) sandboxes_.check_disk(where_.owner, so_far);
             use_->check();
-            co_await pool_.run(std::move(work));
+            co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
             pass_on_as_gateway_error(507, 507);
         }
@@ -137,11 +187,11 @@ public:
             sandboxes_.check_disk(where_.owner, file_->size());
             use_->check();
             auto work = [file = file_] { file->publish(); };
-            co_await pool_.run(std::move(work));
+            co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
             pass_on_as_gateway_error(400, 400);
         }
-        sandboxes_.measure_soon(where_.id);
+        sandboxes_.measure_soon(where_);
         json::object reply;
         reply["success"] = true;
         reply["path"] = path_;
@@ -209,8 +259,8 @@ awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path
         file.publish();
         return stored_file{to.display(), file.size()};
     };
-    auto stored = co_await pool_.run(std::move(work));
-    sandboxes_.measure_soon(where.id);
+    auto stored = co_await pool_.run(where.owner, std::move(work));
+    sandboxes_.measure_soon(where);
     co_return stored;
 }
 
@@ -223,22 +273,14 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
         const file_path from("local_file_path", source);
         return std::make_shared<unique_fd>(file_root(folder).open_regular(from));
     };
-    const auto from = co_await pool_.run(std::move(look));
+    const auto from = co_await pool_.run(where.owner, std::move(look));
     struct stat status {};
     ::fstat(from->get(), &status);
     sandboxes_.check_disk(where.owner, static_cast<std::uint64_t>(status.st_size));
-    auto work = [from, folder = sandboxes_.places().workspace(where.id), inside, source] {
-        const file_root workspace(folder);
-        const file_path to = destination(workspace, inside, source);
-        incoming_file file(workspace, to);
-        for (std::string piece = read_piece(from->get(), 0, copied_at_once); !piece.empty();
-             piece = read_piece(from->get(), file.size(), copied_at_once))
-            file.append(piece);
-        file.publish();
-        return stored_file{to.display(), file.size()};
-    };
-    auto stored = co_await pool_.run(std::move(work));
-    sandboxes_.measure_soon(where.id);
+    const auto copy = std::make_shared<local_copy>(from, sandboxes_.places().workspace(where.id), inside, source);
+    sliced_work<stored_file> work = [copy](auto until) { return copy->go_on(until); };
+    auto stored = co_await pool_.run_long(where.owner, std::move(work));
+    sandboxes_.measure_soon(where);
     co_return stored;
 }
 
@@ -247,8 +289,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record
     auto use = sandboxes_.enter(where);
     const std::string inside = relative("file_path", path);
     auto work = [workspace = sandboxes_.places().workspace(where.id), inside] { return open_in(workspace, inside); };
-    auto file = co_await pool_.run(std::move(work));
-    co_return std::make_unique<download_of_sandbox>(pool_, std::move(use), std::move(file), inside);
+    auto file = co_await pool_.run(where.owner, std::move(work));
+    co_return std::make_unique<download_of_sandbox>(pool_, where.owner, std::move(use), std::move(file), inside);
 }
 
 awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request what)
@@ -258,7 +300,7 @@ awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request
     auto work = [workspace = sandboxes_.places().workspace(where.id), what] {
         return list_folder(file_root(workspace), what);
     };
-    auto page = co_await pool_.run(std::move(work));
+    auto page = co_await pool_.run(where.owner, std::move(work));
     co_return page;
 }
 
@@ -289,7 +331,7 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
         auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
             return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
         };
-        auto file = co_await pool_.run(std::move(work));
+        auto file = co_await pool_.run(where.owner, std::move(work));
         co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file),
                                                       std::move(where), inside);
     } catch (const std::runtime_error&) {

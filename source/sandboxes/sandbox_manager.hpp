@@ -59,7 +59,7 @@ public:
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
     /// Measures the disk of the sandbox in the background, after a write.
-    void measure_soon(std::string id);
+    void measure_soon(const sandbox_record& written);
 
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
@@ -97,11 +97,14 @@ private:
     awaitable<sandbox_record> make(sandbox_record record);
     awaitable<sandbox_record> copy_into(sandbox_record record, std::string from);
     awaitable<snapshot_record> keep_copy(snapshot_record record);
-    awaitable<> put_back(std::string id, std::string snapshot);
-    awaitable<> insert_or_remove(std::function<void()> insert, std::filesystem::path folder, std::string taken);
-    awaitable<> destroy(std::string id);
+    awaitable<> put_back(sandbox_record into, std::string snapshot);
+    awaitable<> insert_or_remove(std::function<void()> insert, std::string owner, std::filesystem::path folder,
+                                 std::string taken);
+    awaitable<std::uint64_t> copy_or_clear(std::string owner, std::filesystem::path from, std::filesystem::path to);
+    awaitable<> clear(std::string owner, std::filesystem::path what);
+    awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(std::string id);
-    awaitable<> measure(std::string id);
+    awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);
     awaitable<> look_after();
     void reconcile();
