@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 namespace cmcp {
@@ -42,28 +43,32 @@ void exchange(const fs::path& one, const fs::path& other)
 
 }  // namespace
 
-// All or nothing: a copy that could not be finished is removed.
-awaitable<std::uint64_t> sandbox_manager::copy_or_clear(std::string owner, fs::path from, fs::path to)
+// All or nothing: a copy that could not be finished, or is larger than the quota leaves room for, is removed.
+awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share& disk, fs::path from, fs::path to)
 {
-    std::string problem;
+    std::optional<sandbox_error> refused;
     try {
         auto prepare = [to] { make_folder(to); };
-        co_await pool_.run(owner, std::move(prepare));
+        co_await pool_.run(disk.owner(), std::move(prepare));
         auto copy = copy_tree(std::move(from), to);
-        const auto bytes = co_await pool_.run_long(owner, std::move(copy));
+        const auto bytes = co_await pool_.run_long(disk.owner(), std::move(copy));
+        extend(disk, bytes);
         co_return bytes;
     } catch (const std::system_error& failure) {
-        problem = failure.what();
+        refused.emplace("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+    } catch (const sandbox_error& too_large) {
+        refused = too_large;
     }
-    co_await clear(std::move(owner), std::move(to));
-    throw sandbox_error("SandboxError", "The workspace could not be copied: " + problem + ".");
+    co_await clear(disk.owner(), std::move(to));
+    throw sandbox_error(*refused);
 }
 
-awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from)
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from,
+                                                     disk_reservations::share disk)
 {
     auto prepare = [places = places_, to = record.id] { places.make(to); };
     co_await pool_.run(record.owner, std::move(prepare));
-    record.disk = co_await copy_or_clear(record.owner, places_.workspace(from), places_.workspace(record.id));
+    record.disk = co_await copy_or_clear(disk, places_.workspace(from), places_.workspace(record.id));
     record = co_await make(std::move(record));
     store_.set_packages(record.id, store_.packages(from));
     co_return record;
@@ -75,20 +80,20 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
     auto record = describe(who, wanted);
-    check_disk(record.owner, from.disk);
-    auto work = copy_into(std::move(record), from.id);
+    auto disk = reserve(record.owner, from.disk);
+    auto work = copy_into(std::move(record), from.id, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
     co_return record;
 }
 
-awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
+awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record, disk_reservations::share disk)
 {
     auto prepare = [folder = places_.folder(record.sandbox) / "snapshots"] { make_folder(folder); };
     co_await pool_.run(record.owner, std::move(prepare));
     const fs::path kept = places_.snapshot(record.sandbox, record.id);
-    record.disk = co_await copy_or_clear(record.owner, places_.workspace(record.sandbox), kept);
+    record.disk = co_await copy_or_clear(disk, places_.workspace(record.sandbox), kept);
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
     co_await insert_or_remove(std::move(insert), record.owner, kept, std::move(taken));
@@ -102,14 +107,14 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
     snapshot_record record{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
     if (record.name.empty()) record.name = "snapshot-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
-    check_disk(record.owner, from.disk);
-    auto work = keep_copy(std::move(record));
+    auto disk = reserve(record.owner, from.disk);
+    auto work = keep_copy(std::move(record), std::move(disk));
     auto kept = co_await uncancelled(std::move(work));
     co_return kept;
 }
 
 // Runs in the sandbox end first, because they would go on in the folder that is removed.
-awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot)
+awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk)
 {
     struct reopen {
         sandbox_activities all;  // shares its state
@@ -121,7 +126,7 @@ awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot)
     co_await stop_all(id);
     const fs::path fresh = places_.folder(id) / "restored";
     co_await clear(into.owner, fresh);
-    const auto bytes = co_await copy_or_clear(into.owner, places_.snapshot(id, snapshot), fresh);
+    const auto bytes = co_await copy_or_clear(disk, places_.snapshot(id, snapshot), fresh);
     auto replace = [fresh, workspace = places_.workspace(id)] { exchange(fresh, workspace); };
     co_await pool_.run(into.owner, std::move(replace));
     store_.set_disk(id, bytes);
@@ -134,8 +139,8 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
     const auto into = find(who, id_or_name);
     const auto kept = store_.find_snapshot(into.id, snapshot);
     if (!kept) no_snapshot(snapshot);
-    check_disk(into.owner, kept->disk);
-    auto work = put_back(into, kept->id);
+    auto disk = reserve(into.owner, kept->disk);
+    auto work = put_back(into, kept->id, std::move(disk));
     co_await uncancelled(std::move(work));
     co_return *kept;
 }

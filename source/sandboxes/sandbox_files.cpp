@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -16,7 +17,6 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::uint64_t check_every = 8ull << 20;  // bytes of an upload between looks at the quota
 constexpr std::size_t copied_at_once = 1 << 20;
 
 std::string read_piece(int fd, std::uint64_t offset, std::size_t most)
@@ -92,8 +92,10 @@ file_path destination(const file_root& workspace, const std::string& inside, con
 /// The copy of a file of this machine into a workspace, piece by piece.
 class local_copy {
 public:
-    local_copy(std::shared_ptr<unique_fd> from, std::filesystem::path workspace, std::string inside, std::string source)
+    local_copy(std::shared_ptr<unique_fd> from, std::uint64_t size, std::filesystem::path workspace, std::string inside,
+               std::string source)
         : from_(std::move(from)),
+          left_(size),
           workspace_(std::move(workspace)),
           inside_(std::move(inside)),
           source_(std::move(source))
@@ -104,9 +106,11 @@ public:
     {
         if (!file_) begin();
         do {
-            const std::string piece = read_piece(from_->get(), file_->size(), copied_at_once);
+            const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(copied_at_once, left_));
+            const std::string piece = read_piece(from_->get(), file_->size(), most);
             if (piece.empty()) return end();
             file_->append(piece);
+            left_ -= piece.size();
         } while (std::chrono::steady_clock::now() < until);
         return std::nullopt;
     }
@@ -126,6 +130,7 @@ private:
     }
 
     std::shared_ptr<unique_fd> from_;
+    std::uint64_t left_;  // what was reserved; a file that grows is copied no further
     std::filesystem::path workspace_;
     std::string inside_;
     std::string source_;
@@ -155,10 +160,12 @@ try {
 class upload_to_sandbox final : public file_upload {
 public:
     upload_to_sandbox(sandbox_manager& sandboxes, blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use,
-                      std::shared_ptr<incoming_file> file, sandbox_record where, std::string path)
+                      disk_reservations::share disk, std::shared_ptr<incoming_file> file, sandbox_record where,
+                      std::string path)
         : sandboxes_(sandboxes),
           pool_(pool),
           use_(std::move(use)),
+          disk_(std::move(disk)),
           file_(std::move(file)),
           where_(std::move(where)),
           path_(std::move(path))
@@ -167,13 +174,10 @@ public:
 
     awaitable<> write(std::string bytes) override
     {
-        unchecked_ += bytes.size();
         const auto so_far = file_->size() + bytes.size();
-        const bool check = unchecked_ >= check_every;
-        if (check) unchecked_ = 0;
         auto work = [file = file_, bytes = std::move(bytes)] { file->append(bytes); };
         try {
-            if (check) sandboxes_.check_disk(where_.owner, so_far);
+            sandboxes_.extend(disk_, so_far);
             use_->check();
             co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
@@ -184,14 +188,13 @@ public:
     awaitable<json::object> finish() override
     {
         try {
-            sandboxes_.check_disk(where_.owner, file_->size());
             use_->check();
             auto work = [file = file_] { file->publish(); };
             co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
             pass_on_as_gateway_error(400, 400);
         }
-        sandboxes_.measure_soon(where_);
+        sandboxes_.measure_soon(where_, std::move(disk_));
         json::object reply;
         reply["success"] = true;
         reply["path"] = path_;
@@ -203,10 +206,10 @@ private:
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
     std::shared_ptr<sandbox_activities::entry> use_;
+    disk_reservations::share disk_;
     std::shared_ptr<incoming_file> file_;
     sandbox_record where_;
     std::string path_;
-    std::uint64_t unchecked_ = 0;
 };
 
 }  // namespace
@@ -248,7 +251,7 @@ std::string sandbox_files::local_path(const std::string& named) const
 awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)
 {
     const auto use = sandboxes_.enter(where);
-    sandboxes_.check_disk(where.owner, bytes.size());
+    auto disk = sandboxes_.reserve(where.owner, bytes.size());
     const std::string inside = relative("dest_path", path);
     auto work = [folder = sandboxes_.places().workspace(where.id), inside, bytes = std::move(bytes)] {
         const file_root workspace(folder);
@@ -260,7 +263,7 @@ awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path
         return stored_file{to.display(), file.size()};
     };
     auto stored = co_await pool_.run(where.owner, std::move(work));
-    sandboxes_.measure_soon(where);
+    sandboxes_.measure_soon(where, std::move(disk));
     co_return stored;
 }
 
@@ -276,11 +279,12 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     const auto from = co_await pool_.run(where.owner, std::move(look));
     struct stat status {};
     ::fstat(from->get(), &status);
-    sandboxes_.check_disk(where.owner, static_cast<std::uint64_t>(status.st_size));
-    const auto copy = std::make_shared<local_copy>(from, sandboxes_.places().workspace(where.id), inside, source);
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    auto disk = sandboxes_.reserve(where.owner, size);
+    const auto copy = std::make_shared<local_copy>(from, size, sandboxes_.places().workspace(where.id), inside, source);
     sliced_work<stored_file> work = [copy](auto until) { return copy->go_on(until); };
     auto stored = co_await pool_.run_long(where.owner, std::move(work));
-    sandboxes_.measure_soon(where);
+    sandboxes_.measure_soon(where, std::move(disk));
     co_return stored;
 }
 
@@ -326,14 +330,14 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     try {
         auto where = sandboxes_.find(who, sandbox);
         auto use = sandboxes_.enter(where);
-        sandboxes_.check_disk(where.owner, announced.value_or(0));
+        auto disk = sandboxes_.reserve(where.owner, announced.value_or(0));
         const std::string inside = relative("file_path", path);
         auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
             return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
         };
         auto file = co_await pool_.run(where.owner, std::move(work));
-        co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file),
-                                                      std::move(where), inside);
+        co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(disk),
+                                                      std::move(file), std::move(where), inside);
     } catch (const std::runtime_error&) {
         pass_on_as_gateway_error(400, 400);
     }

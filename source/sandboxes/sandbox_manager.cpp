@@ -236,7 +236,7 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
 
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
-    const std::uint64_t used = store_.disk(owner);
+    const std::uint64_t used = store_.disk(owner) + reservations_.of(owner);
     if (used + more <= config_.sandbox_disk_quota) return;
     auto all = store_.list(owner);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
@@ -249,29 +249,44 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
                             " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
 }
 
-void sandbox_manager::measure_soon(const sandbox_record& written)
+disk_reservations::share sandbox_manager::reserve(const std::string& owner, std::uint64_t bytes)
 {
-    const auto [at, first] = measuring_->emplace(written.id, false);
-    if (!first) {
-        at->second = true;
-        return;
-    }
+    check_disk(owner, bytes);
+    return reservations_.take(owner, bytes);
+}
+
+void sandbox_manager::extend(disk_reservations::share& disk, std::uint64_t bytes)
+{
+    if (bytes <= disk.bytes()) return;
+    check_disk(disk.owner(), bytes - disk.bytes());
+    disk.resize(bytes);
+}
+
+void sandbox_manager::measure_soon(const sandbox_record& written, disk_reservations::share disk)
+{
+    const auto [at, first] = measuring_->try_emplace(written.id);
+    at->second.written.push_back(std::move(disk));
+    at->second.again = !first;
+    if (!first) return;
     tasks_.spawn("measure sandbox", measure(written.owner, written.id));
 }
 
 awaitable<> sandbox_manager::measure(std::string owner, std::string id)
 {
     struct done {
-        std::shared_ptr<std::map<std::string, bool>> all;
+        std::shared_ptr<measurements> all;
         std::string id;
         ~done() { all->erase(id); }
     } at_end{measuring_, id};
     for (bool again = true; again;) {
-        (*at_end.all)[id] = false;
+        auto& begun = (*at_end.all)[id];
+        begun.again = false;
+        const auto covered = std::move(begun.written);
+        begun.written.clear();
         auto work = disk_usage(places_.workspace(id));
         const auto bytes = co_await pool_.run_long(owner, std::move(work));
         store_.set_disk(id, bytes);
-        again = (*at_end.all)[id];
+        again = (*at_end.all)[id].again;
     }
 }
 
