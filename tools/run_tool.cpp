@@ -190,7 +190,7 @@ awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_
     result.structured["file_links"] = std::move(links);
     if (files.empty()) co_return;
     auto work = [workspace = sandboxes.places().workspace(where.id), files] { return read_pictures(workspace, files); };
-    const auto pictures = co_await pool.run(std::move(work));
+    const auto pictures = co_await pool.run(where.owner, std::move(work));
     result.content.push_back(json::object{{"type", "text"}, {"text", jsonrpc::write_json(result.structured)}});
     for (const auto& each : pictures)
         result.content.push_back(json::object{{"type", "image"}, {"data", each.data}, {"mimeType", each.type}});

@@ -140,7 +140,7 @@ awaitable<> readiness::state::look(std::shared_ptr<state> self)
             all.push_back("PYTHON_INTERPRETER is gone: install Python again, or set it to an interpreter that exists.");
         return all;
     };
-    auto all = co_await self->thread->run(std::move(work));
+    auto all = co_await self->thread->run(blocking_pool::server, std::move(work));
     if (auto trouble = self->launcher ? self->launcher() : std::nullopt) all.push_back(std::move(*trouble));
     self->take(std::move(all));
     self->looked_at = readiness_clock::now();

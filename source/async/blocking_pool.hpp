@@ -1,27 +1,38 @@
 #pragma once
 
 #include "async/event.hpp"
+#include "async/fair_queue.hpp"
+#include "async/sliced_work.hpp"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace cmcp {
 
-/// Threads for system calls that may block on a disk. The pool must be destroyed before the io_context of its callers;
-/// the destructor waits for the work that has begun.
+/// Threads for system calls that may block on a disk. Principals share them fairly: the next work is of the one that
+/// has used the threads for the shortest time. Long work yields after each slice, and never takes the last thread.
+/// The pool must be destroyed before the io_context of its callers; the destructor waits for the work that was given,
+/// but long work ends after its slice.
 class blocking_pool {
 public:
-    explicit blocking_pool(std::size_t threads = 2);
+    /// The principal of work that the server does for itself. No token has this name.
+    static constexpr const char* server = "(server)";
+
+    explicit blocking_pool(std::size_t threads = 3);
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
     ~blocking_pool();
@@ -30,26 +41,45 @@ public:
     /// A cancelled coroutine goes on at once with operation_aborted. Work that has begun runs to its end and its value
     /// is dropped; other work is not called. `work` must own its data.
     template <class F>
-    awaitable<std::invoke_result_t<F&>> run(F work);
+    awaitable<std::invoke_result_t<F&>> run(std::string principal, F work);
+
+    /// The same for long work, slice by slice. After a cancellation no more slices are called.
+    template <class T>
+    awaitable<T> run_long(std::string principal, sliced_work<T> work);
 
 private:
+    using clock = std::chrono::steady_clock;
     class job;
     template <class F>
-    class job_of;
+    class call_of;
+    template <class T>
+    class slices_of;
+    using queue = fair_queue<std::shared_ptr<job>>;
 
-    static awaitable<> wait(std::shared_ptr<job> item);
-    void start(std::shared_ptr<job> item);
+    awaitable<> finished(queue::piece added);
+    void put(queue::piece added);
+    std::optional<queue::piece> take();
+    void serve();
+    void work_on(queue::piece next, std::unique_lock<std::mutex>& lock);
+    static bool go_on(job& item);
+    static void deliver(std::shared_ptr<job> item);
 
-    asio::thread_pool threads_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    queue queue_;
+    std::size_t most_long_;
+    std::size_t long_ones_ = 0;  // that run at the moment
+    bool ending_ = false;
+    std::vector<std::thread> threads_;
 };
 
-/// The state that the io thread and a pool thread share. The pool thread writes the outcome before it posts finish() to
+/// The state that the io thread and a pool thread share. The pool thread writes the outcome before it posts the job to
 /// the io thread, which alone touches `finished` and the event, so nothing needs a lock.
 class blocking_pool::job {
 public:
     explicit job(asio::any_io_executor io) : executor(std::move(io)) {}
     virtual ~job() = default;
-    virtual void call() = 0;
+    virtual bool call(clock::time_point until) = 0;  ///< false: there is more to do
 
     const asio::any_io_executor executor;
     event ready;
@@ -59,17 +89,18 @@ public:
 };
 
 template <class F>
-class blocking_pool::job_of final : public job {
+class blocking_pool::call_of final : public job {
     using result = std::invoke_result_t<F&>;
 
 public:
-    job_of(asio::any_io_executor executor, F work) : job(executor), work_(std::move(work)) {}
-    void call() override
+    call_of(asio::any_io_executor executor, F work) : job(std::move(executor)), work_(std::move(work)) {}
+    bool call(clock::time_point) override
     {
         if constexpr (std::is_void_v<result>)
             work_();
         else
             value.emplace(work_());
+        return true;
     }
 
     std::conditional_t<std::is_void_v<result>, std::monostate, std::optional<result>> value;
@@ -78,15 +109,40 @@ private:
     F work_;
 };
 
+template <class T>
+class blocking_pool::slices_of final : public job {
+public:
+    slices_of(asio::any_io_executor executor, sliced_work<T> work) : job(std::move(executor)), work_(std::move(work)) {}
+    bool call(clock::time_point until) override
+    {
+        value = work_(until);
+        return value.has_value();
+    }
+
+    std::optional<T> value;
+
+private:
+    sliced_work<T> work_;
+};
+
 template <class F>
-awaitable<std::invoke_result_t<F&>> blocking_pool::run(F work)
+awaitable<std::invoke_result_t<F&>> blocking_pool::run(std::string principal, F work)
 {
     auto executor = co_await asio::this_coro::executor;
-    auto item = std::make_shared<job_of<F>>(executor, std::move(work));
-    start(item);
-    co_await wait(item);
-    if (item->failure) std::rethrow_exception(item->failure);
+    auto item = std::make_shared<call_of<F>>(executor, std::move(work));
+    queue::piece added{std::move(principal), false, item};
+    co_await finished(std::move(added));
     if constexpr (!std::is_void_v<std::invoke_result_t<F&>>) co_return std::move(*item->value);
+}
+
+template <class T>
+awaitable<T> blocking_pool::run_long(std::string principal, sliced_work<T> work)
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto item = std::make_shared<slices_of<T>>(executor, std::move(work));
+    queue::piece added{std::move(principal), true, item};
+    co_await finished(std::move(added));
+    co_return std::move(*item->value);
 }
 
 }  // namespace cmcp

@@ -45,7 +45,9 @@ SETTING("SSE_KEEP_ALIVE", milliseconds, keep_alive, "15", seconds(100ms, day),
 SETTING("MCP_MAX_CONNECTIONS", std::size_t, max_connections, "65536", number(1, many), "connections at once");
 SETTING("MCP_MAX_SESSIONS", std::size_t, max_sessions, "100000", number(1, many), "sessions at once");
 SETTING("MCP_MAX_SESSIONS_PER_ADDRESS", std::size_t, max_sessions_per_address, "50000", number(1, many),
-        "sessions of one client address");
+        "sessions of one client address, where callers have no names");
+SETTING("MCP_MAX_SESSIONS_PER_CALLER", std::size_t, max_sessions_per_caller, "20000", number(1, many),
+        "sessions of one caller with a name; its longest idle one makes room");
 SETTING("MCP_MAX_REQUESTS", std::size_t, max_requests_in_flight, "4096", number(1, many),
         "requests in flight in the whole server");
 SETTING("MCP_MAX_REQUESTS_PER_SESSION", std::size_t, max_requests_per_session, "64", number(1, many),

@@ -165,7 +165,7 @@ awaitable<> engine_backend::remove_leftovers()
         ++count;
     }
     auto work = [folder = chosen_.root + "/engine", own = chosen_.server] { exchange_folder::clear(folder, own); };
-    co_await pool_.run(std::move(work));
+    co_await pool_.run(blocking_pool::server, std::move(work));
     if (count != 0) log::info("container_leftovers_removed", {{"count", count}});
 }
 

@@ -84,7 +84,7 @@ awaitable<> engine_run::prepare(container_user user)
         if (user.owner && !workspace.empty()) give_files(workspace, *user.owner);
         return folder;
     };
-    exchange_ = co_await pool_.run(std::move(work));
+    exchange_ = co_await pool_.run(request_.principal, std::move(work));
     if (request_.channel) begin_bridge();
 }
 
@@ -193,7 +193,7 @@ awaitable<> engine_run::measure()
         return workspace.empty() ? std::string() : look_after(workspace, limits, owner);
     };
     const auto began = clock::now();
-    std::string excess = co_await pool_.run(std::move(work));
+    std::string excess = co_await pool_.run(request_.principal, std::move(work));
     const auto took = clock::now() - began;
     measure_at_ = clock::now() + std::max<clock::duration>(between_measures, 10 * took);
     if (!excess.empty()) end(cause::file_size_limit, std::move(excess));
@@ -205,7 +205,7 @@ awaitable<sandbox::run_result> engine_run::describe(int exit_code)
     auto work = [exchange = exchange_] {
         return std::pair(exchange->report(longest_report), exchange->result(longest_result));
     };
-    auto [report_text, result_text] = co_await pool_.run(std::move(work));
+    auto [report_text, result_text] = co_await pool_.run(request_.principal, std::move(work));
     const auto report = read_report(report_text);
     sandbox::run_result result;
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_);
@@ -243,7 +243,7 @@ awaitable<> engine_run::clean_up()
     }
     if (!exchange_) co_return;
     auto work = [exchange = std::move(exchange_)]() mutable { exchange.reset(); };
-    co_await pool_.run(std::move(work));
+    co_await pool_.run(request_.principal, std::move(work));
 }
 
 }  // namespace cmcp::engine

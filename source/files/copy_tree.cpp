@@ -1,5 +1,6 @@
 #include "files/trees.hpp"
 
+#include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"
 
@@ -10,17 +11,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <system_error>
 
 namespace cmcp {
 
 namespace {
 
-constexpr std::size_t deepest = 256;  // two descriptors a level
+using slice_end = std::chrono::steady_clock::time_point;
 
-[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+constexpr std::size_t most_open_levels = 64;     // two descriptors each; those above are opened again by ".."
+constexpr off_t copied_in_a_slice = 8ll << 20;   // bytes between looks at the clock
+constexpr std::size_t longest_shown_path = 200;  // the end of a path in a message
+
+[[noreturn]] void fail(std::string path)
+{
+    const int error = errno;
+    if (path.size() > longest_shown_path) path = "..." + path.substr(path.size() - longest_shown_path);
+    throw std::system_error(error, std::generic_category(), path);
+}
+
+// Entries that are gone or of another kind by now are left out; those that cannot be read are not lost silently.
+void check_gone(const std::string& path)
+{
+    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR && errno != ENXIO) fail(path);
+}
 
 void keep_attributes(int to, const struct stat& status)
 {
@@ -30,93 +50,211 @@ void keep_attributes(int to, const struct stat& status)
     ::futimens(to, times.data());
 }
 
-void copy_range(int from, int to, off_t at, off_t end)
+std::uint64_t blocks_of(int fd)
 {
-    while (at < end) {
-        off_t in = at, out = at;
-        const ssize_t done = ::copy_file_range(from, &in, to, &out, static_cast<std::size_t>(end - at), 0);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) fail("copy_file_range");
-        if (done == 0) return;  // the file became shorter
-        at += done;
-    }
-}
-
-// Only blocks with data are copied, so a sparse file stays sparse.
-void copy_content(int from, int to, off_t size)
-{
-    if (::ioctl(to, FICLONE, from) == 0) return;
-    for (off_t at = 0; at < size;) {
-        const off_t data = ::lseek(from, at, SEEK_DATA);
-        if (data < 0) break;
-        const off_t hole = ::lseek(from, data, SEEK_HOLE);
-        copy_range(from, to, data, hole < 0 ? size : hole);
-        at = hole < 0 ? size : hole;
-    }
-    if (::ftruncate(to, size) != 0) fail("ftruncate");
-}
-
-// Files that are gone or of another kind by now are left out; those that cannot be read are not lost silently.
-void check_gone(const std::string& path)
-{
-    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR && errno != ENXIO) fail(path);
-}
-
-void copy_file(int from_folder, int to_folder, const std::string& name, const std::string& path)
-{
-    const unique_fd from(::openat(from_folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!from) return check_gone(path);
     struct stat status {};
-    if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    const unique_fd to(::openat(to_folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!to) fail(name);
-    copy_content(from.get(), to.get(), status.st_size);
-    keep_attributes(to.get(), status);
+    return ::fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
 }
 
-void copy_link(int from_folder, int to_folder, const std::string& name)
-{
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(from_folder, name.c_str(), target.data(), target.size() - 1);
-    if (length > 0 && ::symlinkat(target.data(), to_folder, name.c_str()) != 0) fail(name);
-}
-
-void copy_folder(unique_fd from, int to, const std::string& above, std::size_t depth)
-{
-    if (depth > deepest) {
-        errno = ELOOP;
-        fail("a folder that is nested more than 256 deep");
+/// The copy of one regular file. Only blocks with data are copied, so a sparse file stays sparse.
+class file_copy {
+public:
+    file_copy(unique_fd from, unique_fd to, const struct stat& status)
+        : from_(std::move(from)), to_(std::move(to)), status_(status)
+    {
+        if (::ioctl(to_.get(), FICLONE, from_.get()) == 0) at_ = status_.st_size;
     }
-    folder_reader reader(std::move(from));
-    for (const auto& item : reader.read_all()) {
-        const std::string path = above.empty() ? item.name : above + "/" + item.name;
-        struct stat status {};
-        if (::fstatat(reader.descriptor(), item.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISREG(status.st_mode)) copy_file(reader.descriptor(), to, item.name, path);
-        if (S_ISLNK(status.st_mode)) copy_link(reader.descriptor(), to, item.name);
-        if (!S_ISDIR(status.st_mode)) continue;
-        unique_fd inner = open_folder_with_rights(reader.descriptor(), item.name.c_str());
-        if (!inner) {
-            check_gone(path);
-            continue;
+
+    int target() const { return to_.get(); }
+
+    /// Copies a bounded part; true: the copy is whole.
+    bool go_on()
+    {
+        if (at_ >= data_end_ && at_ < status_.st_size) find_data();
+        const off_t end = std::min(data_end_, at_ + copied_in_a_slice);
+        if (at_ < end) copy_range(end);
+        if (at_ < status_.st_size) return false;
+        if (::ftruncate(to_.get(), status_.st_size) != 0) fail("ftruncate");
+        keep_attributes(to_.get(), status_);
+        return true;
+    }
+
+private:
+    void find_data()
+    {
+        const off_t data = ::lseek(from_.get(), at_, SEEK_DATA);
+        at_ = data < 0 ? status_.st_size : data;
+        const off_t hole = data < 0 ? -1 : ::lseek(from_.get(), data, SEEK_HOLE);
+        data_end_ = hole < 0 ? status_.st_size : std::min(hole, status_.st_size);
+    }
+
+    void copy_range(off_t end)
+    {
+        off_t in = at_, out = at_;
+        const auto length = static_cast<std::size_t>(end - at_);
+        const ssize_t done = ::copy_file_range(from_.get(), &in, to_.get(), &out, length, 0);
+        if (done < 0 && errno != EINTR) fail("copy_file_range");
+        if (done > 0) at_ += done;
+        if (done == 0) at_ = status_.st_size;  // the file became shorter
+    }
+
+    unique_fd from_;
+    unique_fd to_;
+    struct stat status_;
+    off_t at_ = 0;
+    off_t data_end_ = 0;
+};
+
+/// The copy of a tree, entry by entry, with a bounded number of descriptors and without recursion.
+class tree_copy {
+public:
+    tree_copy(std::filesystem::path from, std::filesystem::path to) : from_(std::move(from)), to_(std::move(to)) {}
+
+    std::optional<std::uint64_t> go_on(slice_end until)
+    {
+        if (!begun_) begin();
+        while (!way_.empty()) {
+            step();
+            if (std::chrono::steady_clock::now() >= until) return std::nullopt;
         }
-        if (::mkdirat(to, item.name.c_str(), 0700) != 0) fail(item.name);
-        const unique_fd copy = open_folder(to, item.name.c_str());
-        if (!copy) fail(item.name);
-        copy_folder(std::move(inner), copy.get(), path, depth + 1);
-        keep_attributes(copy.get(), status);
+        return bytes_;
     }
-}
+
+private:
+    struct level {
+        unique_fd from;  // both are closed while the copy is far below
+        unique_fd to;
+        file_id from_id;
+        file_id to_id;
+        struct stat status;  // of the source, for the attributes of the copy
+        std::size_t path;    // length of the path of what is above
+        std::vector<folder_item> left;
+    };
+
+    void begin()
+    {
+        begun_ = true;
+        unique_fd from = open_folder_with_rights(AT_FDCWD, from_.c_str());
+        if (!from) fail(from_.string());
+        unique_fd to = open_folder(AT_FDCWD, to_.c_str());
+        if (!to) fail(to_.string());
+        struct stat status {};
+        if (::fstat(from.get(), &status) != 0) fail(from_.string());
+        enter(std::move(from), std::move(to), status, {});
+    }
+
+    void step()
+    {
+        if (file_) {
+            if (file_->go_on()) end_file();
+            return;
+        }
+        level& last = way_.back();
+        if (last.left.empty()) return leave();
+        const std::string name = std::move(last.left.back().name);
+        last.left.pop_back();
+        struct stat status {};
+        if (::fstatat(last.from.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+            return check_gone(path_to(name));
+        if (S_ISREG(status.st_mode)) begin_file(name);
+        if (S_ISLNK(status.st_mode)) copy_link(name);
+        if (S_ISDIR(status.st_mode)) copy_folder(name, status);
+    }
+
+    std::string path_to(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
+
+    void begin_file(const std::string& name)
+    {
+        const level& in = way_.back();
+        unique_fd from(::openat(in.from.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        if (!from) return check_gone(path_to(name));
+        struct stat status {};
+        if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+        unique_fd to(::openat(in.to.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (!to) fail(path_to(name));
+        file_.emplace(std::move(from), std::move(to), status);
+    }
+
+    void end_file()
+    {
+        bytes_ += blocks_of(file_->target());
+        file_.reset();
+    }
+
+    void copy_link(const std::string& name)
+    {
+        std::array<char, PATH_MAX> target{};
+        const level& in = way_.back();
+        const ssize_t length = ::readlinkat(in.from.get(), name.c_str(), target.data(), target.size() - 1);
+        if (length < 0 && errno != EINVAL) check_gone(path_to(name));
+        if (length > 0 && ::symlinkat(target.data(), in.to.get(), name.c_str()) != 0) fail(path_to(name));
+    }
+
+    void copy_folder(const std::string& name, const struct stat& status)
+    {
+        const level& in = way_.back();
+        unique_fd from = open_folder_with_rights(in.from.get(), name.c_str());
+        if (!from) return check_gone(path_to(name));
+        if (::mkdirat(in.to.get(), name.c_str(), 0700) != 0) fail(path_to(name));
+        unique_fd to = open_folder(in.to.get(), name.c_str());
+        if (!to) fail(path_to(name));
+        enter(std::move(from), std::move(to), status, name);
+    }
+
+    void enter(unique_fd from, unique_fd to, const struct stat& status, const std::string& name)
+    {
+        const std::size_t length = path_.size();
+        if (!name.empty()) path_ = path_to(name);
+        folder_reader reader(std::move(from));
+        if (!reader) fail(path_);
+        auto items = reader.read_all();
+        unique_fd source = reader.again();
+        if (!source) fail(path_);
+        const auto from_id = file_id::of(source.get()), to_id = file_id::of(to.get());
+        way_.push_back({std::move(source), std::move(to), from_id, to_id, status, length, std::move(items)});
+        if (way_.size() <= most_open_levels) return;
+        level& far = way_[way_.size() - most_open_levels - 1];
+        far.from.reset();
+        far.to.reset();
+    }
+
+    void leave()
+    {
+        const level last = std::move(way_.back());
+        way_.pop_back();
+        bytes_ += blocks_of(last.to.get());
+        if (!way_.empty()) keep_attributes(last.to.get(), last.status);
+        if (!way_.empty() && !way_.back().from) reopen(last);
+        path_.resize(last.path);
+    }
+
+    // A folder that was moved while the copy was below it has another ".."; its entries would be those of strangers.
+    void reopen(const level& below)
+    {
+        level& above = way_.back();
+        above.from = unique_fd(::openat(below.from.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        above.to = unique_fd(::openat(below.to.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!above.from || !above.to) fail(path_);
+        if (file_id::of(above.from.get()) == above.from_id && file_id::of(above.to.get()) == above.to_id) return;
+        errno = EBUSY;
+        fail(path_ + " was moved while it was copied");
+    }
+
+    std::filesystem::path from_;
+    std::filesystem::path to_;
+    bool begun_ = false;
+    std::vector<level> way_;  // from the first folder to the one that is copied
+    std::string path_;        // of the last of them, relative to the first
+    std::optional<file_copy> file_;
+    std::uint64_t bytes_ = 0;
+};
 
 }  // namespace
 
-void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to)
+sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem::path to)
 {
-    unique_fd source = open_folder(AT_FDCWD, from.c_str());
-    if (!source) fail(from.string());
-    const unique_fd target = open_folder(AT_FDCWD, to.c_str());
-    if (!target) fail(to.string());
-    copy_folder(std::move(source), target.get(), {}, 0);
+    const auto copy = std::make_shared<tree_copy>(std::move(from), std::move(to));
+    return [copy](slice_end until) { return copy->go_on(until); };
 }
 
 }  // namespace cmcp

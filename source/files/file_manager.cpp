@@ -14,7 +14,7 @@ awaitable<file_content> file_manager::read(caller who, file_read_request request
     auto work = [who, request, places = places_, policy = policy_] {
         return read_file(file_root(places->folder(who)), policy, request);
     };
-    co_return co_await pool_->run(std::move(work));
+    co_return co_await pool_->run(who.principal, std::move(work));
 }
 
 awaitable<> file_manager::write(caller who, file_write_request request)
@@ -23,13 +23,13 @@ awaitable<> file_manager::write(caller who, file_write_request request)
         write_file(file_root(places->folder(who)), policy, request);
         return true;
     };
-    co_await pool_->run(std::move(work));
+    co_await pool_->run(who.principal, std::move(work));
 }
 
 awaitable<file_page> file_manager::list(caller who, file_list_request request)
 {
     auto work = [who, request, places = places_] { return list_folder(file_root(places->folder(who)), request); };
-    co_return co_await pool_->run(std::move(work));
+    co_return co_await pool_->run(who.principal, std::move(work));
 }
 
 awaitable<> file_manager::remove(caller who, std::string path)
@@ -39,7 +39,7 @@ awaitable<> file_manager::remove(caller who, std::string path)
         delete_file(file_root(places->folder(who)), policy, parsed);
         return true;
     };
-    co_await pool_->run(std::move(work));
+    co_await pool_->run(who.principal, std::move(work));
 }
 
 awaitable<> file_manager::move(caller who, file_move_request request)
@@ -48,7 +48,7 @@ awaitable<> file_manager::move(caller who, file_move_request request)
         move_file(file_root(places->folder(who)), policy, request);
         return true;
     };
-    co_await pool_->run(std::move(work));
+    co_await pool_->run(who.principal, std::move(work));
 }
 
 }  // namespace cmcp

@@ -27,16 +27,20 @@ inline unique_fd open_folder(int at, const char* name)
     return unique_fd(::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
-/// open_folder(); where the owner took the rights away, and this process is the owner, the owner gets them back.
-inline unique_fd open_folder_with_rights(int at, const char* name)
+inline constexpr mode_t rights_to_read = 0500;
+inline constexpr mode_t rights_to_change = 0700;
+
+/// open_folder(); where the owner took `rights` away, and this process is the owner, the owner gets them back.
+inline unique_fd open_folder_with_rights(int at, const char* name, mode_t rights = rights_to_read)
 {
     unique_fd opened = open_folder(at, name);
-    if (opened || errno != EACCES) return opened;
+    if (opened ? ::geteuid() == 0 : errno != EACCES) return opened;
     // The mode is set through a descriptor, so a swapped name is not followed.
     const unique_fd handle(::openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
-    if (!handle || ::fstat(handle.get(), &status) != 0) return opened;
-    ::chmod(("/proc/self/fd/" + std::to_string(handle.get())).c_str(), (status.st_mode & 0777) | 0700);
+    if (!handle || ::fstat(handle.get(), &status) != 0 || (opened && (status.st_mode & rights) == rights))
+        return opened;
+    ::chmod(("/proc/self/fd/" + std::to_string(handle.get())).c_str(), (status.st_mode & 0777) | rights);
     return open_folder(at, name);
 }
 

@@ -6,58 +6,111 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <chrono>
+#include <memory>
 #include <string>
 
 namespace cmcp {
 
 namespace {
 
-bool move_to_free_name(int folder, const std::string& name, int top, std::size_t& counter)
-{
-    int failed = 0;
-    do {
-        const std::string moved = ".removed-" + std::to_string(++counter);
-        failed = ::renameat2(folder, name.c_str(), top, moved.c_str(), RENAME_NOREPLACE);
-    } while (failed != 0 && errno == EEXIST);
-    return failed == 0;
-}
+using slice_end = std::chrono::steady_clock::time_point;
 
-/// Removes the files of a folder and moves its folders up into `top`, under names that are free there.
-bool empty_into(int top, int folder, std::size_t& counter)
-{
-    bool all_gone = true;
-    folder_reader reader(open_folder(folder, "."));
-    for (const auto& item : reader.read_all()) {
-        if (::unlinkat(folder, item.name.c_str(), 0) == 0 || errno == ENOENT) continue;
-        if (::unlinkat(folder, item.name.c_str(), AT_REMOVEDIR) == 0) continue;
-        open_folder_with_rights(folder, item.name.c_str());  // for the rights: moving a folder changes its ".."
-        all_gone = move_to_free_name(folder, item.name, top, counter) && all_gone;
+/// Takes one level off every folder that is left, round by round, so there is no recursion and no path too long: the
+/// files of a folder are removed, and its folders move up to the top under names that are free there.
+class tree_removal {
+public:
+    explicit tree_removal(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    std::optional<bool> go_on(slice_end until)
+    {
+        if (!top_ && !begin()) return errno == ENOENT || ::unlink(folder_.c_str()) == 0;
+        while (step())
+            if (std::chrono::steady_clock::now() >= until) return std::nullopt;
+        return ::rmdir(folder_.c_str()) == 0;
     }
-    return all_gone;
-}
+
+private:
+    bool begin()
+    {
+        top_ = open_folder_with_rights(AT_FDCWD, folder_.c_str(), rights_to_change);
+        return static_cast<bool>(top_);
+    }
+
+    // False: nothing more can be removed.
+    bool step()
+    {
+        if (inner_) {
+            inner_left_.empty() ? end_inner() : remove_from_inner();
+        } else if (!left_.empty()) {
+            remove_from_top();
+        } else if (progress_) {
+            progress_ = false;
+            left_ = folder_reader(open_folder(top_.get(), ".")).read_all();
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    void remove_from_top()
+    {
+        name_ = std::move(left_.back().name);
+        left_.pop_back();
+        if (::unlinkat(top_.get(), name_.c_str(), 0) == 0) {
+            progress_ = true;
+            return;
+        }
+        inner_ = open_folder_with_rights(top_.get(), name_.c_str(), rights_to_change);
+        if (!inner_) return;
+        inner_left_ = folder_reader(open_folder(inner_.get(), ".")).read_all();
+        inner_gone_ = true;
+    }
+
+    void remove_from_inner()
+    {
+        const std::string name = std::move(inner_left_.back().name);
+        inner_left_.pop_back();
+        if (::unlinkat(inner_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return;
+        if (::unlinkat(inner_.get(), name.c_str(), AT_REMOVEDIR) == 0) return;
+        // For the rights: moving a folder changes its "..".
+        open_folder_with_rights(inner_.get(), name.c_str(), rights_to_change);
+        inner_gone_ = move_to_top(name) && inner_gone_;
+    }
+
+    bool move_to_top(const std::string& name)
+    {
+        int failed = 0;
+        do {
+            const std::string moved = ".removed-" + std::to_string(++counter_);
+            failed = ::renameat2(inner_.get(), name.c_str(), top_.get(), moved.c_str(), RENAME_NOREPLACE);
+        } while (failed != 0 && errno == EEXIST);
+        return failed == 0;
+    }
+
+    void end_inner()
+    {
+        inner_.reset();
+        if (inner_gone_ && ::unlinkat(top_.get(), name_.c_str(), AT_REMOVEDIR) == 0) progress_ = true;
+    }
+
+    std::filesystem::path folder_;
+    unique_fd top_;
+    std::vector<folder_item> left_;  // of this round, in the top
+    bool progress_ = true;           // the round removed something
+    std::string name_;               // of the folder in the top that is emptied
+    unique_fd inner_;
+    std::vector<folder_item> inner_left_;
+    bool inner_gone_ = true;  // nothing had to be left in it
+    std::size_t counter_ = 0;
+};
 
 }  // namespace
 
-bool remove_tree(const std::filesystem::path& folder)
+sliced_work<bool> remove_tree(std::filesystem::path folder)
 {
-    unique_fd top = open_folder_with_rights(AT_FDCWD, folder.c_str());
-    if (!top) return errno == ENOENT;
-    std::size_t counter = 0;
-    // Each round takes one level off every folder that is left, so there is no recursion and no path too long.
-    for (bool progress = true; progress;) {
-        progress = false;
-        folder_reader reader(open_folder(top.get(), "."));
-        for (const auto& item : reader.read_all()) {
-            if (::unlinkat(top.get(), item.name.c_str(), 0) == 0) {
-                progress = true;
-                continue;
-            }
-            unique_fd inner = open_folder_with_rights(top.get(), item.name.c_str());
-            if (!inner || !empty_into(top.get(), inner.get(), counter)) continue;
-            if (::unlinkat(top.get(), item.name.c_str(), AT_REMOVEDIR) == 0) progress = true;
-        }
-    }
-    return ::rmdir(folder.c_str()) == 0;
+    const auto removal = std::make_shared<tree_removal>(std::move(folder));
+    return [removal](slice_end until) { return removal->go_on(until); };
 }
 
 }  // namespace cmcp

@@ -1,5 +1,6 @@
 #include "files/trees.hpp"
 
+#include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"
 
@@ -9,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <functional>
+#include <chrono>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
 
@@ -26,39 +29,29 @@ constexpr std::array<std::string_view, 6> left_out{".local",  ".cache",      ".o
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
+using slice_end = std::chrono::steady_clock::time_point;
+
 constexpr std::size_t most_open = 64;  // folders on the way down; those above are opened again by ".."
 
-struct file_id {
-    explicit file_id(const struct stat& of) : device(of.st_dev), inode(of.st_ino) {}
-    bool operator==(const file_id&) const = default;
-
-    dev_t device;
-    ino_t inode;
-};
-
-/// Calls `see` with every entry below a folder; goes into a folder when `see` says so, with a bounded number of
-/// descriptors and without recursion, however deep that is.
+/// Shows every entry below a folder, entry by entry; goes into a folder when the visitor says so, with a bounded number
+/// of descriptors and without recursion, however deep that is.
 class tree_walk {
 public:
-    using visitor = std::function<bool(const std::string& path, const std::string& name, const struct stat& status)>;
-
-    tree_walk(std::size_t most, std::size_t deepest, visitor see) : left_(most), deepest_(deepest), see_(std::move(see))
+    tree_walk(std::filesystem::path folder, std::size_t most, std::size_t deepest)
+        : folder_(std::move(folder)), left_(most), deepest_(deepest)
     {
     }
+    virtual ~tree_walk() = default;
 
-    void run(const std::filesystem::path& folder)
+    /// False: there is more to see.
+    bool go_on(slice_end until)
     {
-        enter(AT_FDCWD, folder.c_str(), {});
+        if (!std::exchange(begun_, true)) enter(AT_FDCWD, folder_.c_str(), {});
         while (!way_.empty()) {
-            level& last = way_.back();
-            if (last.inner.empty()) {
-                leave();
-                continue;
-            }
-            const std::string name = std::move(last.inner.back());
-            last.inner.pop_back();
-            enter(last.folder.get(), name.c_str(), name);
+            step();
+            if (std::chrono::steady_clock::now() >= until) return way_.empty();
         }
+        return true;
     }
 
     /// Not all was seen: there are too many entries or levels, a folder cannot be read, or one was moved meanwhile.
@@ -69,8 +62,22 @@ private:
         unique_fd folder;  // closed while the walk is far below
         file_id id;
         std::size_t path;  // length of the path of what is above
-        std::vector<std::string> inner;
+        std::vector<folder_item> unseen;
+        std::vector<std::string> inner{};
     };
+
+    /// Whether to go into it, if it is a folder.
+    virtual bool see(const std::string& path, const std::string& name, const struct stat& status) = 0;
+
+    void step()
+    {
+        level& last = way_.back();
+        if (!last.unseen.empty()) return look(last);
+        if (last.inner.empty()) return leave();
+        const std::string name = std::move(last.inner.back());
+        last.inner.pop_back();
+        enter(last.folder.get(), name.c_str(), name);
+    }
 
     void enter(int above, const char* name, const std::string& shown)
     {
@@ -79,35 +86,31 @@ private:
             cut_ = cut_ || (errno != ENOENT && errno != ENOTDIR && errno != ELOOP);
             return;
         }
-        const std::size_t length = path_.size();
-        if (!shown.empty()) path_ += (path_.empty() ? "" : "/") + shown;
         folder_reader reader(std::move(opened));
-        std::vector<std::string> inner = look(reader);
-        struct stat status {};
-        if (inner.empty() || ::fstat(reader.descriptor(), &status) != 0) {
-            path_.resize(length);
-            return;
-        }
-        way_.push_back({reader.again(), file_id(status), length, std::move(inner)});
+        std::vector<folder_item> unseen = reader ? reader.read_all(left_) : std::vector<folder_item>();
+        left_ -= unseen.size();
+        cut_ = cut_ || !reader || left_ == 0;
+        if (unseen.empty()) return;
+        way_.push_back({reader.again(), file_id::of(reader.descriptor()), path_.size(), std::move(unseen)});
+        if (!shown.empty()) path_ += (path_.empty() ? "" : "/") + shown;
         if (way_.size() > most_open) way_[way_.size() - most_open - 1].folder.reset();
     }
 
-    std::vector<std::string> look(folder_reader& reader)
+    void look(level& in)
     {
-        std::vector<std::string> inner;
-        const std::size_t length = path_.size();
-        for (auto& item : reader.read_all(left_)) {
-            --left_;
-            struct stat status {};
-            if (::fstatat(reader.descriptor(), item.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-            path_ += (path_.empty() ? "" : "/") + item.name;
-            const bool into = see_(path_, item.name, status) && S_ISDIR(status.st_mode);
-            path_.resize(length);
-            if (into) inner.push_back(std::move(item.name));
+        std::string name = std::move(in.unseen.back().name);
+        in.unseen.pop_back();
+        struct stat status {};
+        if (::fstatat(in.folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+            cut_ = cut_ || errno != ENOENT;
+            return;
         }
-        cut_ = cut_ || left_ == 0 || (!inner.empty() && way_.size() >= deepest_);
-        if (way_.size() >= deepest_) inner.clear();
-        return inner;
+        const std::size_t length = path_.size();
+        path_ += (path_.empty() ? "" : "/") + name;
+        const bool into = see(path_, name, status) && S_ISDIR(status.st_mode);
+        path_.resize(length);
+        cut_ = cut_ || (into && way_.size() > deepest_);
+        if (into && way_.size() <= deepest_) in.inner.push_back(std::move(name));
     }
 
     // A folder that was moved while the walk was below it has another ".."; its entries would be those of strangers.
@@ -119,36 +122,82 @@ private:
         if (way_.empty() || way_.back().folder) return;
         level& above = way_.back();
         above.folder.reset(::openat(last.folder.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-        struct stat status {};
-        if (above.folder && ::fstat(above.folder.get(), &status) == 0 && file_id(status) == above.id) return;
+        if (above.folder && file_id::of(above.folder.get()) == above.id) return;
         cut_ = true;
         way_.clear();
     }
 
+    std::filesystem::path folder_;
+    bool begun_ = false;
     std::size_t left_;
     std::size_t deepest_;
-    visitor see_;
     std::vector<level> way_;  // from the first folder to the one that is looked at
     std::string path_;        // of the last of them
     bool cut_ = false;
 };
 
+class comparing_walk final : public tree_walk {
+public:
+    explicit comparing_walk(std::filesystem::path folder) : tree_walk(std::move(folder), most_entries, deepest_scan) {}
+
+    std::optional<tree_scan> scan(slice_end until)
+    {
+        if (!go_on(until)) return std::nullopt;
+        scan_.cut = cut();
+        return std::move(scan_);
+    }
+
+private:
+    bool see(const std::string& path, const std::string& name, const struct stat& status) override
+    {
+        if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
+        if (!S_ISREG(status.st_mode)) return true;
+        scan_.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
+                             nanoseconds(status.st_ctim)};
+        return true;
+    }
+
+    tree_scan scan_;
+};
+
+class measuring_walk final : public tree_walk {
+public:
+    explicit measuring_walk(std::filesystem::path folder)
+        : tree_walk(std::move(folder), most_measured, std::numeric_limits<std::size_t>::max())
+    {
+    }
+
+    std::optional<std::uint64_t> measure(slice_end until)
+    {
+        if (!go_on(until)) return std::nullopt;
+        return cut() ? unmeasured : bytes_;
+    }
+
+private:
+    bool see(const std::string&, const std::string&, const struct stat& status) override
+    {
+        const bool linked = status.st_nlink > 1 && !S_ISDIR(status.st_mode);
+        if (!linked || linked_.insert(file_id(status)).second)
+            bytes_ += static_cast<std::uint64_t>(status.st_blocks) * 512;
+        return true;
+    }
+
+    std::uint64_t bytes_ = 0;
+    std::set<file_id> linked_;
+};
+
 }  // namespace
 
-tree_scan scan_tree(const std::filesystem::path& workspace)
+sliced_work<tree_scan> scan_tree(std::filesystem::path workspace)
 {
-    tree_scan scan;
-    tree_walk walk(most_entries, deepest_scan,
-                   [&](const std::string& path, const std::string& name, const struct stat& status) {
-                       if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
-                       if (!S_ISREG(status.st_mode)) return true;
-                       scan.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size),
-                                           nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-                       return true;
-                   });
-    walk.run(workspace);
-    scan.cut = walk.cut();
-    return scan;
+    const auto walk = std::make_shared<comparing_walk>(std::move(workspace));
+    return [walk](slice_end until) { return walk->scan(until); };
+}
+
+sliced_work<std::uint64_t> disk_usage(std::filesystem::path folder)
+{
+    const auto walk = std::make_shared<measuring_walk>(std::move(folder));
+    return [walk](slice_end until) { return walk->measure(until); };
 }
 
 std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most)
@@ -164,21 +213,6 @@ std::vector<std::string> changed_files(const tree_scan& before, const tree_scan&
     for (auto& [when, path] : changed) paths.push_back(std::move(path));
     std::sort(paths.begin(), paths.end());
     return paths;
-}
-
-std::uint64_t disk_usage(const std::filesystem::path& folder)
-{
-    std::uint64_t bytes = 0;
-    std::set<std::pair<dev_t, ino_t>> linked;
-    tree_walk walk(most_measured, std::numeric_limits<std::size_t>::max(),
-                   [&](const std::string&, const std::string&, const struct stat& status) {
-                       const bool again = status.st_nlink > 1 && !S_ISDIR(status.st_mode) &&
-                                          !linked.emplace(status.st_dev, status.st_ino).second;
-                       if (!again) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-                       return true;
-                   });
-    walk.run(folder);
-    return walk.cut() ? unmeasured : bytes;
 }
 
 }  // namespace cmcp

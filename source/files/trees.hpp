@@ -1,5 +1,7 @@
 #pragma once
 
+#include "async/sliced_work.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,16 +11,18 @@
 
 namespace cmcp {
 
+// Work on whole trees takes long and blocks on the disk: it is done slice by slice (blocking_pool::run_long), with few
+// descriptors and little stack however deep a tree is.
+
 /// Copies a folder with all that is in it into `to`, which must exist and be empty: regular files (sharing their blocks
 /// where the file system can), folders and symbolic links, with modes and times; FIFOs, sockets and devices are left
-/// out. Follows no link of the source, which may change meanwhile. Throws std::system_error, which names a folder or
-/// file that cannot be read. Blocks on the disk.
-void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to);
+/// out. Follows no link of the source, which may change meanwhile. Gives the bytes that the copy takes on the disk.
+/// Throws std::system_error, which names a folder or file that cannot be read or was moved meanwhile.
+sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem::path to);
 
-/// Removes a folder with all that is in it; follows no symbolic link, needs few descriptors and little stack however
-/// deep the folder is. Nothing when it does not exist. What cannot be removed is left; returns whether all is gone.
-/// May take long: call it on a thread that may block.
-bool remove_tree(const std::filesystem::path& folder);
+/// Removes a file, or a folder with all that is in it; follows no symbolic link. Nothing when it does not exist. What
+/// cannot be removed is left; gives whether all is gone.
+sliced_work<bool> remove_tree(std::filesystem::path folder);
 
 /// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
 /// entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
@@ -35,8 +39,7 @@ struct tree_scan {
     bool cut = false;                    ///< there are more than were looked at
 };
 
-/// Blocks on the disk.
-tree_scan scan_tree(const std::filesystem::path& workspace);
+sliced_work<tree_scan> scan_tree(std::filesystem::path workspace);
 
 /// Paths that are new in `after` or not as they were, sorted; at most `most`, the latest changed first to stay.
 std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most);
@@ -44,8 +47,8 @@ std::vector<std::string> changed_files(const tree_scan& before, const tree_scan&
 /// More than any quota: for a folder of which not all can be seen, so that nothing more is written there.
 inline constexpr std::uint64_t unmeasured = std::uint64_t{1} << 50;
 
-/// Bytes that a folder takes on the disk, however deep it is; hard links count once. `unmeasured` where a folder cannot
-/// be read, was moved meanwhile, or there are more than 5,000,000 entries. Blocks on the disk.
-std::uint64_t disk_usage(const std::filesystem::path& folder);
+/// Bytes that a folder takes on the disk; hard links count once. `unmeasured` where a folder cannot be read, was moved
+/// meanwhile, or there are more than 5,000,000 entries.
+sliced_work<std::uint64_t> disk_usage(std::filesystem::path folder);
 
 }  // namespace cmcp

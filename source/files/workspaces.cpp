@@ -50,7 +50,7 @@ std::filesystem::path workspaces::folder(const caller& who) const
 
 void workspaces::forget(const caller& who) const
 {
-    if (has_session_folder(who)) remove_tree(locate(who).parent_path());
+    if (has_session_folder(who)) whole(remove_tree(locate(who).parent_path()));
 }
 
 std::string workspaces::safe_name(const std::string& principal)

@@ -17,27 +17,34 @@ constexpr std::uint64_t most_read_over = 64 * 1024;
 // Small enough to be taken when memory is short: pings, cancellations and most calls.
 constexpr std::uint64_t small_body = 64 * 1024;
 
-http_reply memory_short()
+http_reply memory_short(const memory_budget::part& own)
 {
     auto reply =
-        error_reply(503, "The server's memory for messages is used up (MCP_MEMORY_LIMIT_MB); try again later.");
+        own.own_fault()
+            ? error_reply(429,
+                          "Your messages take as much of the server's memory as one caller may have "
+                          "(MCP_MEMORY_LIMIT_MB); read the answers that wait, or try again later.")
+            : error_reply(503, "The server's memory for messages is used up (MCP_MEMORY_LIMIT_MB); try again later.");
     return reply.with("Retry-After", "5");
 }
 
-// The part of the shared memory that an arriving body takes.
+// The part of the principal's memory that an arriving body takes.
 struct body_share {
-    explicit body_share(memory_budget& budget) : from(budget) {}
+    explicit body_share(memory_budget::part& own) : from(own) {}
     body_share(const body_share&) = delete;
     body_share& operator=(const body_share&) = delete;
-    ~body_share() { from.used -= held; }
+    ~body_share() { from.remove(held); }
 
-    void grow_to(std::size_t size)
+    // False: memory is short.
+    bool grow_to(std::size_t size)
     {
-        from.used += size - held;
+        if (size > small_body && from.exhausted()) return false;
+        from.add(size - held);
         held = size;
+        return true;
     }
 
-    memory_budget& from;
+    memory_budget::part& from;
     std::size_t held = 0;
 };
 
@@ -61,8 +68,9 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
     auto refused = refuse_by_header(into);
-    if (!refused && budget_.exhausted() && progress == state::more && parser.announced() > small_body)
-        refused = memory_short();
+    const auto memory = budget_.of(into.principal);
+    if (!refused && memory->exhausted() && progress == state::more && parser.announced() > small_body)
+        refused = memory_short(*memory);
     bool expects = progress == state::more && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
@@ -80,7 +88,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     }
     http_reply broken;
     if (progress == state::more && peer_.buffer().size() != 0) progress = take_body(parser);
-    if (progress != state::done) result = co_await read_body(parser, progress, !refused, broken);
+    if (progress != state::done) result = co_await read_body(parser, progress, *memory, !refused, broken);
     peer_.clear_deadline();
     if (result == outcome::refused) refusal = std::move(broken);
     if (result == outcome::request && refused) result = outcome::refused;
@@ -147,13 +155,18 @@ state request_reader::take_body(request_parser& parser)
 }
 
 // A single deadline for the whole body as well.
-awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state progress, bool keep,
+awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state progress,
+                                                             memory_budget::part& memory, bool keep,
                                                              http_reply& refusal)
 {
-    body_share held(budget_);
+    body_share held(memory);
     for (bool waiting = false;; progress = take_body(parser)) {
-        held.grow_to(parser.body_size());
         if (progress == state::done) co_return outcome::request;
+        if (!held.grow_to(parser.body_size())) {
+            refusal = memory_short(memory);
+            refusal.close = true;
+            co_return outcome::refused;
+        }
         if (progress == state::more && !keep && parser.body_size() > most_read_over) progress = state::too_large;
         if (progress != state::more) co_return refuse(refusal, progress, parser);
         // The parser leaves the beginning of a chunk header, and a header without an end would grow the buffer.

@@ -42,8 +42,8 @@ private:
     std::optional<http_reply> refuse_by_header(http_request& request) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     request_parser::state take_body(request_parser& parser);
-    awaitable<outcome> read_body(request_parser& parser, request_parser::state progress, bool keep,
-                                 http_reply& refusal);
+    awaitable<outcome> read_body(request_parser& parser, request_parser::state progress, memory_budget::part& memory,
+                                 bool keep, http_reply& refusal);
     outcome refuse(http_reply& refusal, int status, std::string_view sentence) const;
     outcome refuse(http_reply& refusal, request_parser::state progress, const request_parser& parser) const;
 

@@ -209,7 +209,7 @@ awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
     if (pool_ == nullptr) co_return;
     const auto size = text.size();
     auto work = [file = output_of(printing->record().id), text = std::move(text)] { return append(file, text); };
-    const bool written = co_await pool_->run(std::move(work));
+    const bool written = co_await pool_->run(printing->record().owner, std::move(work));
     if (written) printing->output_size_ += size;
     printing->event_.notify();
 }
@@ -229,7 +229,7 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
     }
     if (pool_ == nullptr) co_return view;
     auto work = [file = output_of(view.record.id), cursor] { return read_piece(file, cursor); };
-    auto read = co_await pool_->run(std::move(work));
+    auto read = co_await pool_->run(view.record.owner, std::move(work));
     view.cursor = cursor + read.used;
     view.more = view.cursor < read.size;
     view.output = std::move(read.text);
@@ -248,7 +248,7 @@ awaitable<> job_register::erase(std::vector<std::string> ids)
     auto work = [files = std::move(files)] {
         for (const auto& file : files) ::unlink(file.c_str());
     };
-    co_await pool_->run(std::move(work));
+    co_await pool_->run(blocking_pool::server, std::move(work));
 }
 
 // A job that waits for its owner longer than it would be kept ends; a job that works goes on.
@@ -277,7 +277,7 @@ awaitable<> job_register::keep_sweeping()
         sweep();
         if (pool_ == nullptr) continue;
         auto work = [file = file_] { database(file).checkpoint(); };
-        co_await pool_->run(std::move(work));
+        co_await pool_->run(blocking_pool::server, std::move(work));
     }
 }
 

@@ -70,15 +70,15 @@ bool newer(const kept& a, const kept& b)
     return a.modified.tv_nsec > b.modified.tv_nsec;
 }
 
-std::shared_ptr<output_file> create_in(const std::filesystem::path& workspace, const output_store::limits& keep)
+std::shared_ptr<output_file> create_in(const output_place& where, const output_store::limits& keep)
 {
-    const unique_fd folder = open_outputs(workspace);
+    const unique_fd folder = open_outputs(where.workspace);
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
     const std::string name = random_id(16) + ".txt";
     unique_fd file(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
     if (!file) return nullptr;
-    return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name);
+    return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name, where.principal);
 }
 
 }  // namespace
@@ -100,14 +100,16 @@ bool output_file::append(std::string_view bytes)
     return !failed_;
 }
 
-awaitable<std::shared_ptr<output_file>> output_store::create(std::filesystem::path workspace)
+awaitable<std::shared_ptr<output_file>> output_store::create(output_place where)
 {
-    return pool_->run([workspace = std::move(workspace), keep = keep_] { return create_in(workspace, keep); });
+    return pool_->run(where.principal, [where, keep = keep_] { return create_in(where, keep); });
 }
 
 awaitable<bool> output_store::append(std::shared_ptr<output_file> file, std::string bytes)
 {
-    return pool_->run([file = std::move(file), bytes = std::move(bytes)] { return file->append(bytes); });
+    std::string principal = file->principal();
+    auto work = [file = std::move(file), bytes = std::move(bytes)] { return file->append(bytes); };
+    return pool_->run(std::move(principal), std::move(work));
 }
 
 std::string captured_stream::add(std::string_view bytes)
@@ -152,9 +154,9 @@ std::string captured_stream::text(std::string_view where) const
     return text;
 }
 
-output_collector::output_collector(output_store& store, std::filesystem::path workspace, std::size_t max_output,
+output_collector::output_collector(output_store& store, output_place where, std::size_t max_output,
                                    progress_sender* progress)
-    : store_(store), workspace_(std::move(workspace)), progress_(progress), out_(max_output), err_(max_output)
+    : store_(store), where_(std::move(where)), progress_(progress), out_(max_output), err_(max_output)
 {
 }
 
@@ -180,7 +182,7 @@ awaitable<> output_collector::write_file()
 {
     if (file_failed_) co_return;
     std::string bytes = std::exchange(unwritten_, {});
-    if (!file_) file_ = co_await store_.create(workspace_);
+    if (!file_) file_ = co_await store_.create(where_);
     bool written = file_ != nullptr;
     if (written) written = co_await store_.append(file_, std::move(bytes));
     file_failed_ = !written;

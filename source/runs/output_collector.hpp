@@ -14,11 +14,21 @@
 
 namespace cmcp {
 
+/// The owner of an output, and the workspace that keeps it.
+struct output_place {
+    std::string principal;
+    std::filesystem::path workspace;
+};
+
 /// A file of the workspace that takes the whole output of one run.
 class output_file {
 public:
-    output_file(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    output_file(unique_fd fd, std::string path, std::string principal)
+        : fd_(std::move(fd)), path_(std::move(path)), principal_(std::move(principal))
+    {
+    }
 
+    const std::string& principal() const { return principal_; }
     const std::string& path() const { return path_; }            ///< relative to the workspace
     std::string uri() const { return "workspace:///" + path_; }  ///< for resources/read
 
@@ -28,6 +38,7 @@ public:
 private:
     unique_fd fd_;
     std::string path_;
+    std::string principal_;
     bool failed_ = false;
 };
 
@@ -48,7 +59,7 @@ public:
     output_store(blocking_pool& pool, limits keep) : pool_(&pool), keep_(keep) {}
 
     /// Nothing when the folder cannot be used (the caller's own code put something else in its place, no space left).
-    awaitable<std::shared_ptr<output_file>> create(std::filesystem::path workspace);
+    awaitable<std::shared_ptr<output_file>> create(output_place where);
 
     /// Waits until `bytes` are written.
     awaitable<bool> append(std::shared_ptr<output_file> file, std::string bytes);
@@ -92,8 +103,7 @@ private:
 class output_collector final : public sandbox::output_receiver {
 public:
     /// `max_output` in bytes for each stream. `progress` may be null. All must outlive this.
-    output_collector(output_store& store, std::filesystem::path workspace, std::size_t max_output,
-                     progress_sender* progress);
+    output_collector(output_store& store, output_place where, std::size_t max_output, progress_sender* progress);
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
 
@@ -109,7 +119,7 @@ private:
     awaitable<> write_file();
 
     output_store& store_;
-    std::filesystem::path workspace_;
+    output_place where_;
     progress_sender* progress_;
     captured_stream out_;
     captured_stream err_;

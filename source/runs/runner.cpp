@@ -146,14 +146,14 @@ awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool b
     co_return place;
 }
 
-awaitable<run_outcome> runner::collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
+awaitable<run_outcome> runner::collect(request_io& io, output_place where, std::optional<std::size_t> max_output,
                                        collected_work work) const
 {
     const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
     std::optional<progress_sender> progress;
     if (io.wants_progress()) progress.emplace(io);
     progress_sender* const beside = progress ? &*progress : nullptr;
-    output_collector collector(outputs_, std::move(workspace), most, beside);
+    output_collector collector(outputs_, std::move(where), most, beside);
     auto begun = work(collector);
     auto running = run_and_finish(std::move(begun), collector);
     if (beside != nullptr) running = with_progress(*beside, std::move(running));
@@ -170,9 +170,10 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
         find_folder(at, wanted, inside);
         return at;
     };
-    run_folder at = co_await pool_.run(std::move(look));
+    run_folder at = co_await pool_.run(who.principal, std::move(look));
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
+    output_place where{who.principal, at.workspace};
     const std::string key = admission_key(who);
     const auto place = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;
@@ -186,7 +187,7 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
-    auto outcome = co_await collect(io, at.workspace, options.max_output, std::move(work));
+    auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work));
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
     outcome.limits = limits;
     co_return outcome;

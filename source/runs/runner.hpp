@@ -63,9 +63,9 @@ public:
     /// (busy_sentence).
     awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
 
-    /// Runs `work`; keeps its output, at most `options.max_output` bytes of each stream in memory, the rest in a
-    /// file of the workspace, and hands it to the caller's progress. All must outlive the call.
-    awaitable<run_outcome> collect(request_io& io, std::string workspace, std::optional<std::size_t> max_output,
+    /// Runs `work`; keeps its output, at most `max_output` bytes of each stream in memory, the rest in a file of the
+    /// workspace, and hands it to the caller's progress. All must outlive the call.
+    awaitable<run_outcome> collect(request_io& io, output_place where, std::optional<std::size_t> max_output,
                                    collected_work work) const;
 
 private:

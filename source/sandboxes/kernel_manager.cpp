@@ -261,7 +261,8 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     collected_work work = [process, code = std::move(code), time, &answer](output_collector& output) {
         return run_code(process, code, time, answer, output);
     };
-    auto outcome = co_await runs_.runs().collect(io, request.workspace, options.max_output, std::move(work));
+    output_place place{request.principal, request.workspace};
+    auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
     limit(outcome.limits, time);

@@ -64,7 +64,7 @@ awaitable<> language_trials::run()
             if (!installed_program(each).empty()) installed.emplace_back(&each, language_mark(each, server));
         return installed;
     };
-    const auto installed = co_await used_.pool.run(std::move(look));
+    const auto installed = co_await used_.pool.run(blocking_pool::server, std::move(look));
     for (const auto& [of, mark] : installed) {
         const auto known = kept_.find(of->name);
         if (known != kept_.end() && known->second.mark == mark) results_[std::string(of->name)] = known->second;
@@ -120,7 +120,7 @@ awaitable<bool> language_trials::runs(const language& of, std::string program, b
 awaitable<> language_trials::read_file()
 {
     auto work = [path = used_.file] { return read_trials(path); };
-    const auto trials = co_await used_.pool.run(std::move(work));
+    const auto trials = co_await used_.pool.run(blocking_pool::server, std::move(work));
     for (const auto& [name, value] : trials)
         if (const auto* trial = value.if_object())
             kept_[std::string(name)] = {text_of(*trial, "mark"), text_of(*trial, "program")};
@@ -139,7 +139,7 @@ awaitable<> language_trials::write_file()
         std::filesystem::rename(fresh, path, failure);
         return !failure;
     };
-    const bool stored = co_await used_.pool.run(std::move(work));
+    const bool stored = co_await used_.pool.run(blocking_pool::server, std::move(work));
     if (!stored) log::warning("languages_not_kept", {{"file", json::string(used_.file.string())}});
 }
 

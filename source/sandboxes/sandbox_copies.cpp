@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 namespace cmcp {
@@ -19,19 +20,6 @@ namespace cmcp {
 namespace fs = std::filesystem;
 
 namespace {
-
-// All or nothing: a copy that could not be finished is removed.
-std::uint64_t copy_or_remove(const sandbox_places& places, const fs::path& from, const fs::path& to)
-{
-    try {
-        make_private_folder(to);
-        copy_tree(from, to);
-        return disk_usage(to);
-    } catch (const std::system_error& failure) {
-        places.remove(to);
-        throw sandbox_error("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
-    }
-}
 
 // The exchange is one step, so a crash leaves the old workspace or the new one.
 void exchange(const fs::path& one, const fs::path& other)
@@ -49,13 +37,32 @@ void exchange(const fs::path& one, const fs::path& other)
 
 }  // namespace
 
-awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from)
+// All or nothing: a copy that could not be finished, or is larger than the quota leaves room for, is removed.
+awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share& disk, fs::path from, fs::path to)
 {
-    auto work = [places = places_, from, to = record.id] {
-        places.make(to);
-        return copy_or_remove(places, places.workspace(from), places.workspace(to));
-    };
-    record.disk = co_await pool_.run(std::move(work));
+    std::optional<sandbox_error> refused;
+    try {
+        auto prepare = [to] { make_private_folder(to); };
+        co_await pool_.run(disk.owner(), std::move(prepare));
+        auto copy = copy_tree(std::move(from), to);
+        const auto bytes = co_await pool_.run_long(disk.owner(), std::move(copy));
+        extend(disk, bytes);
+        co_return bytes;
+    } catch (const std::system_error& failure) {
+        refused.emplace("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+    } catch (const sandbox_error& too_large) {
+        refused = too_large;
+    }
+    co_await clear(disk.owner(), std::move(to));
+    throw sandbox_error(*refused);
+}
+
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from,
+                                                     disk_reservations::share disk)
+{
+    auto prepare = [places = places_, to = record.id] { places.make(to); };
+    co_await pool_.run(record.owner, std::move(prepare));
+    record.disk = co_await copy_or_clear(disk, places_.workspace(from), places_.workspace(record.id));
     record = co_await make(std::move(record));
     store_.set_packages(record.id, store_.packages(from));
     co_return record;
@@ -67,24 +74,23 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
     auto record = describe(who, wanted);
-    check_disk(record.owner, from.disk);
-    auto work = copy_into(std::move(record), from.id);
+    auto disk = reserve(record.owner, from.disk);
+    auto work = copy_into(std::move(record), from.id, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
     co_return record;
 }
 
-awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record)
+awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record, disk_reservations::share disk)
 {
-    auto work = [places = places_, record] {
-        make_private_folder(places.folder(record.sandbox) / "snapshots");
-        return copy_or_remove(places, places.workspace(record.sandbox), places.snapshot(record.sandbox, record.id));
-    };
-    record.disk = co_await pool_.run(std::move(work));
+    auto prepare = [folder = places_.folder(record.sandbox) / "snapshots"] { make_private_folder(folder); };
+    co_await pool_.run(record.owner, std::move(prepare));
+    const fs::path kept = places_.snapshot(record.sandbox, record.id);
+    record.disk = co_await copy_or_clear(disk, places_.workspace(record.sandbox), kept);
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
-    co_await insert_or_remove(std::move(insert), places_.snapshot(record.sandbox, record.id), std::move(taken));
+    co_await insert_or_remove(std::move(insert), record.owner, kept, std::move(taken));
     co_return record;
 }
 
@@ -95,32 +101,30 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
     snapshot_record record{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
     if (record.name.empty()) record.name = "snapshot-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
-    check_disk(record.owner, from.disk);
-    auto work = keep_copy(std::move(record));
+    auto disk = reserve(record.owner, from.disk);
+    auto work = keep_copy(std::move(record), std::move(disk));
     auto kept = co_await uncancelled(std::move(work));
     co_return kept;
 }
 
 // Runs in the sandbox end first, because they would go on in the folder that is removed.
-awaitable<> sandbox_manager::put_back(std::string id, std::string snapshot)
+awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk)
 {
     struct reopen {
         sandbox_activities all;  // shares its state
         std::string id;
         ~reopen() { all.forget(id); }
-    } at_end{activities_, id};
+    } at_end{activities_, into.id};
+    const auto& id = into.id;
     co_await activities_.end_all(id);
     co_await stop_all(id);
-    auto work = [places = places_, id, snapshot] {
-        const fs::path fresh = places.folder(id) / "restored";
-        places.remove(fresh);
-        const auto bytes = copy_or_remove(places, places.snapshot(id, snapshot), fresh);
-        exchange(fresh, places.workspace(id));
-        places.remove(fresh);
-        return bytes;
-    };
-    const auto bytes = co_await pool_.run(std::move(work));
+    const fs::path fresh = places_.folder(id) / "restored";
+    co_await clear(into.owner, fresh);
+    const auto bytes = co_await copy_or_clear(disk, places_.snapshot(id, snapshot), fresh);
+    auto replace = [fresh, workspace = places_.workspace(id)] { exchange(fresh, workspace); };
+    co_await pool_.run(into.owner, std::move(replace));
     store_.set_disk(id, bytes);
+    co_await clear(into.owner, fresh);
     store_.touch(id, now());
 }
 
@@ -129,8 +133,8 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
     const auto into = find(who, id_or_name);
     const auto kept = store_.find_snapshot(into.id, snapshot);
     if (!kept) no_snapshot(snapshot);
-    check_disk(into.owner, kept->disk);
-    auto work = put_back(into.id, kept->id);
+    auto disk = reserve(into.owner, kept->disk);
+    auto work = put_back(into, kept->id, std::move(disk));
     co_await uncancelled(std::move(work));
     co_return *kept;
 }
@@ -146,8 +150,8 @@ awaitable<> sandbox_manager::remove_snapshot(caller who, std::string id_or_name,
     const auto kept = store_.find_snapshot(of.id, snapshot);
     if (!kept) no_snapshot(snapshot);
     store_.remove_snapshot(kept->id);
-    auto work = [places = places_, place = places_.snapshot(of.id, kept->id)] { places.remove(place); };
-    co_await pool_.run(std::move(work));
+    auto work = clear(of.owner, places_.snapshot(of.id, kept->id));
+    co_await uncancelled(std::move(work));
 }
 
 }  // namespace cmcp

@@ -8,14 +8,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 namespace cmcp {
 
 namespace {
 
-constexpr std::uint64_t check_every = 8ull << 20;  // bytes of an upload between looks at the quota
 constexpr std::size_t copied_at_once = 1 << 20;
 
 std::string read_piece(int fd, std::uint64_t offset, std::size_t most)
@@ -41,9 +42,13 @@ opened_file open_in(const std::filesystem::path& workspace, const std::string& r
 
 class download_of_sandbox final : public file_download {
 public:
-    download_of_sandbox(blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use, opened_file file,
-                        const std::string& path)
-        : pool_(pool), use_(std::move(use)), file_(std::move(file)), name_(path.substr(path.rfind('/') + 1))
+    download_of_sandbox(blocking_pool& pool, std::string owner, std::shared_ptr<sandbox_activities::entry> use,
+                        opened_file file, const std::string& path)
+        : pool_(pool),
+          owner_(std::move(owner)),
+          use_(std::move(use)),
+          file_(std::move(file)),
+          name_(path.substr(path.rfind('/') + 1))
     {
     }
     const std::string& name() const override { return name_; }
@@ -59,12 +64,13 @@ public:
     awaitable<std::string> read(std::uint64_t offset, std::size_t most) override
     {
         auto work = [fd = file_.fd, offset, most] { return read_piece(fd->get(), offset, most); };
-        auto bytes = co_await pool_.run(std::move(work));
+        auto bytes = co_await pool_.run(owner_, std::move(work));
         co_return bytes;
     }
 
 private:
     blocking_pool& pool_;
+    std::string owner_;
     std::shared_ptr<sandbox_activities::entry> use_;
     opened_file file_;
     std::string name_;
@@ -82,6 +88,55 @@ file_path destination(const file_root& workspace, const std::string& inside, con
     if (!names_folder(workspace, inside)) return file_path("dest_path", inside);
     return file_path("dest_path", inside + (inside.ends_with('/') ? "" : "/") + source.substr(source.rfind('/') + 1));
 }
+
+/// The copy of a file of this machine into a workspace, piece by piece.
+class local_copy {
+public:
+    local_copy(std::shared_ptr<unique_fd> from, std::uint64_t size, std::filesystem::path workspace, std::string inside,
+               std::string source)
+        : from_(std::move(from)),
+          left_(size),
+          workspace_(std::move(workspace)),
+          inside_(std::move(inside)),
+          source_(std::move(source))
+    {
+    }
+
+    std::optional<stored_file> go_on(std::chrono::steady_clock::time_point until)
+    {
+        if (!file_) begin();
+        do {
+            const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(copied_at_once, left_));
+            const std::string piece = read_piece(from_->get(), file_->size(), most);
+            if (piece.empty()) return end();
+            file_->append(piece);
+            left_ -= piece.size();
+        } while (std::chrono::steady_clock::now() < until);
+        return std::nullopt;
+    }
+
+private:
+    void begin()
+    {
+        const file_root workspace(workspace_);
+        to_.emplace(destination(workspace, inside_, source_));
+        file_.emplace(workspace, *to_);
+    }
+
+    stored_file end()
+    {
+        file_->publish();
+        return {to_->display(), file_->size()};
+    }
+
+    std::shared_ptr<unique_fd> from_;
+    std::uint64_t left_;  // what was reserved; a file that grows is copied no further
+    std::filesystem::path workspace_;
+    std::string inside_;
+    std::string source_;
+    std::optional<file_path> to_;
+    std::optional<incoming_file> file_;
+};
 
 int status_of(const sandbox_error& refused)
 {
@@ -105,10 +160,12 @@ try {
 class upload_to_sandbox final : public file_upload {
 public:
     upload_to_sandbox(sandbox_manager& sandboxes, blocking_pool& pool, std::shared_ptr<sandbox_activities::entry> use,
-                      std::shared_ptr<incoming_file> file, sandbox_record where, std::string path)
+                      disk_reservations::share disk, std::shared_ptr<incoming_file> file, sandbox_record where,
+                      std::string path)
         : sandboxes_(sandboxes),
           pool_(pool),
           use_(std::move(use)),
+          disk_(std::move(disk)),
           file_(std::move(file)),
           where_(std::move(where)),
           path_(std::move(path))
@@ -117,15 +174,12 @@ public:
 
     awaitable<> write(std::string bytes) override
     {
-        unchecked_ += bytes.size();
         const auto so_far = file_->size() + bytes.size();
-        const bool check = unchecked_ >= check_every;
-        if (check) unchecked_ = 0;
         auto work = [file = file_, bytes = std::move(bytes)] { file->append(bytes); };
         try {
-            if (check) sandboxes_.check_disk(where_.owner, so_far);
+            sandboxes_.extend(disk_, so_far);
             use_->check();
-            co_await pool_.run(std::move(work));
+            co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
             pass_on_as_gateway_error(507, 507);
         }
@@ -134,14 +188,13 @@ public:
     awaitable<json::object> finish() override
     {
         try {
-            sandboxes_.check_disk(where_.owner, file_->size());
             use_->check();
             auto work = [file = file_] { file->publish(); };
-            co_await pool_.run(std::move(work));
+            co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
             pass_on_as_gateway_error(400, 400);
         }
-        sandboxes_.measure_soon(where_.id);
+        sandboxes_.measure_soon(where_, std::move(disk_));
         json::object reply;
         reply["success"] = true;
         reply["path"] = path_;
@@ -153,10 +206,10 @@ private:
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
     std::shared_ptr<sandbox_activities::entry> use_;
+    disk_reservations::share disk_;
     std::shared_ptr<incoming_file> file_;
     sandbox_record where_;
     std::string path_;
-    std::uint64_t unchecked_ = 0;
 };
 
 }  // namespace
@@ -198,7 +251,7 @@ std::string sandbox_files::local_path(const std::string& named) const
 awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)
 {
     const auto use = sandboxes_.enter(where);
-    sandboxes_.check_disk(where.owner, bytes.size());
+    auto disk = sandboxes_.reserve(where.owner, bytes.size());
     const std::string inside = relative("dest_path", path);
     auto work = [folder = sandboxes_.places().workspace(where.id), inside, bytes = std::move(bytes)] {
         const file_root workspace(folder);
@@ -209,8 +262,8 @@ awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path
         file.publish();
         return stored_file{to.display(), file.size()};
     };
-    auto stored = co_await pool_.run(std::move(work));
-    sandboxes_.measure_soon(where.id);
+    auto stored = co_await pool_.run(where.owner, std::move(work));
+    sandboxes_.measure_soon(where, std::move(disk));
     co_return stored;
 }
 
@@ -223,22 +276,15 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
         const file_path from("local_file_path", source);
         return std::make_shared<unique_fd>(file_root(folder).open_regular(from));
     };
-    const auto from = co_await pool_.run(std::move(look));
+    const auto from = co_await pool_.run(where.owner, std::move(look));
     struct stat status {};
     ::fstat(from->get(), &status);
-    sandboxes_.check_disk(where.owner, static_cast<std::uint64_t>(status.st_size));
-    auto work = [from, folder = sandboxes_.places().workspace(where.id), inside, source] {
-        const file_root workspace(folder);
-        const file_path to = destination(workspace, inside, source);
-        incoming_file file(workspace, to);
-        for (std::string piece = read_piece(from->get(), 0, copied_at_once); !piece.empty();
-             piece = read_piece(from->get(), file.size(), copied_at_once))
-            file.append(piece);
-        file.publish();
-        return stored_file{to.display(), file.size()};
-    };
-    auto stored = co_await pool_.run(std::move(work));
-    sandboxes_.measure_soon(where.id);
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    auto disk = sandboxes_.reserve(where.owner, size);
+    const auto copy = std::make_shared<local_copy>(from, size, sandboxes_.places().workspace(where.id), inside, source);
+    sliced_work<stored_file> work = [copy](auto until) { return copy->go_on(until); };
+    auto stored = co_await pool_.run_long(where.owner, std::move(work));
+    sandboxes_.measure_soon(where, std::move(disk));
     co_return stored;
 }
 
@@ -247,8 +293,8 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record
     auto use = sandboxes_.enter(where);
     const std::string inside = relative("file_path", path);
     auto work = [workspace = sandboxes_.places().workspace(where.id), inside] { return open_in(workspace, inside); };
-    auto file = co_await pool_.run(std::move(work));
-    co_return std::make_unique<download_of_sandbox>(pool_, std::move(use), std::move(file), inside);
+    auto file = co_await pool_.run(where.owner, std::move(work));
+    co_return std::make_unique<download_of_sandbox>(pool_, where.owner, std::move(use), std::move(file), inside);
 }
 
 awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request what)
@@ -258,7 +304,7 @@ awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request
     auto work = [workspace = sandboxes_.places().workspace(where.id), what] {
         return list_folder(file_root(workspace), what);
     };
-    auto page = co_await pool_.run(std::move(work));
+    auto page = co_await pool_.run(where.owner, std::move(work));
     co_return page;
 }
 
@@ -284,14 +330,14 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     try {
         auto where = sandboxes_.find(who, sandbox);
         auto use = sandboxes_.enter(where);
-        sandboxes_.check_disk(where.owner, announced.value_or(0));
+        auto disk = sandboxes_.reserve(where.owner, announced.value_or(0));
         const std::string inside = relative("file_path", path);
         auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
             return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
         };
-        auto file = co_await pool_.run(std::move(work));
-        co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(file),
-                                                      std::move(where), inside);
+        auto file = co_await pool_.run(where.owner, std::move(work));
+        co_return std::make_unique<upload_to_sandbox>(sandboxes_, pool_, std::move(use), std::move(disk),
+                                                      std::move(file), std::move(where), inside);
     } catch (const std::runtime_error&) {
         pass_on_as_gateway_error(400, 400);
     }

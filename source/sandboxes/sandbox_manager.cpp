@@ -145,16 +145,16 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
 awaitable<sandbox_record> sandbox_manager::make(sandbox_record record)
 {
     auto work = [places = places_, id = record.id] { places.make(id); };
-    co_await pool_.run(std::move(work));
+    co_await pool_.run(record.owner, std::move(work));
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "There is a sandbox named \"" + record.name + "\" already; choose another name, or use that one.";
-    co_await insert_or_remove(std::move(insert), places_.folder(record.id), std::move(taken));
+    co_await insert_or_remove(std::move(insert), record.owner, places_.folder(record.id), std::move(taken));
     co_return record;
 }
 
 // `folder` belongs to the record that `insert` writes.
-awaitable<> sandbox_manager::insert_or_remove(std::function<void()> insert, std::filesystem::path folder,
-                                              std::string taken)
+awaitable<> sandbox_manager::insert_or_remove(std::function<void()> insert, std::string owner,
+                                              std::filesystem::path folder, std::string taken)
 {
     try {
         insert();
@@ -162,9 +162,16 @@ awaitable<> sandbox_manager::insert_or_remove(std::function<void()> insert, std:
     } catch (const database_conflict&) {
         // Another record has the name; nothing may be awaited here.
     }
-    auto undo = [places = places_, folder] { places.remove(folder); };
-    co_await pool_.run(std::move(undo));
+    co_await clear(std::move(owner), std::move(folder));
     throw sandbox_error("NameTaken", taken);
+}
+
+awaitable<> sandbox_manager::clear(std::string owner, std::filesystem::path what)
+{
+    auto discard = [places = places_, what] { return places.discard(what); };
+    auto moved = co_await pool_.run(owner, std::move(discard));
+    auto removal = remove_tree(std::move(moved));
+    co_await pool_.run_long(owner, std::move(removal));
 }
 
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
@@ -211,17 +218,17 @@ awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
 {
     const auto record = find(who, id_or_name);
     if (!store_.begin_delete(record.id)) not_found(id_or_name);
-    auto work = destroy(record.id);
+    auto work = destroy(record);
     co_await uncancelled(std::move(work));
 }
 
 // The runs of the sandbox have ended when the record goes.
-awaitable<> sandbox_manager::destroy(std::string id)
+awaitable<> sandbox_manager::destroy(sandbox_record gone)
 {
+    const auto& id = gone.id;
     co_await activities_.end_all(id);
     co_await stop_all(id);
-    auto work = [places = places_, id] { places.remove(places.folder(id)); };
-    co_await pool_.run(std::move(work));
+    co_await clear(gone.owner, places_.folder(id));
     store_.finish_delete(id);
     activities_.forget(id);
     log::info("sandbox_deleted", {{"sandbox", id}});
@@ -229,7 +236,7 @@ awaitable<> sandbox_manager::destroy(std::string id)
 
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
-    const std::uint64_t used = store_.disk(owner);
+    const std::uint64_t used = store_.disk(owner) + reservations_.of(owner);
     if (used + more <= config_.sandbox_disk_quota) return;
     auto all = store_.list(owner);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
@@ -242,29 +249,44 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
                             " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
 }
 
-void sandbox_manager::measure_soon(std::string id)
+disk_reservations::share sandbox_manager::reserve(const std::string& owner, std::uint64_t bytes)
 {
-    const auto [at, first] = measuring_->emplace(id, false);
-    if (!first) {
-        at->second = true;
-        return;
-    }
-    tasks_.spawn("measure sandbox", measure(std::move(id)));
+    check_disk(owner, bytes);
+    return reservations_.take(owner, bytes);
 }
 
-awaitable<> sandbox_manager::measure(std::string id)
+void sandbox_manager::extend(disk_reservations::share& disk, std::uint64_t bytes)
+{
+    if (bytes <= disk.bytes()) return;
+    check_disk(disk.owner(), bytes - disk.bytes());
+    disk.resize(bytes);
+}
+
+void sandbox_manager::measure_soon(const sandbox_record& written, disk_reservations::share disk)
+{
+    const auto [at, first] = measuring_->try_emplace(written.id);
+    at->second.written.push_back(std::move(disk));
+    at->second.again = !first;
+    if (!first) return;
+    tasks_.spawn("measure sandbox", measure(written.owner, written.id));
+}
+
+awaitable<> sandbox_manager::measure(std::string owner, std::string id)
 {
     struct done {
-        std::shared_ptr<std::map<std::string, bool>> all;
+        std::shared_ptr<measurements> all;
         std::string id;
         ~done() { all->erase(id); }
     } at_end{measuring_, id};
     for (bool again = true; again;) {
-        (*at_end.all)[id] = false;
-        auto work = [folder = places_.workspace(id)] { return disk_usage(folder); };
-        const auto bytes = co_await pool_.run(std::move(work));
+        auto& begun = (*at_end.all)[id];
+        begun.again = false;
+        const auto covered = std::move(begun.written);
+        begun.written.clear();
+        auto work = disk_usage(places_.workspace(id));
+        const auto bytes = co_await pool_.run_long(owner, std::move(work));
         store_.set_disk(id, bytes);
-        again = (*at_end.all)[id];
+        again = (*at_end.all)[id].again;
     }
 }
 

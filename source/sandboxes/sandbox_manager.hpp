@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
+#include "files/disk_reservations.hpp"
 #include "mcp/caller.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_error.hpp"
@@ -58,14 +59,16 @@ public:
     /// Begins an activity: the sandbox counts as used until the entry goes.
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
-    /// Measures the disk of the sandbox in the background, after a write.
-    void measure_soon(std::string id);
+    /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that
+    /// are under way would take more than SANDBOX_DISK_QUOTA.
+    disk_reservations::share reserve(const std::string& owner, std::uint64_t bytes);
+    void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
+
+    /// Measures the disk of the sandbox in the background, after a write; its reservation is given back then.
+    void measure_soon(const sandbox_record& written, disk_reservations::share disk = {});
 
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
-
-    /// Throws QuotaExceeded when the owner's sandboxes with `more` bytes would take more than SANDBOX_DISK_QUOTA.
-    void check_disk(const std::string& owner, std::uint64_t more);
 
     /// A round of looking after sandboxes: `now` in seconds since 1970.
     awaitable<> sweep(double now);
@@ -90,18 +93,29 @@ public:
     static double now();  ///< seconds since 1970
 
 private:
+    struct measurement {
+        bool again = false;
+        std::vector<disk_reservations::share> written;  // since the last one began
+    };
+    using measurements = std::map<std::string, measurement>;
+
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
     std::string check_image(const std::string& image) const;
     awaitable<> check_engine(std::string image);
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record record);
-    awaitable<sandbox_record> copy_into(sandbox_record record, std::string from);
-    awaitable<snapshot_record> keep_copy(snapshot_record record);
-    awaitable<> put_back(std::string id, std::string snapshot);
-    awaitable<> insert_or_remove(std::function<void()> insert, std::filesystem::path folder, std::string taken);
-    awaitable<> destroy(std::string id);
+    awaitable<sandbox_record> copy_into(sandbox_record record, std::string from, disk_reservations::share disk);
+    awaitable<snapshot_record> keep_copy(snapshot_record record, disk_reservations::share disk);
+    awaitable<> put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk);
+    awaitable<> insert_or_remove(std::function<void()> insert, std::string owner, std::filesystem::path folder,
+                                 std::string taken);
+    awaitable<std::uint64_t> copy_or_clear(disk_reservations::share& disk, std::filesystem::path from,
+                                           std::filesystem::path to);
+    void check_disk(const std::string& owner, std::uint64_t more);
+    awaitable<> clear(std::string owner, std::filesystem::path what);
+    awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(std::string id);
-    awaitable<> measure(std::string id);
+    awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);
     awaitable<> look_after();
     void reconcile();
@@ -118,8 +132,8 @@ private:
     engine::engine_backend* engine_ = nullptr;
     bool alone_at_start_ = false;  // no other process used the store then
     std::vector<std::function<awaitable<>(std::string)>> stops_;
-    std::shared_ptr<std::map<std::string, bool>> measuring_ =
-        std::make_shared<std::map<std::string, bool>>();  // true: once more
+    disk_reservations reservations_;
+    std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
     task_group tasks_;
 };
 

@@ -242,7 +242,7 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
     const auto channel = std::make_shared<unique_fd>(std::move(ours));
-    const std::string workspace = request.workspace;
+    output_place output_of{request.principal, request.workspace};
     const auto limits = request.limits;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [this, kept, channel](output_collector& output) {
@@ -250,7 +250,7 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
     };
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), where.id);
-    outcome.run = co_await runs_.runs().collect(io, workspace, options.max_output, std::move(work));
+    outcome.run = co_await runs_.runs().collect(io, std::move(output_of), options.max_output, std::move(work));
     outcome.run.limits = limits;
     const auto report = jsonrpc::read_object(outcome.run.end.result);
     const auto before = versions(report, "before");

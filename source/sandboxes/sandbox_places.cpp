@@ -124,13 +124,15 @@ bool sandbox_places::exists(std::string_view id) const
     return fs::is_directory(workspace(id), none);
 }
 
-void sandbox_places::remove(const fs::path& what) const
+fs::path sandbox_places::discard(const fs::path& what) const
 {
     make_private_folder(trash());
-    const fs::path moved = trash() / random_id();
-    if (::rename(what.c_str(), moved.c_str()) != 0 && errno == ENOENT) return;
-    if (!remove_tree(moved)) ::unlink(moved.c_str());  // a single file
+    fs::path moved = trash() / random_id();
+    ::rename(what.c_str(), moved.c_str());
+    return moved;
 }
+
+void sandbox_places::remove(const fs::path& what) const { whole(remove_tree(discard(what))); }
 
 void sandbox_places::clear_trash() const
 {
@@ -138,8 +140,7 @@ void sandbox_places::clear_trash() const
     std::vector<fs::path> left;
     for (fs::directory_iterator at(trash(), none), end; !none && at != end; at.increment(none))
         left.push_back(at->path());
-    for (const auto& each : left)
-        if (!remove_tree(each)) ::unlink(each.c_str());
+    for (const auto& each : left) whole(remove_tree(each));
 }
 
 std::string sandbox_places::mark_install(std::string_view id) const

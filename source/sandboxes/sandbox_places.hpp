@@ -25,8 +25,9 @@ public:
     void make(std::string_view id) const;  ///< throws std::system_error
     bool exists(std::string_view id) const;
 
-    /// Moves a file or folder away in one step, then removes it; clear_trash() removes the rest after a crash.
-    void remove(const std::filesystem::path& what) const;
+    /// Moves a file or folder away in one step, to be removed; clear_trash() does that after a crash. Where it is then.
+    std::filesystem::path discard(const std::filesystem::path& what) const;
+    void remove(const std::filesystem::path& what) const;  ///< discards and removes it, which may take long
     void clear_trash() const;
 
     /// An installation of packages begins: from now to its removal the mark says that it may be half done. Its name.

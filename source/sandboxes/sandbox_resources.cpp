@@ -42,8 +42,8 @@ awaitable<json::array> sandbox_resources::list(const caller& who)
     json::array all;
     for (const auto& each : sandboxes_.list(who)) {
         if (all.size() >= most_listed) break;
-        auto work = [workspace = sandboxes_.places().workspace(each.id)] { return scan_tree(workspace); };
-        const auto tree = co_await pool_.run(std::move(work));
+        auto work = scan_tree(sandboxes_.places().workspace(each.id));
+        const auto tree = co_await pool_.run_long(each.owner, std::move(work));
         for (const auto& [path, stamp] : tree.files) {
             if (all.size() >= most_listed) break;
             if (valid_utf8_length(path) != path.size()) continue;

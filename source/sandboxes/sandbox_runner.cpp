@@ -175,13 +175,15 @@ awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io
 awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitable<run_outcome> work)
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
-    auto look = [workspace] { return scan_tree(workspace); };
-    const auto before = co_await pool_.run(look);
+    auto look = scan_tree(workspace);
+    const auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
-    auto compare = [workspace, before] { return changed_files(before, scan_tree(workspace), most_named_files); };
-    outcome.files = co_await pool_.run(std::move(compare));
+    auto look_again = scan_tree(workspace);
+    const auto after = co_await pool_.run_long(where.owner, std::move(look_again));
+    auto compare = [before, after] { return changed_files(before, after, most_named_files); };
+    outcome.files = co_await pool_.run(where.owner, std::move(compare));
     if (!outcome.run.output_path.empty())
         outcome.run.output_uri = "sandbox://" + where.id + "/" + outcome.run.output_path;
     outcome.where = std::move(where);

@@ -79,7 +79,7 @@ awaitable<T> sandbox_runner::guarded(sandbox_record where, awaitable<T> work)
 {
     auto entry = sandboxes_.enter(where);
     T value = co_await sandbox_activities::run(entry, std::move(work));
-    sandboxes_.measure_soon(where.id);
+    sandboxes_.measure_soon(where);
     co_return value;
 }
 

@@ -79,7 +79,7 @@ void sandbox_manager::look_for_packages_soon(std::string id)
 awaitable<> sandbox_manager::look_for_packages(std::string id)
 {
     auto work = [folder = places_.workspace(id)] { return installed_packages(folder); };
-    const auto versions = co_await pool_.run(std::move(work));
+    const auto versions = co_await pool_.run(blocking_pool::server, std::move(work));
     if (places_.exists(id)) store_.set_packages(id, versions);
 }
 
@@ -119,10 +119,10 @@ awaitable<> sandbox_manager::sweep(double at)
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
         if (activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
         log::info("sandbox_expired", {{"sandbox", each.id}});
-        co_await destroy(each.id);
+        co_await destroy(each);
     }
     auto work = [file = store_.file()] { sandbox_store::checkpoint(file); };
-    co_await pool_.run(std::move(work));
+    co_await pool_.run(blocking_pool::server, std::move(work));
 }
 
 }  // namespace cmcp

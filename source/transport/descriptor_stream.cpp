@@ -65,7 +65,7 @@ awaitable<std::string> descriptor_stream::read_some()
     if (thread_) {
         const int fd = descriptor_.native_handle();
         auto job = [fd] { return read_blocking(fd); };
-        std::string bytes = co_await thread_->run(std::move(job));
+        std::string bytes = co_await thread_->run(blocking_pool::server, std::move(job));
         co_return bytes;
     }
     std::string bytes(chunk, '\0');
@@ -80,7 +80,7 @@ awaitable<bool> descriptor_stream::write(std::string bytes)
     if (thread_) {
         const int fd = descriptor_.native_handle();
         auto job = [fd, kept = std::move(bytes)] { return write_all(fd, kept); };
-        const bool done = co_await thread_->run(std::move(job));
+        const bool done = co_await thread_->run(blocking_pool::server, std::move(job));
         co_return done;
     }
     auto buffer = asio::buffer(bytes);

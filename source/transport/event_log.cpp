@@ -11,29 +11,28 @@ constexpr std::size_t overhead = 128;
 
 }  // namespace
 
-event_log::event_log(std::size_t max_bytes, std::shared_ptr<memory_budget> budget)
-    : max_bytes_(max_bytes), budget_(std::move(budget))
+event_log::event_log(std::size_t max_bytes, std::shared_ptr<memory_budget::part> memory)
+    : max_bytes_(max_bytes), memory_(std::move(memory))
 {
 }
 
-event_log::~event_log() { budget_->used -= bytes_; }
+event_log::~event_log() { memory_->remove(bytes_); }
 
 void event_log::add(const event_id& id, text data)
 {
     auto size = data->size() + overhead;
-    while (!events_.empty() && (bytes_ + size > max_bytes_ || budget_->used + size > budget_->for_logs()))
-        drop_oldest();
-    if (size > max_bytes_ || budget_->used + size > budget_->for_logs()) return;
+    while (!events_.empty() && (bytes_ + size > max_bytes_ || !memory_->keeps(size))) drop_oldest();
+    if (size > max_bytes_ || !memory_->keeps(size)) return;
     events_.push_back(kept{event{id, std::move(data)}, std::chrono::steady_clock::now()});
     bytes_ += size;
-    budget_->used += size;
+    memory_->add(size);
 }
 
 void event_log::drop_oldest()
 {
     auto size = events_.front().what.data->size() + overhead;
     bytes_ -= size;
-    budget_->used -= size;
+    memory_->remove(size);
     events_.pop_front();
 }
 

@@ -22,7 +22,7 @@ public:
         text data;
     };
 
-    event_log(std::size_t max_bytes, std::shared_ptr<memory_budget> budget);
+    event_log(std::size_t max_bytes, std::shared_ptr<memory_budget::part> memory);
     ~event_log();
     event_log(const event_log&) = delete;
     event_log& operator=(const event_log&) = delete;
@@ -45,7 +45,7 @@ private:
     std::list<kept> events_;
     std::size_t max_bytes_;
     std::size_t bytes_ = 0;
-    std::shared_ptr<memory_budget> budget_;
+    std::shared_ptr<memory_budget::part> memory_;
 };
 
 }  // namespace cmcp

@@ -34,19 +34,19 @@ void event_stream::put(outgoing message)
 bool event_stream::full() const
 {
     return queued_bytes_ >= options_.max_queued ||
-           (queued_bytes_ != 0 && options_.budget && options_.budget->exhausted());
+           (queued_bytes_ != 0 && options_.memory && options_.memory->exhausted());
 }
 
 void event_stream::enqueue(item next)
 {
     queued_bytes_ += next.text().size();
-    if (options_.budget) options_.budget->used += next.text().size();
+    if (options_.memory) options_.memory->add(next.text().size());
     queue_.push_back(std::move(next));
 }
 
 void event_stream::unqueue_all()
 {
-    if (options_.budget) options_.budget->used -= queued_bytes_;
+    if (options_.memory) options_.memory->remove(queued_bytes_);
     queued_bytes_ = 0;
     queue_.clear();
 }

@@ -22,10 +22,10 @@ class event_stream : public message_sink {
 public:
     struct options {
         std::uint32_t number = 0;
-        std::shared_ptr<event_log> log = {};         ///< null: the stream ends with its connection
-        std::size_t max_queued = 1u << 20;           ///< bytes that may wait for the connection before send() suspends
-        std::shared_ptr<memory_budget> budget = {};  ///< null: no limit beside max_queued
-        bool pollable = false;                       ///< the client may be told to come back (2025-11-25)
+        std::shared_ptr<event_log> log = {};  ///< null: the stream ends with its connection
+        std::size_t max_queued = 1u << 20;    ///< bytes that may wait for the connection before send() suspends
+        std::shared_ptr<memory_budget::part> memory = {};  ///< null: no limit beside max_queued
+        bool pollable = false;                             ///< the client may be told to come back (2025-11-25)
     };
     struct item {
         std::string own;  ///< the text, unless the log has it as well

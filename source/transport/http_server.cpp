@@ -42,9 +42,7 @@ void turn_away(stream_socket socket)
 
 std::shared_ptr<memory_budget> shared_budget(const settings& config)
 {
-    auto budget = std::make_shared<memory_budget>();
-    budget->limit = config.memory_limit_bytes;
-    return budget;
+    return std::make_shared<memory_budget>(config.memory_limit_bytes);
 }
 
 void record_delay(loop_delay::clock::duration waited)
@@ -112,9 +110,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         figures.observe(this, "cmcp_requests_in_flight", "MCP requests that run, subscriptions too.",
                         [=, this] { return number(core.requests_in_flight()); });
         figures.observe(this, "cmcp_buffered_bytes", "Memory of messages that wait or are kept, and of request bodies.",
-                        [=, this] { return number(sessions.budget()->used); });
+                        [=, this] { return number(sessions.budget()->used()); });
         figures.observe(this, "cmcp_buffered_bytes_limit", "MCP_MEMORY_LIMIT_MB.",
-                        [=, this] { return number(sessions.budget()->limit); });
+                        [=, this] { return number(sessions.budget()->limit()); });
     }
 
     json::object details() const

@@ -57,8 +57,11 @@ std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revisio
 
 http_reply session_refused(session_store::refusal why)
 {
-    bool all = why == session_store::refusal::too_many;
+    using refusal = session_store::refusal;
+    bool all = why == refusal::too_many;
     auto sentence = all ? "The server has as many sessions as MCP_MAX_SESSIONS allows; try again later."
+                    : why == refusal::too_many_of_caller
+                        ? "You have as many sessions as MCP_MAX_SESSIONS_PER_CALLER allows; end one first."
                         : "This address has as many sessions as MCP_MAX_SESSIONS_PER_ADDRESS allows; end one first.";
     rpc_error error(rpc_code::server_error, sentence);
     auto reply = rpc_error_reply(all ? 503 : 429, nullptr, error);

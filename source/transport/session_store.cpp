@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::chrono::seconds evictable_after(60);
 
+// Behind a reverse proxy all callers have one address, so it says something only where no principal is known.
+std::string holder_of(const std::string& principal, const std::string& address)
+{
+    return principal.empty() ? "address " + address : "principal " + principal;
+}
+
 // Long enough for a client to come back; then an idle session costs next to nothing.
 constexpr std::chrono::minutes events_kept(10);
 
@@ -26,7 +32,7 @@ std::shared_ptr<event_stream> http_session::open_stream(asio::any_io_executor ex
     forget_ended_streams();
     event_stream::options options{.number = next_stream++,
                                   .log = log,
-                                  .budget = budget,
+                                  .memory = memory,
                                   .pollable = state->who.protocol >= revision::v2025_11_25};
     auto stream = std::make_shared<event_stream>(std::move(executor), std::move(options));
     streams.push_back(stream);
@@ -62,37 +68,49 @@ session_store::~session_store() = default;
 std::shared_ptr<http_session> session_store::create(std::string principal, std::string address, bool sse, refusal& why)
 {
     auto now = clock::now();
-    auto from_address = of_address_.find(address);
-    why = refusal::too_many_from_address;
-    if (from_address != of_address_.end() && from_address->second >= config_.max_sessions_per_address) return nullptr;
+    auto holder = holder_of(principal, address);
+    const bool named = !principal.empty();
+    why = named ? refusal::too_many_of_caller : refusal::too_many_from_address;
+    if (sessions_of(holder).size() >= (named ? config_.max_sessions_per_caller : config_.max_sessions_per_address) &&
+        !make_room(sessions_of(holder), now))
+        return nullptr;
     why = refusal::too_many;
-    if (by_id_.size() >= config_.max_sessions && !make_room(now)) return nullptr;
+    if (by_id_.size() >= config_.max_sessions && !make_room(sessions_of(holder), now) && !make_room(by_use_, now))
+        return nullptr;
     why = refusal::none;
 
     auto opened = std::make_shared<http_session>(*this);
     opened->id = random_id();
-    opened->address = std::move(address);
     opened->sse = sse;
-    opened->budget = budget_;
+    opened->memory = budget_->of(principal);
     opened->state = std::make_shared<session>();
     opened->state->who.principal = std::move(principal);
     opened->state->who.session = opened->id;
     opened->state->who.session_tag = log::next_id('s');
-    if (!sse) opened->log = std::make_shared<event_log>(config_.event_log_bytes, budget_);
+    if (!sse) opened->log = std::make_shared<event_log>(config_.event_log_bytes, opened->memory);
     opened->general = std::make_shared<event_stream>(
-        executor_, event_stream::options{.number = 0, .log = opened->log, .budget = budget_});
+        executor_, event_stream::options{.number = 0, .log = opened->log, .memory = opened->memory});
     opened->state->general = opened->general;
     opened->last_used = now;
     opened->place = by_use_.insert(by_use_.end(), opened.get());
-    ++of_address_[opened->address];
+    auto& own = by_holder_[holder];
+    opened->own_place = own.insert(own.end(), opened.get());
+    opened->holder = std::move(holder);
     by_id_.emplace(opened->id, opened);
     return opened;
 }
 
-bool session_store::make_room(clock::time_point now)
+const session_store::by_use& session_store::sessions_of(const std::string& holder) const
+{
+    static const by_use none;
+    const auto own = by_holder_.find(holder);
+    return own == by_holder_.end() ? none : own->second;
+}
+
+bool session_store::make_room(const by_use& among, clock::time_point now)
 {
     int looked_at = 0;
-    for (auto* each : by_use_) {
+    for (auto* each : among) {
         if (++looked_at > most_looked_at || now - each->last_used < evictable_after) return false;
         if (each->busy()) continue;
         drop(by_id_.at(each->id));
@@ -114,14 +132,17 @@ void session_store::touch(http_session& used)
     used.last_used = clock::now();
     used.state->last_used = used.last_used;
     by_use_.splice(by_use_.end(), by_use_, used.place);
+    auto& own = by_holder_.at(used.holder);
+    own.splice(own.end(), own, used.own_place);
 }
 
 void session_store::drop(std::shared_ptr<http_session> gone)
 {
     if (by_id_.erase(gone->id) == 0) return;
     by_use_.erase(gone->place);
-    auto count = of_address_.find(gone->address);
-    if (count != of_address_.end() && --count->second == 0) of_address_.erase(count);
+    auto own = by_holder_.find(gone->holder);
+    own->second.erase(gone->own_place);
+    if (own->second.empty()) by_holder_.erase(own);
     gone->state->cancel_all();
     gone->general->close();
 }

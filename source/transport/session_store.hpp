@@ -26,16 +26,17 @@ struct http_session final : canceller, std::enable_shared_from_this<http_session
 
     session_store& store;
     std::string id;
-    std::string address;  ///< that opened it, for the limit of sessions per address
-    bool sse = false;     ///< HTTP+SSE (2024-11-05): lives as long as its stream
+    std::string holder;  ///< who opened it, for the limit of sessions of one caller
+    bool sse = false;    ///< HTTP+SSE (2024-11-05): lives as long as its stream
     std::shared_ptr<session> state;
     std::shared_ptr<event_log> log;  ///< null for HTTP+SSE
-    std::shared_ptr<memory_budget> budget;
+    std::shared_ptr<memory_budget::part> memory;
     std::shared_ptr<event_stream> general;             ///< the GET stream
     std::vector<std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
     std::uint32_t next_stream = 1;
     std::chrono::steady_clock::time_point last_used;
-    std::list<http_session*>::iterator place;
+    std::list<http_session*>::iterator place;      ///< among all
+    std::list<http_session*>::iterator own_place;  ///< among those of the holder
 
     bool busy() const { return sse || !state->in_flight.empty() || general->attached(); }
 
@@ -57,9 +58,10 @@ public:
                   std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>());
     ~session_store();
 
-    enum class refusal { none, too_many, too_many_from_address };
+    enum class refusal { none, too_many, too_many_from_address, too_many_of_caller };
 
-    /// Null with the reason in `why` when a limit is reached.
+    /// Null with the reason in `why` when a limit is reached and no session of the same caller was idle for long. A
+    /// principal's sessions count together; those of the default caller count by address.
     std::shared_ptr<http_session> create(std::string principal, std::string address, bool sse, refusal& why);
 
     /// Only for the principal that made it; counts as use.
@@ -76,15 +78,18 @@ public:
     const std::shared_ptr<memory_budget>& budget() const { return budget_; }
 
 private:
-    bool make_room(clock::time_point now);
+    using by_use = std::list<http_session*>;  // longest unused first
+
+    const by_use& sessions_of(const std::string& holder) const;
+    bool make_room(const by_use& among, clock::time_point now);
     void touch(http_session& used);
 
     asio::any_io_executor executor_;
     const settings& config_;
     std::shared_ptr<memory_budget> budget_;
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
-    std::unordered_map<std::string, std::size_t> of_address_;
-    std::list<http_session*> by_use_;  // longest unused first
+    std::unordered_map<std::string, by_use> by_holder_;
+    by_use by_use_;
 };
 
 }  // namespace cmcp

@@ -134,7 +134,8 @@ awaitable<> streamable_http::serve_stateless(exchange& x, jsonrpc::message recei
 
 awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request request, accepted_types accepted)
 {
-    auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options{.budget = sessions_.budget()});
+    auto memory = sessions_.budget()->of(x.request().principal);
+    auto stream = std::make_shared<event_stream>(x.executor(), event_stream::options{.memory = std::move(memory)});
     auto who = stream->attach();
     stream->expect_requests(1);
     stream_options options;

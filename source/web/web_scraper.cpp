@@ -155,10 +155,11 @@ awaitable<fetch_reply> web_scraper::fetch(web_url url, progress_sender& progress
     co_return page;
 }
 
-awaitable<json::object> web_scraper::read(std::string key, progress_sender& progress, fetch_reply page,
+awaitable<json::object> web_scraper::read(caller who, progress_sender& progress, fetch_reply page,
                                           scrape_request request, std::chrono::milliseconds left)
 {
     const page_kind kind = kind_of(page);
+    std::string key = admission_key(who);
     if (kind == page_kind::other) throw fetch_error("type", other_type_sentence(page.type));
     json::object answer;
     if (kind == page_kind::pdf) {
@@ -171,7 +172,7 @@ awaitable<json::object> web_scraper::read(std::string key, progress_sender& prog
         const auto charset = choose_charset(bytes, label);
         return std::pair(to_utf8(bytes, charset), charset.note);
     };
-    auto [text, note] = co_await pool_.run(std::move(convert));
+    auto [text, note] = co_await pool_.run(who.principal, std::move(convert));
     if (kind == page_kind::text) {
         answer = from_text(std::move(text), request);
     } else {
@@ -188,19 +189,20 @@ awaitable<json::object> web_scraper::read(std::string key, progress_sender& prog
     co_return answer;
 }
 
-awaitable<json::object> web_scraper::attempt(std::string key, request_io& io, progress_sender& progress,
+awaitable<json::object> web_scraper::attempt(caller who, request_io& io, progress_sender& progress,
                                              scrape_request request)
 {
     const auto begun = clock::now();
     const web_url url = web_url::parse(request.url);
-    auto place = co_await fetches_.enter(key, &io);
+    std::string key = admission_key(who);
+    auto place = co_await fetches_.enter(std::move(key), &io);
     if (!place)
         throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
     auto page = co_await fetch(url, progress);
     const auto left = model_.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
     fetch_reply head = page;
     head.body.clear();
-    auto answer = co_await read(std::move(key), progress, std::move(page), request, left);
+    auto answer = co_await read(std::move(who), progress, std::move(page), request, left);
     if (const auto* problem = answer.if_contains("error"))
         co_return failed_scrape(head.url.text(), std::string(problem->as_string()), "unreadable");
     describe(answer, head);
@@ -213,7 +215,7 @@ awaitable<json::object> web_scraper::scrape(caller who, request_io& io, scrape_r
     progress_sender progress(io);
     const std::string url = request.url;
     try {
-        auto work = attempt(admission_key(who), io, progress, std::move(request));
+        auto work = attempt(std::move(who), io, progress, std::move(request));
         auto answer = co_await with_progress(progress, std::move(work));
         co_return answer;
     } catch (const fetch_error& problem) {

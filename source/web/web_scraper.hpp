@@ -33,9 +33,9 @@ public:
     awaitable<json::object> scrape(caller who, request_io& io, scrape_request request);
 
 private:
-    awaitable<json::object> attempt(std::string key, request_io& io, progress_sender& progress, scrape_request request);
+    awaitable<json::object> attempt(caller who, request_io& io, progress_sender& progress, scrape_request request);
     awaitable<fetch_reply> fetch(web_url url, progress_sender& progress);
-    awaitable<json::object> read(std::string key, progress_sender& progress, fetch_reply page, scrape_request request,
+    awaitable<json::object> read(caller who, progress_sender& progress, fetch_reply page, scrape_request request,
                                  std::chrono::milliseconds left);
 
     http_client& client_;

@@ -1,13 +1,12 @@
 #include "test/files/file_support.hpp"
 
 #include "files/file_watch.hpp"
-#include "files/trees.hpp"
 #include "files/workspace_resources.hpp"
 #include "files/workspaces.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "test/support/run_coroutine.hpp"
 
-#include <fcntl.h>
+#include <sys/stat.h>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -79,61 +78,6 @@ TEST_CASE("workspaces of sessions do not show the session's id and are forgotten
     places.forget(named(""));
     CHECK(fs::exists(scene.base / "data/workspace"));
     CHECK(scene.outside_is_untouched());
-}
-
-TEST_CASE("removing a tree takes 2,500 levels and folders without rights")
-{
-    file_scene scene;
-    unique_fd at(::open(scene.place.c_str(), O_PATH | O_CLOEXEC));
-    for (int i = 0; i < 2500; ++i) {
-        REQUIRE(::mkdirat(at.get(), "d", 0755) == 0);
-        unique_fd(::openat(at.get(), "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
-        at = unique_fd(::openat(at.get(), "d", O_PATH | O_CLOEXEC));
-    }
-    scene.put("sub/.removed-1", "");
-    REQUIRE(::mkdir((scene.place / ".removed-1").c_str(), 0) == 0);
-    REQUIRE(::chmod((scene.place / "sub").c_str(), 0) == 0);
-    CHECK(remove_tree(scene.place));
-    CHECK_FALSE(fs::exists(scene.place));
-    CHECK(remove_tree(scene.place));
-    CHECK(scene.outside_is_untouched());
-}
-
-TEST_CASE("the disk of a tree counts what lies 2,500 levels deep, beside it and in folders without rights")
-{
-    const file_scene scene;
-    const std::string mebibyte(1 << 20, 'x');
-    const auto write = [&](int at, const char* name) {
-        const unique_fd file(::openat(at, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        CHECK(::write(file.get(), mebibyte.data(), mebibyte.size()) == 1 << 20);
-    };
-    unique_fd at(::open(scene.place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (int depth = 0; depth < 2500; ++depth) {
-        ::mkdirat(at.get(), "inner", 0700);
-        ::mkdirat(at.get(), "beside", 0700);
-        if (depth == 5 || depth == 1000) write(unique_fd(::openat(at.get(), "beside", O_RDONLY)).get(), "file");
-        at = unique_fd(::openat(at.get(), "inner", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    }
-    write(at.get(), "file");
-    ::mkdirat(at.get(), "closed", 0700);
-    write(unique_fd(::openat(at.get(), "closed", O_RDONLY)).get(), "file");
-    ::fchmodat(at.get(), "closed", 0300, 0);
-    const auto bytes = disk_usage(scene.place);
-    CHECK(bytes >= 4u << 20);
-    CHECK(bytes < 40u << 20);
-    CHECK(scan_tree(scene.place).cut);
-    CHECK(remove_tree(scene.place / "inner"));
-}
-
-TEST_CASE("a copy of a tree has the folders without rights, too, or says which one it cannot have")
-{
-    const file_scene scene;
-    fs::create_directories(scene.place / "from/a/closed/inner");
-    fs::create_directories(scene.place / "to");
-    fs::permissions(scene.place / "from/a/closed", fs::perms(0300));
-    copy_tree(scene.place / "from", scene.place / "to");
-    CHECK(fs::exists(scene.place / "to/a/closed/inner"));
-    CHECK((fs::status(scene.place / "to/a/closed").permissions() & fs::perms(0777)) == fs::perms(0300));
 }
 
 TEST_CASE("workspace resources list what file_read would give, with URIs that are read back")

@@ -49,12 +49,12 @@ std::string with_plain_line_ends(std::string_view text)
 void check_log(std::string_view script)
 {
     auto budget = std::make_shared<memory_budget>();
-    event_log log(2000, budget);
+    event_log log(2000, budget->of("anna"));
     std::uint64_t sequence = 0;
     for (auto c : script) {
         auto stream = static_cast<std::uint32_t>(c & 3);
         log.add({stream, ++sequence}, std::make_shared<const std::string>(static_cast<unsigned char>(c), 'x'));
-        if (log.bytes() > 2000 || budget->used != log.bytes()) std::abort();
+        if (log.bytes() > 2000 || budget->used() != log.bytes()) std::abort();
     }
     for (const auto& each : log.after({1, sequence / 2}))
         if (each.id.stream != 1 || each.id.sequence <= sequence / 2) std::abort();

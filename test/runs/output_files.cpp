@@ -80,7 +80,7 @@ TEST_CASE("only the newest outputs are kept, and nothing else is removed")
     std::ofstream(folder.path / ".outputs" / "notes.txt") << "mine";
     std::string last;
     for (int i = 0; i < 6; ++i) {
-        auto file = run_coroutine(io, store.create(folder.path));
+        auto file = run_coroutine(io, store.create({"", folder.path}));
         REQUIRE(file);
         last = file->path();
     }
@@ -95,9 +95,9 @@ TEST_CASE("outputs that are too large together are removed, the oldest first")
     temporary_folder folder;
     blocking_pool pool(1);
     output_store store(pool, {.files = 10, .bytes = 1000});
-    auto large = run_coroutine(io, store.create(folder.path));
+    auto large = run_coroutine(io, store.create({"", folder.path}));
     CHECK(run_coroutine(io, store.append(large, std::string(2000, 'x'))));
-    auto next = run_coroutine(io, store.create(folder.path));
+    auto next = run_coroutine(io, store.create({"", folder.path}));
     CHECK_FALSE(fs::exists(folder.path / large->path()));
     CHECK(fs::exists(folder.path / next->path()));
 }

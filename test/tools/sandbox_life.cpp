@@ -1,3 +1,5 @@
+#include "files/trees.hpp"
+#include "http/file_gateway.hpp"
 #include "test/tools/sandbox_support.hpp"
 
 #include <fstream>
@@ -108,4 +110,108 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
     CHECK(all[0].status == "stopped");
     CHECK(fs::exists(second.places().workspace(id) / "a.txt"));
     CHECK(second.places().all() == std::vector<std::string>{id});
+}
+
+namespace {
+
+constexpr std::size_t megabyte = 1 << 20;
+
+/// Uploads of one sandbox that go on side by side, under a quota of 20 MiB.
+struct upload_stage : sandbox_stage {
+    upload_stage() : sandbox_stage(small_quota()) {}
+
+    static settings small_quota()
+    {
+        settings config = all_programs();
+        config.sandbox_disk_quota = 20 * megabyte;
+        return config;
+    }
+
+    // Null: refused for the quota.
+    std::unique_ptr<file_upload> begin(std::optional<std::uint64_t> announced)
+    {
+        const auto name = "upload" + std::to_string(++count);
+        std::unique_ptr<file_upload> upload;
+        tries([&] { upload = run_coroutine(io, all->sandbox_files_->begin("", id, name, announced)); });
+        return upload;
+    }
+    bool write(file_upload& to, std::size_t bytes)
+    {
+        return tries([&] { run_coroutine(io, to.write(std::string(bytes, 'x'))); });
+    }
+    bool finish(file_upload& one)
+    {
+        return tries([&] { run_coroutine(io, one.finish()); });
+    }
+    // Whether the quota allows it.
+    bool tries(const std::function<void()>& call)
+    {
+        try {
+            call();
+            return true;
+        } catch (const gateway_error& refused) {
+            CHECK(refused.type == "QuotaExceeded");
+            return false;
+        }
+    }
+    void measured()
+    {
+        all->sandboxes->measure_soon(all->sandboxes->find({}, id));
+        run_until([&] { return all->sandboxes->find({}, id).disk >= 12 * megabyte; });
+    }
+    void run_until(const std::function<bool()>& happened)
+    {
+        io.restart();
+        while (!happened()) REQUIRE(io.run_one() == 1);
+    }
+
+    std::string id = create();
+    int count = 0;
+};
+
+}  // namespace
+
+TEST_CASE("ten uploads that announce their size take no more of the disk than the quota has")
+{
+    upload_stage s;
+    std::vector<std::unique_ptr<file_upload>> accepted;
+    for (int i = 0; i < 10; ++i)
+        if (auto upload = s.begin(12 * megabyte)) accepted.push_back(std::move(upload));
+    REQUIRE(accepted.size() == 1);
+    CHECK(s.write(*accepted[0], 12 * megabyte - 10));
+    CHECK_FALSE(s.begin(9 * megabyte));
+    CHECK(s.write(*accepted[0], 10));
+    CHECK(s.finish(*accepted[0]));
+    CHECK_FALSE(s.begin(9 * megabyte));  // whether it was measured already or not
+    s.measured();
+    CHECK(s.begin(7 * megabyte));
+}
+
+TEST_CASE("ten uploads that do not announce their size are refused when they would pass the quota together")
+{
+    upload_stage s;
+    std::vector<std::unique_ptr<file_upload>> going_on;
+    for (int i = 0; i < 10; ++i) going_on.push_back(s.begin({}));
+    for (std::size_t written = 0; written < 12 * megabyte; written += megabyte)
+        for (auto& each : going_on)
+            if (each && !s.write(*each, megabyte)) each.reset();  // gives its bytes back
+    std::erase(going_on, nullptr);
+    REQUIRE(going_on.size() == 1);
+    CHECK(s.finish(*going_on[0]));
+    CHECK(whole(disk_usage(s.files_of(s.id))) < 13 * megabyte);
+}
+
+TEST_CASE("forks and snapshots that go on side by side take no more of the disk than the quota has")
+{
+    upload_stage s;
+    CHECK(s.shell_in(s.id, "head -c 8000000 /dev/urandom > data").at("success") == true);
+    s.run_until([&] { return s.all->sandboxes->find({}, s.id).disk >= 8'000'000; });
+    int refused = 0, done = 0;
+    for (const char* tool : {"fork_sandbox", "snapshot_sandbox", "fork_sandbox"})
+        asio::co_spawn(s.io, s.start(tool, {{"sandbox_id", s.id}}), [&](std::exception_ptr, tool_result result) {
+            ++done;
+            if (result.is_error) refused += text(result.structured, "error_type") == "QuotaExceeded" ? 1 : 100;
+        });
+    s.run_until([&] { return done == 3; });
+    CHECK(refused == 2);
 }

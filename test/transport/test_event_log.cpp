@@ -30,7 +30,8 @@ TEST_CASE("line ends in the data of an event cannot end it")
 
 TEST_CASE("the log gives the later events of the same stream")
 {
-    event_log log(10'000, std::make_shared<memory_budget>());
+    const auto budget = std::make_shared<memory_budget>();
+    event_log log(10'000, budget->of(""));
     log.add({1, 1}, text("a"));
     log.add({2, 1}, text("x"));
     log.add({1, 2}, text("b"));
@@ -44,22 +45,21 @@ TEST_CASE("the log gives the later events of the same stream")
 
 TEST_CASE("the log stays within its size and within what all logs share")
 {
-    auto budget = std::make_shared<memory_budget>();
-    budget->limit = 6000;
-    event_log log(4000, budget);
+    auto budget = std::make_shared<memory_budget>(6000);
+    event_log log(4000, budget->of(""));
     for (std::uint64_t i = 1; i <= 100; ++i) log.add({1, i}, text(std::string(500, 'x')));
     CHECK(log.bytes() <= 4000);
     CHECK(log.after({1, 0}).back().id.sequence == 100);
     log.add({1, 101}, text(std::string(5000, 'x')));
     CHECK(log.bytes() <= 4000);
     {
-        event_log other(4000, budget);
+        event_log other(4000, budget->of(""));
         for (std::uint64_t i = 1; i <= 100; ++i) other.add({1, i}, text(std::string(500, 'x')));
-        CHECK(budget->used <= 6000);
+        CHECK(budget->used() <= 6000);
     }
-    CHECK(budget->used == log.bytes());
+    CHECK(budget->used() == log.bytes());
     log.forget_before(std::chrono::steady_clock::now() + std::chrono::seconds(1));
-    CHECK(budget->used == 0);
+    CHECK(budget->used() == 0);
 }
 
 TEST_CASE("Accept is read as clients write it")

@@ -24,6 +24,13 @@ double figure(http_fixture& server, const std::string& name)
     return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
 }
 
+std::string headers_of(const std::string& token, std::string_view tool)
+{
+    return headers_2026(tool) + "Authorization: Bearer " + token + "\r\n";
+}
+
+std::string large_call(int id) { return call_2026(id, "echo", R"({"text":")" + std::string(200'000, 'y') + "\"}"); }
+
 std::string endpoint_of(raw_client& stream)
 {
     stream.send(get("/sse"));
@@ -113,6 +120,31 @@ TEST_CASE("clients that do not read hold no more memory than the server may use,
     CHECK(eventually([&] { return figure(server, "cmcp_buffered_bytes") == 0; }));
     raw_client later(server.port());
     CHECK(later.request(large).status == 200);
+}
+
+TEST_CASE("clients of one principal that do not read leave memory to the others")
+{
+    auto config = http_fixture::quick_settings();
+    config.memory_limit_bytes = 2 << 20;
+    config.write_timeout = 60s;
+    config.auth_tokens = {{"anna", "one"}, {"ben", "two"}};
+    http_fixture server(config);
+    const auto chat = call_2026(1, "chat", R"({"count":100000,"size":20000})");
+    std::list<raw_client> stuck;
+    for (int i = 0; i < 6; ++i) {
+        stuck.emplace_back(server.port(), 4096);
+        stuck.back().send(post("/mcp", chat, headers_of("one", "chat")));
+    }
+    raw_client annas(server.port());
+    REQUIRE(eventually(
+        [&] { return annas.request(post("/mcp", large_call(2), headers_of("one", "echo"))).status == 429; }));
+    raw_client bens(server.port());
+    CHECK(bens.request(post("/mcp", large_call(3), headers_of("two", "echo"))).status == 200);
+    const auto short_chat = call_2026(4, "chat", R"({"count":20,"size":20000})");
+    CHECK(bens.request(post("/mcp", short_chat, headers_of("two", "chat"))).status == 200);
+    raw_client annas_next(server.port());  // a refusal of a large body ends its connection
+    auto small = annas_next.request(post("/mcp", call_2026(5, "echo", R"({"text":"hi"})"), headers_of("one", "echo")));
+    CHECK(small.parsed().at("result").at("structuredContent").at("text") == "hi");
 }
 
 TEST_CASE("a client that stops reading is cut after HTTP_WRITE_TIMEOUT")

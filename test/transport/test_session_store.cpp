@@ -57,6 +57,42 @@ TEST_CASE_METHOD(store_fixture, "sessions are limited for each address and as a 
     CHECK(make(store, "", "a"));
 }
 
+TEST_CASE_METHOD(store_fixture, "the sessions of a principal count together, whatever address they come from")
+{
+    config.max_sessions_per_caller = 2;
+    config.max_sessions_per_address = 2;
+    session_store store(io.get_executor(), config);
+    auto first = make(store, "anna", "proxy");
+    auto second = make(store, "anna", "elsewhere");
+    CHECK_FALSE(make(store, "anna", "third"));
+    CHECK(why == refusal::too_many_of_caller);
+    CHECK(make(store, "ben", "proxy"));
+    CHECK(make(store, "cleo", "proxy"));
+    CHECK(make(store, "", "proxy"));
+}
+
+TEST_CASE_METHOD(store_fixture, "a principal's longest idle session makes room for its next one, never another's")
+{
+    config.max_sessions_per_caller = 2;
+    config.max_sessions = 4;
+    session_store store(io.get_executor(), config);
+    auto others = make(store, "ben");
+    auto busy = make(store, "anna");
+    auto idle = make(store, "anna");
+    busy->general->attach();
+    for (auto& each : {others, busy}) each->last_used -= std::chrono::hours(2);
+    idle->last_used -= std::chrono::hours(1);
+    REQUIRE(make(store, "anna"));
+    CHECK(store.find(busy->id, "anna"));
+    CHECK_FALSE(store.find(idle->id, "anna"));
+
+    auto fourth = make(store, "cleo");
+    fourth->last_used -= std::chrono::hours(1);
+    REQUIRE(make(store, "cleo"));
+    CHECK_FALSE(store.find(fourth->id, "cleo"));
+    CHECK(store.find(others->id, "ben"));
+}
+
 TEST_CASE_METHOD(store_fixture, "a full store drops the session that was idle for longest, never a busy one")
 {
     config.max_sessions = 2;

@@ -1,0 +1,221 @@
+#include "files/trees.hpp"
+
+#include "posix/unique_fd.hpp"
+#include "test/files/file_support.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <system_error>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+/// While it lives, this process may open few files more.
+struct few_descriptors {
+    few_descriptors()
+    {
+        ::getrlimit(RLIMIT_NOFILE, &before);
+        rlimit few = before;
+        few.rlim_cur = 200;
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    few_descriptors(const few_descriptors&) = delete;
+    few_descriptors& operator=(const few_descriptors&) = delete;
+    ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before); }
+
+    rlimit before{};
+};
+
+constexpr uid_t nobody = 65534;
+
+/// While it lives, this process is nobody.
+struct as_nobody {
+    as_nobody() { REQUIRE(::seteuid(nobody) == 0); }
+    as_nobody(const as_nobody&) = delete;
+    as_nobody& operator=(const as_nobody&) = delete;
+    ~as_nobody() { ::seteuid(0); }
+};
+
+bool is_root()
+{
+    if (::geteuid() == 0) return true;
+    std::cout << "not tested: only root can make a folder that this process cannot read\n";
+    return false;
+}
+
+/// A folder of a chain of folders that are named alike; an empty handle when there are not so many.
+unique_fd deep_folder(const fs::path& from, int levels, const char* name)
+{
+    unique_fd at(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; at && i < levels; ++i) at = unique_fd(::openat(at.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return at;
+}
+
+void make_deep(const fs::path& from, int levels, const char* name)
+{
+    unique_fd at(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < levels; ++i) {
+        REQUIRE(::mkdirat(at.get(), name, 0755) == 0);
+        ::mkdirat(at.get(), "beside", 0755);
+        at = unique_fd(::openat(at.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("removing a tree takes 2,500 levels and folders without rights")
+{
+    file_scene scene;
+    unique_fd at(::open(scene.place.c_str(), O_PATH | O_CLOEXEC));
+    for (int i = 0; i < 2500; ++i) {
+        REQUIRE(::mkdirat(at.get(), "d", 0755) == 0);
+        unique_fd(::openat(at.get(), "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+        at = unique_fd(::openat(at.get(), "d", O_PATH | O_CLOEXEC));
+    }
+    scene.put("sub/.removed-1", "");
+    REQUIRE(::mkdir((scene.place / ".removed-1").c_str(), 0) == 0);
+    REQUIRE(::chmod((scene.place / "sub").c_str(), 0) == 0);
+    CHECK(whole(remove_tree(scene.place)));
+    CHECK_FALSE(fs::exists(scene.place));
+    CHECK(whole(remove_tree(scene.place)));
+    CHECK(scene.outside_is_untouched());
+}
+
+TEST_CASE("the disk of a tree counts what lies 2,500 levels deep, beside it and in folders without rights")
+{
+    const file_scene scene;
+    const std::string mebibyte(1 << 20, 'x');
+    const auto write = [&](int at, const char* name) {
+        const unique_fd file(::openat(at, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        CHECK(::write(file.get(), mebibyte.data(), mebibyte.size()) == 1 << 20);
+    };
+    unique_fd at(::open(scene.place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int depth = 0; depth < 2500; ++depth) {
+        ::mkdirat(at.get(), "inner", 0700);
+        ::mkdirat(at.get(), "beside", 0700);
+        if (depth == 5 || depth == 1000) write(unique_fd(::openat(at.get(), "beside", O_RDONLY)).get(), "file");
+        at = unique_fd(::openat(at.get(), "inner", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+    write(at.get(), "file");
+    ::mkdirat(at.get(), "closed", 0700);
+    write(unique_fd(::openat(at.get(), "closed", O_RDONLY)).get(), "file");
+    ::fchmodat(at.get(), "closed", 0300, 0);
+    const auto bytes = whole(disk_usage(scene.place));
+    CHECK(bytes >= 4u << 20);
+    CHECK(bytes < 40u << 20);
+    CHECK(whole(scan_tree(scene.place)).cut);
+    CHECK(whole(remove_tree(scene.place / "inner")));
+}
+
+TEST_CASE("a copy of a tree has the folders without rights, too, or says which one it cannot have")
+{
+    const file_scene scene;
+    fs::create_directories(scene.place / "from/a/closed/inner");
+    fs::create_directories(scene.place / "to");
+    fs::permissions(scene.place / "from/a/closed", fs::perms(0300));
+    whole(copy_tree(scene.place / "from", scene.place / "to"));
+    CHECK(fs::exists(scene.place / "to/a/closed/inner"));
+    CHECK((fs::status(scene.place / "to/a/closed").permissions() & fs::perms(0777)) == fs::perms(0300));
+}
+
+TEST_CASE("a copy has what lies 2,500 levels deep, with few descriptors")
+{
+    const file_scene scene;
+    const fs::path from = scene.place / "from", to = scene.place / "to";
+    fs::create_directory(from);
+    fs::create_directory(to);
+    make_deep(from, 2500, "inner");
+    for (int depth : {10, 300, 2500}) {
+        const unique_fd at = deep_folder(from, depth, "inner");
+        const unique_fd file(::openat(at.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0640));
+        CHECK(::write(file.get(), "text", 4) == 4);
+    }
+    {
+        const few_descriptors limit;
+        CHECK(whole(copy_tree(from, to)) >= 3 * 4096);
+    }
+    for (int depth : {10, 300, 2500}) {
+        const unique_fd at = deep_folder(to, depth, "inner");
+        REQUIRE(at);
+        const unique_fd file(::openat(at.get(), "file", O_RDONLY | O_CLOEXEC));
+        char text[8]{};
+        CHECK(::read(file.get(), text, sizeof text) == 4);
+        CHECK(std::string(text) == "text");
+        CHECK((depth == 2500) == !unique_fd(::openat(at.get(), "beside", O_PATH | O_CLOEXEC)));
+    }
+    CHECK(whole(remove_tree(from)));
+    CHECK(whole(remove_tree(to)));
+}
+
+TEST_CASE("a copy is made in slices and is the same as one that is made at once")
+{
+    const file_scene scene;
+    fs::create_directories(scene.place / "from/many/more");
+    fs::create_directory(scene.place / "to");
+    for (int i = 0; i < 50; ++i) file_scene::put_at(scene.place / "from/many" / std::to_string(i), std::to_string(i));
+    const std::string large((20 << 20) + 123, 'x');
+    file_scene::put_at(scene.place / "from/many/more/large", large);
+    {
+        const unique_fd sparse(::open((scene.place / "from/sparse").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        REQUIRE(::pwrite(sparse.get(), "end", 3, 64 << 20) == 3);
+    }
+    fs::create_symlink("/nowhere", scene.place / "from/link");
+    const auto copy = copy_tree(scene.place / "from", scene.place / "to");
+    std::optional<std::uint64_t> bytes;
+    int slices = 0;
+    for (; !bytes; ++slices) bytes = copy({});
+    CHECK(slices > 50);
+    CHECK(*bytes >= large.size());
+    CHECK(*bytes < 30u << 20);
+    for (int i = 0; i < 50; ++i) CHECK(scene.get("to/many/" + std::to_string(i)) == std::to_string(i));
+    CHECK(scene.get("to/many/more/large") == large);
+    CHECK(fs::file_size(scene.place / "to/sparse") == (64u << 20) + 3);
+    CHECK(whole(disk_usage(scene.place / "to")) < 30u << 20);
+    CHECK(fs::read_symlink(scene.place / "to/link") == "/nowhere");
+}
+
+TEST_CASE("a folder that cannot be read is named, and the copy has not silently less")
+{
+    if (!is_root()) return;
+    const file_scene scene;
+    for (const char* folder : {"from", "from/a", "from/a/foreign", "to"}) fs::create_directory(scene.place / folder);
+    for (const fs::path& each : {scene.base, scene.place, scene.place / "from", scene.place / "from/a"})
+        REQUIRE(::chown(each.c_str(), nobody, nobody) == 0);
+    REQUIRE(::chown((scene.place / "to").c_str(), nobody, nobody) == 0);
+    fs::permissions(scene.place / "from/a/foreign", fs::perms(0700));
+    const as_nobody unprivileged;
+    std::string problem;
+    try {
+        whole(copy_tree(scene.place / "from", scene.place / "to"));
+    } catch (const std::system_error& failure) {
+        problem = failure.what();
+    }
+    CHECK(problem == "a/foreign: Permission denied");
+}
+
+TEST_CASE("folders that lack their owner's rights are copied, counted and removed by an ordinary user, too")
+{
+    if (!is_root()) return;
+    const file_scene scene;
+    for (const fs::path& each : {scene.base, scene.place}) REQUIRE(::chown(each.c_str(), nobody, nobody) == 0);
+    const as_nobody unprivileged;
+    for (const char* folder : {"from", "from/unsearchable", "from/fixed", "to"})
+        fs::create_directory(scene.place / folder);
+    scene.put("from/unsearchable/file", std::string(100'000, 'x'));
+    scene.put("from/fixed/file", "text");
+    fs::permissions(scene.place / "from/fixed", fs::perms(0500));
+    fs::permissions(scene.place / "from/unsearchable", fs::perms(0400));
+    CHECK(whole(disk_usage(scene.place / "from")) >= 100'000);
+    fs::permissions(scene.place / "from/unsearchable", fs::perms(0400));
+    whole(copy_tree(scene.place / "from", scene.place / "to"));
+    CHECK(scene.mode("to/unsearchable") == 0400);
+    fs::permissions(scene.place / "to/unsearchable", fs::perms(0700));
+    CHECK(scene.get("to/unsearchable/file").size() == 100'000);
+    CHECK(whole(remove_tree(scene.place / "from")));
+    CHECK_FALSE(fs::exists(scene.place / "from"));
+}
