@@ -11,6 +11,7 @@
 #include "store/sandbox_store.hpp"
 #include "text/handles.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,9 @@ public:
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
 
+    /// Removes a file or folder of places() in the background.
+    void remove_soon(std::filesystem::path what);
+
     /// Throws QuotaExceeded when the owner's sandboxes with `more` bytes would take more than SANDBOX_DISK_QUOTA.
     void check_disk(const std::string& owner, std::uint64_t more);
 
@@ -103,6 +107,7 @@ private:
     awaitable<> stop_all(std::string id);
     awaitable<> measure(std::string id);
     awaitable<> look_for_packages(std::string id);
+    awaitable<> remove_place(std::filesystem::path what);
     awaitable<> look_after();
     void reconcile();
     void remove_stray_snapshots();

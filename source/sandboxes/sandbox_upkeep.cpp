@@ -83,6 +83,17 @@ awaitable<> sandbox_manager::look_for_packages(std::string id)
     if (places_.exists(id)) store_.set_packages(id, versions);
 }
 
+void sandbox_manager::remove_soon(std::filesystem::path what)
+{
+    tasks_.spawn("remove a folder", remove_place(std::move(what)));
+}
+
+awaitable<> sandbox_manager::remove_place(std::filesystem::path what)
+{
+    auto work = [places = places_, what = std::move(what)] { places.remove(what); };
+    co_await pool_.run(std::move(work));
+}
+
 awaitable<> sandbox_manager::start()
 {
     if (engine_ != nullptr) engine_->start(alone_at_start_);
