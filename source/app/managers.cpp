@@ -78,7 +78,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
     all.jobs = std::make_unique<job_manager>(config, *all.background);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend(), *all.sandbox_runs);
-    all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs);
+    all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
 }
 

@@ -90,11 +90,25 @@ void give_up_privileges()
     if (!install_filter(compile_refusals(refused_calls))) throw step_failed("filter the browser's system calls");
 }
 
-// The browser's sandbox is made of further user namespaces: whether it can be is found by trying.
-bool can_make_own_sandbox()
+// A namespace without a map of its users has no further one inside.
+int tried_user_namespace(int further_kinds)
+try {
+    check(::syscall(SYS_unshare, CLONE_NEWUSER | further_kinds), browser_host_protocol::own_sandbox_step);
+    map_own_ids(inside_ids);
+    return 0;
+} catch (const step_failed& failure) {
+    return failure.error;
+}
+
+// The browser's sandbox is made of further user namespaces, one inside the other: whether it can be is found by trying.
+// The error, or 0.
+int obstacle_to_own_sandbox()
 {
-    constexpr int kinds = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-    return in_forked_child([] { return ::syscall(SYS_unshare, kinds) == 0 ? 0 : 1; }) == 0;
+    const int status = in_forked_child([] {
+        const int outer = tried_user_namespace(CLONE_NEWPID | CLONE_NEWNET);
+        return outer != 0 ? outer : WEXITSTATUS(in_forked_child([] { return tried_user_namespace(0); }));
+    });
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
 [[noreturn]] void exec_browser(jail_plan& plan)
@@ -141,9 +155,11 @@ void enter_jail(jail_plan& plan)
     forget_keyrings();
     check(::setsid(), "new session");
     give_up_privileges();
-    const bool own_sandbox = can_make_own_sandbox();
-    if (!own_sandbox) plan.start.argv.emplace_back("--no-sandbox");
-    report_ready(plan.control.get(), own_sandbox, listeners, mounts);
+    const int obstacle = obstacle_to_own_sandbox();
+    if (obstacle != 0 && plan.start.needs_own_sandbox)
+        throw step_failed(browser_host_protocol::own_sandbox_step, obstacle);
+    if (obstacle != 0) plan.start.argv.emplace_back("--no-sandbox");
+    report_ready(plan.control.get(), obstacle == 0, listeners, mounts);
 }
 
 [[noreturn]] void report_failure(int control, const std::exception& failure)
@@ -159,6 +175,7 @@ void become_browser(jail_plan& plan)
     const int control = plan.control.get();
     try {
         enter_jail(plan);
+        if (plan.start.trial) ::_exit(0);
         const pid_t child = check(::fork(), "start a process");
         if (child == 0) exec_browser(plan);
         reap_until_end(plan, child);

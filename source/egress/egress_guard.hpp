@@ -55,7 +55,7 @@ private:
 };
 
 /// The forward proxy (RFC 9110 section 7.6, RFC 9112: absolute-form requests and CONNECT) on a loopback port of the
-/// system's choice: the only way out for the browser, for installations and for sandboxes with network. It judges each
+/// system's choice: the only way out for the browser. It judges each
 /// name, resolves it itself, judges each address, connects to the address it judged, counts, and writes an audit line a
 /// decision. Only the holder of a ticket may use it: Proxy-Authorization Basic with the ticket's random user and
 /// password. A refusal is an answer 403 (policy), 502 (does not resolve or connect), 504 (time), 503 (too many

@@ -13,7 +13,8 @@ struct layer {
     std::string name;  ///< user_namespace, pid_namespace, mount_namespace, network_namespace, ipc_namespace,
                        ///< uts_namespace, cgroup_namespace, time_namespace, seccomp, landlock, landlock_scope,
                        ///< capabilities, no_new_privs, rlimits, core_dumps, keyrings, tracing, cgroup, watchdog,
-                       ///< workspace_quota, own_uid, private_proc, own_files, apparmor, firejail (layers/), server_self
+                       ///< workspace_quota, own_uid, private_proc, own_files, apparmor, firejail (layers/),
+                       ///< server_self, browser_sandbox
     state is = state::off;
     std::string detail;  ///< how far, or why not; for example "ABI 7", "cgroup v2 has no memory controller here"
 };

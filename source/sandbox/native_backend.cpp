@@ -120,7 +120,7 @@ std::string worse_layers(const layers& judged, const layers& expected)
 layers explain_missing(layers judged, const std::string& error)
 {
     for (auto& each : judged)
-        if (each.is == layer::state::off && !error.empty() && each.name != "server_self") each.detail = error;
+        if (each.is == layer::state::off && !error.empty()) each.detail = error;
     return judged;
 }
 
@@ -212,9 +212,10 @@ awaitable<layers> native_backend::probe_kernel()
     const json::object inside = jsonrpc::read_object(result.result);
     const json::object outside = jsonrpc::read_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);
+    if (inside.empty()) judged = explain_missing(std::move(judged), result.error);
     const layers& further = link_->settings().further;
     judged.insert(judged.end(), further.begin(), further.end());
-    if (inside.empty()) co_return explain_missing(std::move(judged), result.error);
+    if (inside.empty()) co_return judged;
     probed_ = std::move(judged);
     co_return *probed_;
 }

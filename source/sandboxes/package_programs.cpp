@@ -42,18 +42,30 @@ std::string first_match(const std::string& text, const std::regex& pattern)
     return std::regex_search(text, match, pattern) ? match[1].str() : std::string();
 }
 
-std::string unknown_package(const std::string& text, const std::string& index)
+std::string unknown_package(const std::string& text, package_kind kind, const std::string& index)
 {
     static const std::regex none("satisfies the requirement ([^\\s(]+)[^(\\n]*\\(from versions: none\\)");
     static const std::regex other("satisfies the requirement ([^\\s(]+)[^(\\n]*\\(from versions: ");
-    static const std::regex npm("404[^\\n]*'([^'\\n]+)' is not in");
+    static const std::regex npm("404[^\\n]*'([^'\\n]+)' (is not in|could not be found)");
     std::string name = first_match(text, none);
     if (name.empty()) name = first_match(text, npm);
-    if (!name.empty())
-        return "There is no package " + name + " at " + index +
-               ", or none with a wheel for this Python (PYPI_ALLOW_SOURCE also takes others). Check the name.";
+    const std::string no_wheel =
+        kind == package_kind::pip ? ", or none with a wheel for this Python (PYPI_ALLOW_SOURCE also takes others)" : "";
+    if (!name.empty()) return "There is no package " + name + " at " + index + no_wheel + ". Check the name.";
     name = first_match(text, other);
     return name.empty() ? name : "No version of the package fits " + name + "; the output lists those there are.";
+}
+
+// npm installs all that package.json names, and only what this installation names was fetched.
+std::string unnamed_package(const std::string& text)
+{
+    static const std::regex not_there("request to [^ ]*/([^/ ]+) failed: cache mode is");
+    std::string name = first_match(text, not_there);
+    if (const auto slash = name.find("%2f"); slash != std::string::npos) name.replace(slash, 3, "/");
+    if (name.empty()) return name;
+    return "The packages of the sandbox need " + name +
+           ", too, in a version that is not there: name it in "
+           "package_names as well.";
 }
 
 }  // namespace
@@ -81,7 +93,8 @@ std::string package_problem(const run_outcome& run, package_kind kind, const std
         return "The installation was kept from " + refusals.back().host + ": " + refusals.back().sentence +
                (kind == package_kind::pip ? " PYPI_INDEX_URL and PYPI_HOSTS say" : " NPM_REGISTRY_URL says") +
                " what an installation may reach.";
-    if (auto unknown = unknown_package(text, index); !unknown.empty()) return unknown;
+    if (auto unknown = unknown_package(text, kind, index); !unknown.empty()) return unknown;
+    if (auto unnamed = unnamed_package(text); !unnamed.empty()) return unnamed;
     if (text.find("No module named pip") != std::string::npos)
         return "pip is not installed on the server; install its package python3-pip there (apt-get install "
                "python3-pip).";

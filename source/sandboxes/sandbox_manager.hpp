@@ -12,6 +12,7 @@
 #include "store/sandbox_store.hpp"
 #include "text/handles.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,6 +70,9 @@ public:
 
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
+
+    /// Removes a file or folder of places() in the background.
+    void remove_soon(std::string owner, std::filesystem::path what);
 
     /// A round of looking after sandboxes: `now` in seconds since 1970.
     awaitable<> sweep(double now);

@@ -1,106 +1,16 @@
 #include "sandboxes/sandbox_packages.hpp"
 
-#include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "runs/python_run.hpp"
-#include "sandboxes/package_relay.hpp"
 #include "text/words.hpp"
-#include "wire/packet_socket.hpp"
 
-#include <boost/url/parse.hpp>
-
-#include <sys/socket.h>
-
-#include <algorithm>
-#include <regex>
+#include <chrono>
 
 namespace cmcp {
 
-// The Python program that installs packages in a sandbox: it lets connections to a port of the run's own loopback
-// through its descriptor 3 (package_relay.hpp), starts the command of its arguments with that port as its
-// proxy, and writes
-// {"before": {name: version}, "after": {…}} to descriptor 4. PROXY_LOGIN is "user:password" of the proxy.
-extern const std::string_view package_driver;
-
 namespace {
 
-constexpr std::size_t most_names = 100;
 constexpr auto time_of_question = std::chrono::seconds(20);
 constexpr const char* npm_program = "/usr/bin/npm";
-
-// Options, files and addresses are refused, because they would bring in code from elsewhere.
-bool fits(package_kind kind, const std::string& name)
-{
-    static const std::regex pip(
-        "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\\[[A-Za-z0-9,._ -]+\\])?"
-        "( *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+( *, *(===|==|>=|<=|~=|!=|<|>) *[A-Za-z0-9.*+!_-]+)*)?");
-    static const std::regex npm("(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*(@[A-Za-z0-9.^~*+<>=_-]+)?");
-    return name.size() <= 200 && std::regex_match(name, kind == package_kind::pip ? pip : npm);
-}
-
-void check(package_kind kind, const std::vector<std::string>& names)
-{
-    if (names.empty() || names.size() > most_names)
-        throw sandbox_error("InvalidArgument", "package_names must have 1 to 100 names.");
-    for (const auto& name : names)
-        if (!fits(kind, name))
-            throw sandbox_error(
-                "InvalidArgument",
-                "package_names: \"" + name.substr(0, 100) + "\" is not a package with an optional version, such as " +
-                    (kind == package_kind::pip ? "numpy or numpy==1.26.4." : "left-pad or left-pad@1.3.0."));
-}
-
-struct place_of_index {
-    std::string host;
-    std::string entry;  // host:port
-    bool encrypted = false;
-};
-
-place_of_index place_of(const std::string& url)
-{
-    place_of_index place;
-    const auto parsed = boost::urls::parse_uri(url);
-    if (!parsed) return place;
-    place.encrypted = parsed->scheme() == "https";
-    place.host = std::string(parsed->encoded_host());
-    const std::string port(parsed->port());
-    place.entry = place.host + ":" + (!port.empty() ? port : place.encrypted ? "443" : "80");
-    return place;
-}
-
-void add_words(std::vector<std::string>& command, std::string_view words)
-{
-    for (std::size_t at = 0; at < words.size();) {
-        const auto end = std::min(words.find(' ', at), words.size());
-        command.emplace_back(words.substr(at, end - at));
-        at = end + 1;
-    }
-}
-
-void add_pip(std::vector<std::string>& command, const std::string& python, const package_origin& origin, bool source)
-{
-    const auto place = place_of(origin.index);
-    command.push_back(python);
-    add_words(command,
-              "-m pip install --user --no-input --disable-pip-version-check --no-cache-dir --no-warn-script-location "
-              "--progress-bar off --retries 1 --timeout 20");
-    if (!source) add_words(command, "--only-binary :all:");
-    if (!place.encrypted) command.insert(command.end(), {"--trusted-host", place.host});
-    command.insert(command.end(), {"--index-url", origin.index});
-}
-
-void add_npm(std::vector<std::string>& command, const char* npm, const package_origin& origin, bool source)
-{
-    command.emplace_back(npm);
-    add_words(command, "install --no-audit --no-fund --no-update-notifier");
-    if (!source) add_words(command, "--ignore-scripts");
-    command.insert(command.end(), {"--registry", origin.index});
-}
-
-std::string fetching(const std::vector<std::string>& names, const std::string& host)
-{
-    return "Fetching and installing from " + host + ": " + joined(names, ", ");
-}
 
 std::map<std::string, std::string> versions(const json::object& from, std::string_view name)
 {
@@ -133,25 +43,15 @@ private:
     bool reported_ = false;
 };
 
-awaitable<sandbox::run_result> run_with_relay(sandbox::backend& backend, sandbox::run_request request,
-                                              std::shared_ptr<unique_fd> channel, std::uint16_t port,
-                                              output_collector& output)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    task_group beside(executor);
-    beside.spawn("package relay", relay_packages(std::move(*channel), port));
-    auto result = co_await backend.run(std::move(request), output);
-    co_return result;
-}
-
 }  // namespace
 
 sandbox_packages::sandbox_packages(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
-                                   sandbox_runner& runs)
+                                   sandbox_runner& runs, blocking_pool& pool)
     : config_(config),
       backend_(backend),
       runs_(runs),
-      guard_(executor, std::make_shared<egress_policy>(std::vector<egress_entry>{}, std::vector<egress_entry>{}))
+      client_(executor, config.web_ca_file),
+      installing_(backend, runs, pool, client_)
 {
 }
 
@@ -159,7 +59,7 @@ sandbox_packages::sandbox_packages(const settings& config, asio::any_io_executor
 awaitable<package_origin> sandbox_packages::origin(package_kind kind)
 {
     package_origin answer;
-    answer.index = chosen_index(kind);
+    answer.index = index_setting(kind);
     if (!answer.index.empty()) {
         if (kind == package_kind::pip) answer.hosts = config_.pypi_hosts;
         co_return answer;
@@ -185,44 +85,27 @@ awaitable<package_origin> sandbox_packages::origin(package_kind kind)
     co_return answer;
 }
 
-// A chosen index is where its operator says, also where that is no public address; the other hosts must be public.
-std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind, const package_origin& origin) const
+// An index of the settings is where its operator says, also where that is no public address; the other hosts must be
+// public.
+std::shared_ptr<const egress_policy> sandbox_packages::policy(package_kind kind, const package_origin& origin,
+                                                              const web_url& index)
 {
-    const auto own = egress_entry::parse(place_of(origin.index).entry);
+    auto& kept = policies_[kind];
+    if (kept) return kept;
+    const auto own = egress_entry::parse(index.who.with_port(index.port));
     std::vector<egress_entry> allowed{own}, private_ones;
     for (const auto& entry : config_.web_allowed_private) private_ones.push_back(egress_entry::parse(entry));
-    if (!chosen_index(kind).empty()) private_ones.push_back(own);
+    if (!index_setting(kind).empty()) private_ones.push_back(own);
     for (const auto& host : origin.hosts) allowed.push_back(egress_entry::parse(host));
-    return std::make_shared<egress_policy>(std::move(allowed), std::move(private_ones));
-}
-
-sandbox::run_request sandbox_packages::install_request(const sandbox_record& where, package_kind kind,
-                                                       const std::vector<std::string>& names,
-                                                       const package_origin& origin, const run_options& options) const
-{
-    auto request = runs_.base(where);
-    const std::string python = runs_.interpreter(where);
-    request.argv = python_arguments(python_home::sandbox, python, std::string(package_driver));
-    if (kind == package_kind::pip)
-        add_pip(request.argv, python, origin, config_.pypi_allow_source);
-    else
-        add_npm(request.argv, runs_.in_image(where) ? "npm" : npm_program, origin, config_.pypi_allow_source);
-    request.argv.emplace_back("--");
-    request.argv.insert(request.argv.end(), names.begin(), names.end());
-    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
-    request.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");  // those are read-only in a run
-    request.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
-    request.limits.wall = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);
-    request.result_channel = true;
-    request.label = options.request_id;
-    return request;
+    kept = std::make_shared<egress_policy>(std::move(allowed), std::move(private_ones));
+    return kept;
 }
 
 awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io, sandbox_record where,
                                                      package_kind kind, std::vector<std::string> names,
                                                      run_options options)
 {
-    check(kind, names);
+    check_package_names(kind, names);
     auto work = run(std::move(who), io, where, kind, std::move(names), std::move(options));
     return runs_.guarded(std::move(where), std::move(work));
 }
@@ -231,39 +114,57 @@ awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, san
                                                  std::vector<std::string> names, run_options options)
 {
     const auto place = co_await runs_.admit(std::move(who), io, options.background);
-    const auto from = co_await origin(kind);
-    if (!std::exchange(listening_, true)) guard_.start();
-    json::value sentence = json::string(fetching(names, place_of(from.index).host));
+    const auto of = co_await begin(std::move(where), kind, std::move(names), std::move(options));
+    json::value sentence = json::string("Fetching and installing from " + of->index->root().who.text() + ": " +
+                                        joined(of->order.names, ", "));
     co_await io.log(log_severity::info, "packages", std::move(sentence));
-    const auto ticket =
-        guard_.issue("install_packages", policy(kind, from), egress_limits{.bytes = config_.sandbox_disk_quota});
-    auto request = install_request(where, kind, names, from, options);
-    request.environment.emplace_back("PROXY_LOGIN", ticket->user() + ":" + ticket->password());
-    auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
-    request.channel = std::make_shared<unique_fd>(std::move(theirs));
-    const auto channel = std::make_shared<unique_fd>(std::move(ours));
-    output_place output_of{request.principal, request.workspace};
-    const auto limits = request.limits;
-    auto kept = std::make_shared<sandbox::run_request>(std::move(request));
-    collected_work work = [this, kept, channel](output_collector& output) {
-        return run_with_relay(backend_, std::move(*kept), channel, guard_.port(), output);
-    };
+    auto outcome = co_await finish(of, io);
+    co_return outcome;
+}
+
+awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record where, package_kind kind,
+                                                                 std::vector<std::string> names, run_options options)
+{
+    const auto from = co_await origin(kind);
+    auto address = read_index_address(kind, from.index);
+    auto of = std::make_shared<package_work>();
+    egress_limits limits;
+    limits.bytes = config_.sandbox_disk_quota;
+    of->ticket = std::make_shared<egress_ticket>("install_packages", policy(kind, from, address.url), limits);
+    const std::string npm = runs_.in_image(where) ? "npm" : npm_program;
+    of->order = {kind, std::move(names), kind == package_kind::npm ? npm : runs_.interpreter(where),
+                 config_.pypi_allow_source};
+    of->index = std::make_shared<package_index>(kind, std::move(address.url));
+    of->authorization = std::move(address.authorization);
+    of->time = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);
+    of->end = std::chrono::steady_clock::now() + of->time;
+    of->where = std::move(where);
+    of->options = std::move(options);
+    co_return of;
+}
+
+awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work> of, request_io& io)
+{
+    const auto model = runs_.base(of->where);
+    output_place output_of{model.principal, model.workspace};
+    collected_work work = [this, of](output_collector& output) { return installing_.run(of, output); };
     package_outcome outcome;
-    marked_install marked(runs_.sandboxes(), where.id);
-    outcome.run = co_await runs_.runs().collect(io, std::move(output_of), options.max_output, std::move(work));
-    outcome.run.limits = limits;
+    marked_install marked(runs_.sandboxes(), of->where.id);
+    outcome.run = co_await runs_.runs().collect(io, std::move(output_of), of->options.max_output, std::move(work));
+    outcome.run.limits = model.limits;
+    outcome.run.limits.wall = of->time;
     const auto report = jsonrpc::read_object(outcome.run.end.result);
     const auto before = versions(report, "before");
     const auto after = versions(report, "after");
     if (report.contains("after")) {
-        runs_.sandboxes().store().set_packages(where.id, after);
+        runs_.sandboxes().store().set_packages(of->where.id, after);
         marked.reported();
     }
     for (const auto& [name, version] : after) {
         const auto old = before.find(name);
         if (old == before.end() || old->second != version) outcome.installed.push_back(name + "==" + version);
     }
-    outcome.problem = package_problem(outcome.run, kind, ticket->refusals(), from.index);
+    outcome.problem = package_problem(outcome.run, of->order.kind, of->ticket->refusals(), of->index->root().text());
     co_return outcome;
 }
 

@@ -143,6 +143,14 @@ void sandbox_places::clear_trash() const
     for (const auto& each : left) whole(remove_tree(each));
 }
 
+fs::path sandbox_places::make_passing() const
+{
+    make_private_folder(trash());
+    fs::path folder = trash() / random_id();
+    make_private_folder(folder);
+    return folder;
+}
+
 std::string sandbox_places::mark_install(std::string_view id) const
 {
     std::string mark = std::string(install_mark) + random_id();

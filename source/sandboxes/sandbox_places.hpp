@@ -30,6 +30,9 @@ public:
     void remove(const std::filesystem::path& what) const;  ///< discards and removes it, which may take long
     void clear_trash() const;
 
+    /// A new folder beside the sandboxes for what passes through. remove() ends it, and clear_trash() after a crash.
+    std::filesystem::path make_passing() const;
+
     /// An installation of packages begins: from now to its removal the mark says that it may be half done. Its name.
     std::string mark_install(std::string_view id) const;
     void unmark_install(std::string_view id, const std::string& mark) const;
@@ -45,7 +48,7 @@ private:
     std::filesystem::path root_;
 };
 
-/// The packages in a workspace with their versions, named as package_driver names them: those of pip that are whole
+/// The packages in a workspace with their versions, named as package_installer names them: those of pip that are whole
 /// (their RECORD is written last), and `npm:name`. Nothing outside of the workspace is looked at, whatever links in it
 /// say; what cannot be read is left out. Blocks on the disk.
 std::map<std::string, std::string> installed_packages(const std::filesystem::path& workspace);

@@ -83,6 +83,11 @@ awaitable<> sandbox_manager::look_for_packages(std::string id)
     if (places_.exists(id)) store_.set_packages(id, versions);
 }
 
+void sandbox_manager::remove_soon(std::string owner, std::filesystem::path what)
+{
+    tasks_.spawn("remove a folder", clear(std::move(owner), std::move(what)));
+}
+
 awaitable<> sandbox_manager::start()
 {
     if (engine_ != nullptr) engine_->start(alone_at_start_);

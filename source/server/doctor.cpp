@@ -34,19 +34,19 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const 
     if (!config.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
     egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
     web_browser browser(executor, config, guard);
-    sandbox::layer browser_layer{"browser", state::off, {}};
+    sandbox::layer service{"browser", state::off, {}};
     try {
         co_await browser.warm_up();
         const auto now = browser.state();
-        browser_layer.is = now.own_sandbox ? state::on : state::degraded;
-        browser_layer.detail =
+        service.is = now.own_sandbox ? state::on : state::degraded;
+        service.detail =
             now.version + ", no network but the egress guard, " +
             (now.own_sandbox ? "its own sandbox on" : "its own sandbox off (no user namespace may be made inside)");
         co_await browser.stop();
     } catch (const browser_unavailable& problem) {
-        browser_layer.detail = problem.what();
+        service.detail = problem.what();
     }
-    co_return browser_layer;
+    co_return service;
 }
 
 awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& config)
@@ -158,7 +158,7 @@ int doctor(const loaded_settings& loaded, bool json)
     examined_sandbox examined;
     asio::io_context io(1);
     run_loop(io, examine(io.get_executor(), std::move(started), loaded.values, examined));
-    const auto& required = loaded.values.sandbox_require;
+    const auto required = required_layers(examined.layers, loaded.values);
     const auto missing = sandbox::missing(examined.layers, required);
     const diagnosis about = diagnose(examined.layers, required);
     if (json)

@@ -182,16 +182,28 @@ void confine_this_process(started_sandbox& started, const settings& config)
         sandbox::start_programs_through_helper(started.options.launcher_path, programs_of_the_server(started, config));
         self = sandbox::confine_server(places_of_the_server(config));
     }
-    started.options.further = {std::move(self)};
+    started.options.further = {std::move(self), judge_browser_sandbox(config)};
+}
+
+std::vector<std::string> required_layers(const sandbox::layers& layers, const settings& config)
+{
+    auto required = config.sandbox_require;
+    const auto without_browser = [](const sandbox::layer& each) {
+        return each.name == browser_layer && each.is == sandbox::layer::state::not_asked;
+    };
+    if (std::any_of(layers.begin(), layers.end(), without_browser)) std::erase(required, browser_layer);
+    return required;
 }
 
 void refuse_missing_layers(const sandbox::layers& layers, const settings& config)
 {
     refuse_unknown_layers(layers, config);
-    const auto missing = sandbox::missing(layers, config.sandbox_require);
+    auto required = config.sandbox_require;
+    std::erase(required, browser_layer);  // without it web_browse does not run, and everything else does
+    const auto missing = sandbox::missing(layers, required);
     if (missing.empty()) return;
     throw config_error("the sandbox lacks " + joined(missing, ", ") + ", which SANDBOX_REQUIRE names. " +
-                       sentences_of(diagnose(layers, config.sandbox_require).problems) +
+                       sentences_of(diagnose(layers, required).problems) +
                        " `container-mcp doctor` shows all layers; without these names in SANDBOX_REQUIRE the server "
                        "runs with less isolation");
 }

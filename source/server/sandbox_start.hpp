@@ -18,6 +18,9 @@ started_sandbox start_sandbox(const settings& config);
 /// start_sandbox, before the first thread.
 void confine_this_process(started_sandbox& started, const settings& config);
 
+/// The names of SANDBOX_REQUIRE; without browser_sandbox where there is no browser.
+std::vector<std::string> required_layers(const sandbox::layers& layers, const settings& config);
+
 /// Throws config_error with the layers and what to do when one that SANDBOX_REQUIRE names is missing.
 void refuse_missing_layers(const sandbox::layers& layers, const settings& config);
 

@@ -53,8 +53,11 @@ void log_address(const bound_address& bound, const settings& config)
 
 std::string sandbox_line(const sandbox::layers& layers, const settings& config)
 {
-    const diagnosis about = diagnose(layers, config.sandbox_require);
-    return std::to_string(about.on) + " layers on, all required ones (`container-mcp doctor` tells more)";
+    const auto required = required_layers(layers, config);
+    const diagnosis about = diagnose(layers, required);
+    const bool all = sandbox::missing(layers, required).empty();
+    return std::to_string(about.on) + " layers on, all required ones" + (all ? "" : " but that of web_browse") +
+           " (`container-mcp doctor` tells more)";
 }
 
 std::string python_line(const sandbox::layers& layers)

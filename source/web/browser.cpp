@@ -68,7 +68,8 @@ browser_host_protocol::start_message start_of(const browser_options& browser, st
     return {.argv = browser_command_line(browser.program, profile_inside, port),
             .memory = browser.memory,
             .files = most_files,
-            .proxies = static_cast<std::uint32_t>(ports)};
+            .proxies = static_cast<std::uint32_t>(ports),
+            .needs_own_sandbox = browser.needs_own_sandbox};
 }
 
 std::size_t ports_for(const browser_options& browser) { return browser.pages + 2; }  // one for the spare page
@@ -115,9 +116,12 @@ awaitable<std::shared_ptr<browser::instance>> browser::instance::start(asio::any
         self->kill();
         throw;
     }
-    log::info(
-        "browser_started",
-        {{"version", self->version_}, {"own_sandbox", self->process_.own_sandbox()}, {"pid", self->process_.pid()}});
+    log::info("browser_started", {{"version", self->version_}, {"pid", self->process_.pid()}});
+    if (!self->process_.own_sandbox())
+        log::warning("browser_without_own_sandbox",
+                     {{"reason",
+                       "no further user namespace can be made inside, and SANDBOX_REQUIRE leaves "
+                       "browser_sandbox out"}});
     self->rest();
     co_return self;
 }

@@ -19,6 +19,7 @@ struct browser_options {
     std::string host_path;                    ///< absolute path of container-mcp-browser
     std::string program;                      ///< absolute path of Chromium
     std::string certificates;                 ///< PEM, trusted beside the browser's own
+    bool needs_own_sandbox = true;            ///< it does not run where Chromium's own sandbox cannot be
     std::uint64_t memory = 1ull << 30;        ///< bytes, all processes together
     std::size_t pages = 4;                    ///< at once, at most 12
     std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once

@@ -11,6 +11,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -48,6 +49,13 @@ std::string describe_failure(const event_message& message)
     if (message.step.starts_with("find a user"))
         return "The browser cannot be started as root here: this container has no spare user ids. Run the server as an "
                "ordinary user, or give the container a range of ids.";
+    if (message.step.starts_with(browser_host_protocol::own_sandbox_step))
+        return std::string(
+                   "The browser is not started: Chromium cannot make its own sandbox here, because no further "
+                   "user namespace can be made inside (") +
+               std::strerror(message.error) +
+               "). Permit user namespaces on this machine, or leave browser_sandbox out of SANDBOX_REQUIRE to browse "
+               "without this layer. web_scrape reads pages that need no JavaScript.";
     if (message.step == "mount /proc")
         return "The browser cannot be started: the container's /proc is masked. Run it with an unmasked /proc (Podman: "
                "--security-opt unmask=/proc/*), or outside a container.";
@@ -63,7 +71,37 @@ std::string describe_end(const event_message& message)
     return how + (said.empty() ? "" : ": " + said);
 }
 
+sandbox::layer judged(const sandbox::launcher_process& host)
+{
+    constexpr int patience_ms = 10'000;
+    pollfd answer{host.socket.get(), POLLIN, 0};
+    if (::poll(&answer, 1, patience_ms) != 1) return {{}, sandbox::layer::state::off, "the trial did not end in time"};
+    const auto received = sandbox::receive_packet(host.socket.get());
+    if (!received || received->bytes.empty())
+        return {{}, sandbox::layer::state::off, "the trial ended without an answer"};
+    const auto message = sandbox::decoded<event_message>(received->bytes);
+    if (message.what != host_event::ready) return {{}, sandbox::layer::state::off, describe_failure(message)};
+    return {{}, sandbox::layer::state::on, "Chromium can make its own sandbox inside of the server's"};
+}
+
 }  // namespace
+
+sandbox::layer try_browser_sandbox(const std::string& host_path, const std::string& program)
+try {
+    const browser_host_protocol::start_message start{
+        .argv = {program}, .memory = 0, .files = 1 << 20, .proxies = 0, .needs_own_sandbox = true, .trial = true};
+    auto [ours, theirs] = stream_pair();
+    const unique_fd policy = sandbox::sealed_memory("policy", "{}");
+    auto host = sandbox::start_launcher(host_path);
+    const int descriptors[] = {theirs.get(), policy.get()};
+    sandbox::send_packet(host.socket.get(), sandbox::encoded(start), descriptors);
+    auto layer = judged(host);
+    kill_process(host.pidfd.get());
+    collect_process(host.pidfd.get());
+    return layer;
+} catch (const std::exception& failure) {
+    return {{}, sandbox::layer::state::off, std::string("it cannot be tried: ") + failure.what()};
+}
 
 browser_process::browser_process(asio::any_io_executor executor, const std::string& host_path,
                                  const browser_host_protocol::start_message& start, const std::string& policy)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "jail/layer.hpp"
 #include "posix/unique_fd.hpp"
 #include "sandbox/launcher_process.hpp"
 #include "wire/browser_host_protocol.hpp"
@@ -30,6 +31,10 @@ std::vector<std::string> browser_command_line(const std::string& program, const 
 /// The managed policy (chromeenterprise.google/policies) in JSON: a second lock on what the command line says, and on
 /// schemes that lead into the machine. `certificates`: PEM, certificates that are trusted beside the browser's own.
 std::string browser_policy(const std::string& certificates);
+
+/// Whether Chromium can make its own sandbox in the namespaces of `host_path`, found by a trial without the browser; a
+/// layer without a name. Blocks for some milliseconds.
+sandbox::layer try_browser_sandbox(const std::string& host_path, const std::string& program);
 
 /// A browser in namespaces of its own, whose network holds nothing but the listeners that the server answers. It and
 /// all it wrote are gone with this object, and when the server's process ends.

@@ -20,14 +20,14 @@ std::string reason_of(egress_error::kind kind)
 fetch_error::fetch_error(const egress_error& refusal) : fetch_error(reason_of(refusal.is), refusal.what()) {}
 
 fetch_error fetch_timeout(const std::string& phase, const std::string& host, std::uint64_t received,
-                          std::chrono::milliseconds limit)
+                          std::chrono::milliseconds limit, std::string_view setting)
 {
     std::string where = " " + host;
     if (phase == "reading") where = " the page from" + where + ": " + std::to_string(received) + " bytes had come";
     if (phase == "waiting") where = " for" + where + " to answer: it accepted the connection and sent no whole header";
     if (phase == "connecting") where = " to" + where;
     if (phase == "TLS") where = ": the handshake with" + where + " did not end";
-    return {"timeout", "Timed out after " + seconds_text(limit) + " (WEB_TIMEOUT_DEFAULT) while " +
+    return {"timeout", "Timed out after " + seconds_text(limit) + " (" + std::string(setting) + ") while " +
                            (phase == "TLS" ? "securing the connection (TLS)" : phase) + where + "."};
 }
 

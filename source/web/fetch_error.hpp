@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -20,9 +21,10 @@ struct fetch_error : std::runtime_error {
     std::string reason;  ///< one of a fixed set: "timeout", "too_large", "tls", "refused", "bad_answer", …
 };
 
-/// The time was over in `phase` (resolving, connecting, TLS, waiting, reading) of a request to `host`.
+/// The time was over in `phase` (resolving, connecting, TLS, waiting, reading) of a request to `host`. `setting` bounds
+/// it.
 fetch_error fetch_timeout(const std::string& phase, const std::string& host, std::uint64_t received,
-                          std::chrono::milliseconds limit);
+                          std::chrono::milliseconds limit, std::string_view setting);
 
 /// An answer that ended early or is no HTTP. `expected`: bytes of the body, 0 where nothing is known.
 fetch_error bad_answer(const boost::system::error_code& failure, const std::string& origin, bool header_came,

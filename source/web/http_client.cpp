@@ -56,6 +56,8 @@ private:
     awaitable<> read_answer();
     awaitable<> skip_body();
     awaitable<> read_body();
+    awaitable<> begin_receiver(bool as_it_is);  ///< not packed
+    awaitable<> hand_over();
     awaitable<error_code> read_piece();
 
     http_stream::request make_request() const;
@@ -87,7 +89,7 @@ awaitable<fetch_reply> fetch::run()
     try {
         co_await with_deadline(follow_all(), request_.timeout);
     } catch (const deadline_exceeded&) {
-        throw fetch_timeout(phase_, at_.who.text(), reply_.received, request_.timeout);
+        throw fetch_timeout(phase_, at_.who.text(), reply_.received, request_.timeout, request_.timeout_setting);
     } catch (const egress_error& refusal) {
         throw fetch_error(refusal);
     }
@@ -145,7 +147,7 @@ http_stream::request fetch::make_request() const
     request.set(http::field::host, at_.authority());
     request.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
     request.set(http::field::accept, request_.accept);
-    request.set(http::field::accept_encoding, "gzip, deflate, br");
+    request.set(http::field::accept_encoding, request_.receiver != nullptr ? "identity" : "gzip, deflate, br");
     request.set(http::field::accept_language, "en, *;q=0.5");
     // A key for one server is not shown to another that it redirects to.
     if (at_.origin() == request_.url.origin())
@@ -235,7 +237,7 @@ awaitable<> fetch::skip_body()
 void fetch::check_length() const
 {
     const auto length = parser_->content_length();
-    if (length && *length > request_.max_bytes)
+    if (request_.receiver == nullptr && length && *length > request_.max_bytes)
         throw fetch_error("too_large", "The page is too large: " + at_.origin() + " announces " +
                                            std::to_string(*length) + " bytes, more than the " +
                                            std::to_string(request_.max_bytes >> 20) +
@@ -245,18 +247,35 @@ void fetch::check_length() const
 awaitable<> fetch::read_body()
 {
     expected_ = parser_->content_length().value_or(0);
-    content_decoder decoder(parser_->get()[http::field::content_encoding]);
+    const std::string_view encoding = parser_->get()[http::field::content_encoding];
+    content_decoder decoder(encoding);
+    if (request_.receiver != nullptr) co_await begin_receiver(encoding.empty());
     while (!parser_->is_done()) {
         const auto failure = co_await read_piece();
         const bool cut_by_tls = failure == asio::ssl::error::stream_truncated && parser_->need_eof();
         reply_.received += piece_length_;
         decoder.decode({piece_.data(), piece_length_}, reply_.body, request_.max_bytes);
+        if (request_.receiver != nullptr) co_await hand_over();
         report_bytes();
         if (cut_by_tls) break;  // many servers end without a TLS closure
         if (failure) fail(failure);
     }
     decoder.finish();
     keep_connection();
+}
+
+awaitable<> fetch::begin_receiver(bool as_it_is)
+{
+    std::optional<std::uint64_t> length;
+    if (as_it_is && parser_->content_length()) length = *parser_->content_length();
+    fetch_head head = reply_;
+    co_await request_.receiver->begin(std::move(head), length);
+}
+
+awaitable<> fetch::hand_over()
+{
+    if (!reply_.body.empty()) co_await request_.receiver->receive(reply_.body);
+    reply_.body.clear();
 }
 
 void fetch::enter(std::string phase, std::string detail)

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,13 +32,27 @@ struct fetch_reply : fetch_head {
     unsigned redirects = 0;
 };
 
+/// Takes a body piece by piece in place of fetch_reply::body, so that its size does not matter.
+class body_receiver {
+public:
+    virtual ~body_receiver() = default;
+
+    /// Before the first piece. `length`: bytes, where the server tells them.
+    virtual awaitable<> begin(fetch_head head, std::optional<std::uint64_t> length) = 0;
+
+    /// `piece` is valid until the returned awaitable has completed.
+    virtual awaitable<> receive(std::string_view piece) = 0;
+};
+
 struct fetch_request {
     web_url url;
     std::string accept = "*/*";
     std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
-    std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked
+    std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked; of a piece with a receiver
     std::size_t max_redirects = 10;
-    std::chrono::milliseconds timeout{30'000};     ///< for everything
+    std::chrono::milliseconds timeout{30'000};  ///< for everything
+    std::string_view timeout_setting = "WEB_TIMEOUT_DEFAULT";
+    body_receiver* receiver = nullptr;             ///< outlives the call
     std::function<void(const fetch_head&)> check;  ///< may throw before the body is read
     std::function<void(std::string)> progress;     ///< hears each step in a few words
 };

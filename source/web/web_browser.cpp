@@ -62,6 +62,7 @@ browser_options browser_options_from(const settings& config)
     options.host_path = find_browser_host(config);
     options.program = find_browser_program(config);
     if (!config.web_ca_file.empty()) options.certificates = file_text(config.web_ca_file);
+    options.needs_own_sandbox = requires_browser_sandbox(config);
     options.memory = config.web_browser_memory_limit;
     options.pages = config.web_browser_max_pages;
     options.idle = config.web_browser_idle_timeout;
@@ -90,6 +91,22 @@ std::string find_browser_host(const settings& config)
          {beside_launcher, here / host_name, here.parent_path() / "libexec/container-mcp" / host_name})
         if (executable(place)) return place.string();
     return {};
+}
+
+bool requires_browser_sandbox(const settings& config)
+{
+    const auto& names = config.sandbox_require;
+    return std::find(names.begin(), names.end(), browser_layer) != names.end();
+}
+
+sandbox::layer judge_browser_sandbox(const settings& config)
+{
+    using state = sandbox::layer::state;
+    if (!config.enable_web) return {browser_layer, state::not_asked, "TOOLS_ENABLE_WEB is off"};
+    if (!browser_obstacle(config).empty()) return {browser_layer, state::not_asked, "there is no browser here"};
+    auto layer = try_browser_sandbox(find_browser_host(config), find_browser_program(config));
+    layer.name = browser_layer;
+    return layer;
 }
 
 std::string browser_obstacle(const settings& config)

@@ -3,6 +3,7 @@
 #include "async/asio.hpp"
 #include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
+#include "jail/layer.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "runs/run_admission.hpp"
@@ -50,6 +51,15 @@ std::string find_browser_program(const settings& config);
 
 /// container-mcp-browser, which lies beside the launcher; empty: it is not there.
 std::string find_browser_host(const settings& config);
+
+/// The layer that is Chromium's own sandbox.
+inline constexpr const char* browser_layer = "browser_sandbox";
+
+/// Whether SANDBOX_REQUIRE names browser_layer. Where that layer is missing then, there is no browser.
+bool requires_browser_sandbox(const settings& config);
+
+/// The layer, found by a trial that blocks for some milliseconds. Not asked for where there can be no browser.
+sandbox::layer judge_browser_sandbox(const settings& config);
 
 /// Why there can be no browser, in a sentence that says what to do; empty: there can.
 std::string browser_obstacle(const settings& config);

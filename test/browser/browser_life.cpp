@@ -81,7 +81,9 @@ TEST_CASE("the browser stays warm, runs as nobody of the server's, and nothing o
     CHECK(s.browser.state().pid == first.pid);
     const auto family = descendants(first.pid);
     CHECK(family.size() > 4);
+    CHECK(first.own_sandbox);
     for (const int pid : family) {
+        CHECK_FALSE(has(text_of("/proc/" + std::to_string(pid) + "/cmdline"), "--no-sandbox"));
         const auto status = text_of("/proc/" + std::to_string(pid) + "/status");
         if (::geteuid() == 0 && pid != first.pid) CHECK_FALSE(has(status, "Uid:\t0\t"));
     }

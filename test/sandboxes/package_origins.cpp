@@ -34,3 +34,35 @@ TEST_CASE("an index is unknown where pip is missing, fails or says something els
     CHECK(origin_from(R"({"index": 3})").index.empty());
     CHECK(origin_from(R"({"index": "https://index.example/", "hosts": [1]})").index.empty());
 }
+
+namespace {
+
+std::string problem(package_kind kind, std::string printed)
+{
+    run_outcome run;
+    run.end.why = sandbox::cause::exited;
+    run.end.exit_code = 1;
+    run.err = std::move(printed);
+    return package_problem(run, kind, {}, "https://index.example/");
+}
+
+}  // namespace
+
+TEST_CASE("a package that the registry does not have is named, by old and new words of npm")
+{
+    for (const char* words : {"npm ERR! 404  'no-pad@*' is not in this registry.",
+                              "npm error 404  The requested resource 'no-pad@*' could not be found or you do not have"})
+        CHECK(problem(package_kind::npm, words) ==
+              "There is no package no-pad@* at https://index.example/. Check the name.");
+}
+
+TEST_CASE("a package that the sandbox's own package.json needs and that was not fetched is named")
+{
+    const std::string said =
+        problem(package_kind::npm,
+                "npm error code ENOTCACHED\nnpm error request to http://r.example/@own%2fchalk failed: cache mode is "
+                "'only-if-cached' but no cached response is available.");
+    CHECK(said ==
+          "The packages of the sandbox need @own/chalk, too, in a version that is not there: name it in "
+          "package_names as well.");
+}

@@ -305,3 +305,53 @@ TEST_CASE("a file of certificates that is none stops the start")
     CHECK_THROWS_AS(http_client(io.get_executor(), file.path), std::runtime_error);
     CHECK_THROWS_AS(http_client(io.get_executor(), "/does/not/exist.pem"), std::runtime_error);
 }
+
+namespace {
+
+struct kept_pieces final : body_receiver {
+    std::optional<std::uint64_t> length;
+    fetch_head head;
+    std::string body;
+    std::size_t most = 1 << 20;
+
+    awaitable<> begin(fetch_head of, std::optional<std::uint64_t> bytes) override
+    {
+        head = std::move(of);
+        length = bytes;
+        co_return;
+    }
+    awaitable<> receive(std::string_view piece) override
+    {
+        body += piece;
+        if (body.size() > most) throw fetch_error("enough", "That is enough.");
+        co_return;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a receiver gets the body as it comes in, however long it is")
+{
+    client_stage s;
+    kept_pieces pieces;
+    pieces.most = 8 << 20;
+    const std::string body(4 << 20, 'x');
+    s.web.on("/long", send(answer(body, "application/zip")));
+    const auto reply = s.get(s.web.url("/long"), [&](fetch_request& request) { request.receiver = &pieces; });
+    CHECK(reply.body.empty());
+    CHECK(reply.received == body.size());
+    CHECK(pieces.length == body.size());
+    CHECK(pieces.head.type == "application/zip");
+    CHECK(pieces.body == body);
+    CHECK(s.web.requests.front().find("Accept-Encoding: identity") != std::string::npos);
+}
+
+TEST_CASE("what a receiver throws ends the fetch")
+{
+    client_stage s;
+    kept_pieces pieces;
+    s.web.on("/endless", {{step::kind::send, "HTTP/1.1 200 OK\r\n\r\n", {}}, {step::kind::endless, "x", {}}});
+    CHECK(s.failure(s.web.url("/endless"), [&](fetch_request& request) { request.receiver = &pieces; }) ==
+          "enough: That is enough.");
+    CHECK_FALSE(pieces.length);
+}

@@ -1,0 +1,87 @@
+import contextlib, importlib.metadata, io, json, os, runpy, shutil, site, subprocess, sys, tarfile, tempfile
+
+HOME = os.path.expanduser('~')
+
+# importlib.metadata reads the folder of the caller's packages, so that pip knows them; an import finds nothing there.
+class NoModules:
+    def find_spec(self, name, target=None):
+        return None
+
+def pip_packages():
+    found = {}
+    for each in importlib.metadata.distributions(path=[site.getusersitepackages()]):
+        if each.metadata['Name']:
+            found[each.metadata['Name'].lower().replace('_', '-')] = each.version
+    return found
+
+def npm_packages():
+    found, folder = {}, 'node_modules'
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        for inner in sorted(os.listdir(os.path.join(folder, name))) if name.startswith('@') else ['']:
+            try:
+                with open(os.path.join(folder, name, inner, 'package.json')) as file:
+                    found['npm:' + name + ('/' + inner if inner else '')] = json.load(file)['version']
+            except (OSError, KeyError, ValueError):
+                pass
+    return found
+
+def packages():
+    return {**pip_packages(), **npm_packages()}
+
+# The archive comes from a run that could write anything into it, so a name that leads out of the folder is left out.
+def unpack(folder):
+    with os.fdopen(3, 'rb') as link:
+        with tarfile.open(fileobj=link, mode='r|') as archive:
+            for each in archive:
+                place = os.path.normpath(os.path.join(folder, each.name))
+                if each.isfile() and place.startswith(folder + os.sep):
+                    os.makedirs(os.path.dirname(place), exist_ok=True)
+                    with open(place, 'wb') as file:
+                        shutil.copyfileobj(archive.extractfile(each), file)
+        while link.read(65536):
+            pass
+
+def run_pip(words):
+    packages_of_caller = site.getusersitepackages()
+    sys.path_importer_cache[packages_of_caller] = NoModules()
+    sys.path.insert(0, packages_of_caller)
+    os.environ['_PIP_USE_IMPORTLIB_METADATA'] = '1'
+    sys.argv = words
+    try:
+        runpy.run_module('pip', run_name='__main__', alter_sys=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1 if end.code else 0
+    return 0
+
+# pip works on what is there alone; where that does not do, nothing is said, because the packages are fetched then.
+def run_pip_alone(words):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = run_pip(words)
+    if status == 0:
+        sys.stdout.write(said.getvalue())
+    return status
+
+def run_npm(words):
+    # A program that the caller called "node" must not become npm's.
+    path = [each for each in os.environ['PATH'].split(':') if not each.startswith(HOME + '/')]
+    environment = {name: value for name, value in os.environ.items() if name != 'NODE_PATH'}
+    return subprocess.run(words, env=dict(environment, PATH=':'.join(path)), stdin=subprocess.DEVNULL).returncode
+
+fetched, words = sys.argv[1] == 'fetched', sys.argv[2:]
+os.set_inheritable(4, False)
+before = packages()
+if words[0] != 'pip':
+    unpack(HOME + '/.npm')
+    status = run_npm(words)
+elif fetched:
+    os.environ['PIP_FIND_LINKS'] = tempfile.mkdtemp()
+    unpack(os.environ['PIP_FIND_LINKS'])
+    status = run_pip(words)
+else:
+    status = run_pip_alone(words)
+data = json.dumps({'before': before, 'after': packages()}).encode()
+while data:
+    data = data[os.write(4, data):]
+sys.stdout.flush()
+os._exit(status if status >= 0 else 128 - status)
