@@ -5,6 +5,7 @@
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 #include "wire/program_starter.hpp"
 #include "wire/wire.hpp"
 
@@ -20,7 +21,7 @@ namespace cmcp::sandbox {
 
 namespace {
 
-constexpr const char* root_place = "/usr";  // until it is the root
+constexpr const char* place_of_root = "/usr";  // until it is the root
 
 std::vector<std::string> environment_of(const zygote_options& options)
 {
@@ -34,7 +35,7 @@ std::vector<std::string> environment_of(const zygote_options& options)
 void enter_own_mounts(int root)
 {
     const unique_fd processes = copy_mount_tree(AT_FDCWD, "/proc", "show /proc to the interpreter");
-    attach_mount(root, AT_FDCWD, root_place, "mount the interpreter's root");
+    attach_mount(root, AT_FDCWD, place_of_root, "mount the interpreter's root");
     attach_mount(processes.get(), root, "proc", "show /proc to the interpreter");
     constexpr std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     const auto memory = new_tmpfs({16 << 20, 1024, "1777"}, attributes, "mount the interpreter's /tmp");
