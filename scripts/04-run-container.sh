@@ -19,7 +19,8 @@ is left alone; otherwise it is replaced. The workspaces in volume/sandbox stay.
   --restart      stop and start it
   --print        show the command line and do nothing
   --keep-masks   leave parts of the container's /proc covered, as engines do unless told otherwise; the kernel then gives
-                 runs no /proc of their own, and they have none
+                 runs no /proc of their own, and they have none; without writable cgroups either, the server wants a
+                 SANDBOX_REQUIRE without limits
   -- FLAG…       further flags of `podman run` or `docker run`
 
 The container has no capabilities, no new privileges, a read-only root, its own system call profile

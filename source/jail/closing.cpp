@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -83,6 +84,20 @@ void enter_profile(const jail_plan& plan)
 }
 
 }  // namespace
+
+// Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.
+void close_all_but(std::vector<int> keep)
+{
+    std::sort(keep.begin(), keep.end());
+    unsigned next = 0;
+    for (const int fd : keep) {
+        if (fd < 0) continue;
+        const auto kept = static_cast<unsigned>(fd);
+        if (kept > next) check(::syscall(SYS_close_range, next, kept - 1, 0), "close descriptors");
+        next = kept + 1;
+    }
+    check(::syscall(SYS_close_range, next, ~0u, 0), "close descriptors");
+}
 
 std::chrono::microseconds processor_time(const rusage& used)
 {

@@ -9,10 +9,14 @@
 
 #include <chrono>
 #include <exception>
+#include <vector>
 
 /// The last steps of a run's set-up and its end, which are the same however its namespaces and mounts were made. All
 /// that can fail throw step_failed.
 namespace cmcp::sandbox {
+
+/// In a clone of the launcher: closes every descriptor but `keep`, of which -1 is none. Throws step_failed.
+void close_all_but(std::vector<int> keep);
 
 std::chrono::microseconds processor_time(const rusage& used);
 

@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,20 +28,6 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-
-// Other runs' pipes and the server's socket are open in a clone of the launcher: shut them before anything else.
-void close_all_but(std::vector<int> keep)
-{
-    std::sort(keep.begin(), keep.end());
-    unsigned next = 0;
-    for (const int fd : keep) {
-        if (fd < 0) continue;
-        const auto kept = static_cast<unsigned>(fd);
-        if (kept > next) check(::syscall(SYS_close_range, next, kept - 1, 0), "close descriptors");
-        next = kept + 1;
-    }
-    check(::syscall(SYS_close_range, next, ~0u, 0), "close descriptors");
-}
 
 void close_foreign_descriptors(const jail_plan& plan)
 {

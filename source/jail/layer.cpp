@@ -18,22 +18,20 @@ std::vector<names> members(std::string_view group)
             {"firejail", "own_uid", "capabilities", "pid_namespace", "mount_namespace", "ipc_namespace",
              "uts_namespace"}};
     if (group == "no_network") return {{"network_namespace"}};
-    if (group == "limits") return {{"rlimits", "cgroup"}, {"rlimits", "watchdog"}};
+    if (group == "limits") return {{"rlimits", "pids", "watchdog"}, {"rlimits", "pids", "memory"}};
     return {{group}};
 }
 
-bool is_on(const layers& all, std::string_view name, bool degraded_counts)
+bool is_on(const layers& all, std::string_view name)
 {
     auto same = [&](const layer& l) { return l.name == name; };
     auto at = std::find_if(all.begin(), all.end(), same);
-    if (at == all.end()) return false;
-    return at->is == layer::state::on || (degraded_counts && at->is == layer::state::degraded);
+    return at != all.end() && at->is == layer::state::on;
 }
 
 bool is_there(const layers& all, std::string_view group)
 {
-    const bool degraded_counts = group == "limits";
-    auto on = [&](std::string_view name) { return is_on(all, name, degraded_counts); };
+    auto on = [&](std::string_view name) { return is_on(all, name); };
     auto all_on = [&](const names& list) { return std::all_of(list.begin(), list.end(), on); };
     const std::vector<names> ways = members(group);
     return std::any_of(ways.begin(), ways.end(), all_on);
@@ -61,7 +59,7 @@ std::vector<std::string> blamed(const layers& all, const std::vector<std::string
     for (const std::string& name : missing(all, required)) {
         const std::vector<names> ways = members(name);
         for (const std::string_view member : ways.front())
-            if (!is_on(all, member, name == "limits")) blamed_layers.emplace_back(member);
+            if (!is_on(all, member)) blamed_layers.emplace_back(member);
     }
     return blamed_layers;
 }

@@ -12,19 +12,19 @@ struct layer {
 
     std::string name;  ///< user_namespace, pid_namespace, mount_namespace, network_namespace, ipc_namespace,
                        ///< uts_namespace, cgroup_namespace, time_namespace, seccomp, landlock, landlock_scope,
-                       ///< capabilities, no_new_privs, rlimits, core_dumps, keyrings, tracing, cgroup, watchdog,
-                       ///< workspace_quota, own_uid, private_proc, own_files, apparmor, firejail (layers/),
+                       ///< capabilities, no_new_privs, rlimits, core_dumps, keyrings, tracing, memory, pids, cpu,
+                       ///< watchdog, workspace_quota, own_uid, private_proc, own_files, apparmor, firejail (layers/),
                        ///< server_self, browser_sandbox
     state is = state::off;
-    std::string detail;  ///< how far, or why not; for example "ABI 7", "cgroup v2 has no memory controller here"
+    std::string detail;  ///< how far, or why not; for example "ABI 7", "cgroup v2 is mounted read-only here"
 };
 
 using layers = std::vector<layer>;
 
 std::string_view to_string(layer::state s);
 
-/// The names in `required` (namespaces, seccomp, no_network, limits, landlock, cgroup, own_uid, apparmor or a layer's
-/// name) that are not on (degraded counts for limits). Empty: all are there.
+/// The names in `required` (namespaces, no_network, limits, or a layer's name) that are not on; degraded is not on.
+/// Empty: all are there.
 std::vector<std::string> missing(const layers& all, const std::vector<std::string>& required);
 
 /// The layers because of which names in `required` are missing.

@@ -169,11 +169,37 @@ layer judge_tracing(const both_sides& facts)
     return on("no process can be traced or read");
 }
 
-layer judge_cgroup(const both_sides& facts)
+bool is_cgroup(std::string_view says) { return says == "cgroup v1" || says == "cgroup v2"; }
+
+// By what the kernel says of a run that a cgroup should hold, or why no cgroup does.
+layer judge_controller(const both_sides& facts, std::string_view controller, std::string_view effect,
+                       std::string_view instead)
 {
-    const auto why_not = text(facts.launcher, "cgroup");
-    if (!why_not) return off("the launcher places runs into none");
-    return on_if(why_not->empty(), "memory and processes of a run are limited together", *why_not);
+    const auto says = text(object_of(facts.launcher, "cgroups"), controller);
+    if (!says) return off("nobody looked at the cgroup of a run");
+    if (is_cgroup(*says)) return on(*says + ": " + std::string(effect));
+    return off(*says + "; " + std::string(instead));
+}
+
+layer judge_memory(const both_sides& facts)
+{
+    return judge_controller(facts, "memory", "the kernel holds a run to its limit with all that it keeps for it",
+                            "a run is measured every few milliseconds, and a burst can go above its limit");
+}
+
+layer judge_cpu(const both_sides& facts)
+{
+    return judge_controller(facts, "cpu", "each caller has an equal share",
+                            "runs have a low priority, and many processes have more than one");
+}
+
+layer judge_pids(const both_sides& facts)
+{
+    if (!flag_of(object_of(facts.inside, "forks"), "refused"))
+        return off("a run can make more processes than its limit");
+    const auto says = text(object_of(facts.launcher, "cgroups"), "pids");
+    return on((says && is_cgroup(*says) ? *says : std::string("limit of the user")) +
+              ": no run makes more processes than its limit");
 }
 
 layer judge_watchdog(const both_sides& facts)
@@ -181,8 +207,8 @@ layer judge_watchdog(const both_sides& facts)
     if (!flag_of(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
     const json::object& proc = object_of(facts.inside, "proc");
     if (!proc.empty() && !flag_of(proc, "there"))
-        return degraded("time only: without /proc memory and processes cannot be seen");
-    return on("the launcher watches memory, processes and time of a run");
+        return degraded("time only: without /proc memory and processes cannot be measured");
+    return on("each run's memory, processes and time are watched");
 }
 
 layer judge_workspace_quota(const both_sides& facts)
@@ -278,7 +304,9 @@ constexpr layer_judgement judgements[] = {
     {"core_dumps", judge_core_dumps},
     {"keyrings", judge_keyrings},
     {"tracing", judge_tracing},
-    {"cgroup", judge_cgroup},
+    {"memory", judge_memory},
+    {"pids", judge_pids},
+    {"cpu", judge_cpu},
     {"watchdog", judge_watchdog},
     {"workspace_quota", judge_workspace_quota},
     {"own_uid", judge_own_uid},

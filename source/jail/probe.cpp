@@ -27,6 +27,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <vector>
 
 namespace cmcp::sandbox {
 namespace {
@@ -116,6 +117,23 @@ bool crash_leaves_none()
     return WIFSIGNALED(status) && !WCOREDUMP(status);
 }
 
+// The children live until all are made, because a limit holds those that live.
+json::object fork_facts()
+{
+    std::vector<pid_t> children;
+    bool refused = false;
+    while (!refused && children.size() <= probe_processes) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            for (;;) ::pause();
+        refused = child < 0 && errno == EAGAIN;
+        if (child > 0) children.push_back(child);
+    }
+    for (const pid_t child : children) ::kill(child, SIGKILL);
+    for (const pid_t child : children) collect_child(child);
+    return {{"refused", refused}};
+}
+
 bool cannot_read(const char* path)
 {
     const unique_fd file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -168,6 +186,7 @@ void report_probe(int fd)
     facts["capabilities"] = capability_facts();
     facts["no_new_privs"] = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
     facts["limits"] = limit_facts();
+    facts["forks"] = fork_facts();
     facts["core_limit_stays"] = limit_stays();
     facts["crash_leaves_no_core"] = crash_leaves_none();
     facts["first_process_closed"] = cannot_read("/proc/1/mem") && cannot_read("/proc/1/environ");

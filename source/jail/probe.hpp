@@ -4,7 +4,12 @@
 #include "jsonrpc/json.hpp"
 #include "posix/unique_fd.hpp"
 
+#include <cstdint>
+
 namespace cmcp::sandbox {
+
+/// The limit of processes that a probe run needs: the probe tries to pass it, and it should not take long.
+inline constexpr std::uint64_t probe_processes = 16;
 
 /// The payload of the probe run: finds out by trying what this process can do and writes one JSON object to `fd`. Call
 /// it inside the finished sandbox, in place of the exec. Needs no /proc.
@@ -15,8 +20,8 @@ void report_probe(int fd);
 unique_fd make_outside_socket();
 
 /// The facts of the launcher that a comparison needs: namespaces, uid, Landlock. Forks a short-lived child. The
-/// launcher may add "cgroup" (a sentence that says why runs are not placed into one, empty when they are) and
-/// "watchdog" (true when it looks at memory, processes and time of a run by itself).
+/// launcher may add "cgroups" (controller to "cgroup v1" or "cgroup v2" where one holds runs, or to a sentence that
+/// says why none does) and "watchdog" (true when it looks at memory, processes and time of a run by itself).
 json::object launcher_facts();
 
 /// The layers a run has, judged by what `inside` could do in comparison with `launcher`.

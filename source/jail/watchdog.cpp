@@ -1,21 +1,18 @@
 #include "jail/watchdog.hpp"
 
+#include "jail/nameless_files.hpp"
+#include "jail/process_files.hpp"
 #include "jail/socket_memory.hpp"
 #include "posix/child_process.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -23,38 +20,6 @@
 
 namespace cmcp::sandbox {
 namespace {
-
-// Empty where it cannot be read, as of a process that has ended meanwhile.
-std::string read_text(int directory, const std::string& path, std::size_t most = 2048)
-{
-    const unique_fd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    if (!file) return text;
-    constexpr std::size_t piece = 2048;
-    while (text.size() < most) {
-        const std::size_t before = text.size();
-        text.resize(before + piece);
-        const ssize_t length = ::read(file.get(), text.data() + before, piece);
-        text.resize(before + (length > 0 ? static_cast<std::size_t>(length) : 0));
-        if (length <= 0) break;
-    }
-    return text;
-}
-
-// Those whose names begin with a digit from `first` on.
-std::vector<std::string> numbered_entries(int directory, char first)
-{
-    std::vector<std::string> names;
-    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const auto close = [](DIR* opened) { ::closedir(opened); };
-    const std::unique_ptr<DIR, decltype(close)> entries(copy < 0 ? nullptr : ::fdopendir(copy), close);
-    if (!entries) return names;
-    while (const dirent* entry = ::readdir(entries.get())) {
-        const std::string_view name = entry->d_name;
-        if (name[0] >= first && name[0] <= '9') names.emplace_back(name);
-    }
-    return names;
-}
 
 std::vector<std::string> process_names(int directory)
 {
@@ -115,6 +80,12 @@ struct own_memory {
     std::uint64_t shared = 0;
 };
 
+// No figure of resident pages holds them, and a byte every two megabytes costs a table of four kilobytes.
+std::uint64_t page_tables(int directory, const std::string& process)
+{
+    return field(read_text(directory, process + "/status"), "\nVmPTE:");
+}
+
 // Pages shared with others count in proportion; pages of program files are not the run's own.
 own_memory own_bytes(int directory, const std::string& process)
 {
@@ -129,48 +100,6 @@ std::uint64_t bytes_used(const unique_fd& file_system)
     struct statfs status {};
     if (!file_system || ::fstatfs(file_system.get(), &status) != 0) return 0;
     return static_cast<std::uint64_t>(status.f_blocks - status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize);
-}
-
-using nameless_files = std::map<ino_t, std::uint64_t>;
-constexpr std::size_t longest_map = 8 << 20;
-
-void add_open(int processes, const std::string& process, dev_t device, nameless_files& to)
-{
-    const unique_fd folder(::openat(processes, (process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) return;
-    for (const auto& name : numbered_entries(folder.get(), '0')) {
-        struct stat status {};
-        if (::fstatat(folder.get(), name.c_str(), &status, 0) != 0 || status.st_nlink != 0) continue;
-        if (status.st_dev == device) to[status.st_ino] = static_cast<std::uint64_t>(status.st_blocks) * 512;
-    }
-}
-
-// "start-end perms offset major:minor inode path (deleted)", proc_pid_maps(5).
-void add_mapped(int processes, const std::string& process, dev_t device, nameless_files& to)
-{
-    std::istringstream lines(read_text(processes, process + "/maps", longest_map));
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.ends_with(" (deleted)")) continue;
-        unsigned long start = 0, end = 0, inode = 0;
-        unsigned major_number = 0, minor_number = 0;
-        const int fields =  // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
-            std::sscanf(line.c_str(), "%lx-%lx %*s %*x %x:%x %lu", &start, &end, &major_number, &minor_number, &inode);
-        if (fields != 5 || makedev(major_number, minor_number) != device) continue;
-        to[inode] = std::max<std::uint64_t>(to[inode], end - start);
-    }
-}
-
-// A mapped file counts with the size of the mapping.
-std::uint64_t deleted_files(int processes, dev_t device)
-{
-    nameless_files files;
-    for (const auto& name : numbered_entries(processes, '1')) {
-        add_mapped(processes, name, device, files);
-        add_open(processes, name, device, files);
-    }
-    std::uint64_t sum = 0;
-    for (const auto& [inode, bytes] : files) sum += bytes;
-    return sum;
 }
 
 }  // namespace
@@ -228,6 +157,11 @@ std::chrono::microseconds usage_meter::processor_time() const
     return std::chrono::microseconds(all * 1'000'000 / each_second);
 }
 
+std::uint64_t usage_meter::shared() const
+{
+    return sources_.processes ? shared_without_file(sources_.processes.get()) : 0;
+}
+
 std::uint64_t usage_meter::deleted(dev_t device) const
 {
     return sources_.processes ? deleted_files(sources_.processes.get(), device) : 0;
@@ -256,8 +190,9 @@ usage usage_meter::measure(std::uint64_t limit)
     if (!sources_.processes) return now;
     auto names = process_names(sources_.processes.get());
     std::erase(names, helper_);
-    const std::uint64_t files = files_in_memory() + in_sockets();
-    now.memory = files;
+    std::uint64_t beside = files_in_memory() + in_sockets();
+    for (const auto& name : names) beside += page_tables(sources_.processes.get(), name);
+    now.memory = beside;
     for (const auto& name : names) {
         now.memory += resident_bytes(sources_.processes.get(), name);
         now.processes += threads(sources_.processes.get(), name);
@@ -269,7 +204,7 @@ usage usage_meter::measure(std::uint64_t limit)
         total.anonymous += own.anonymous;
         total.shared += own.shared;
     }
-    now.memory = files + total.anonymous + total.shared;
+    now.memory = beside + total.anonymous + total.shared;
     return now;
 }
 

@@ -52,11 +52,16 @@ public:
     /// Processor time of all processes so far, with those that have ended.
     std::chrono::microseconds processor_time() const;
 
+    /// Bytes of memory that processes share without a file, as much as is mapped of it. Slow.
+    std::uint64_t shared() const;
+
     /// Bytes of files on `device` that have no name any more but are in use. Slow.
     std::uint64_t deleted(dev_t device) const;
 
     /// Ends the largest processes, until they held `bytes` together.
     void end_largest(std::uint64_t bytes) const;
+
+    std::vector<int> descriptors() const { return sources_.descriptors(); }
 
     explicit operator bool() const { return static_cast<bool>(sources_.processes); }
 

@@ -16,17 +16,25 @@
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, the counts of workspaces, and four for each key, of which there is no 0.
+// Tags of epoll: the server, the signals, the counts of workspaces, and some for each key, of which there is no 0.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
 constexpr std::uint64_t count_tag = 2;
-enum class key_event : std::uint64_t { ended, said, refused, zygote_said };
-constexpr std::uint64_t key_tag(std::uint64_t key, key_event event)
+
+json::object controllers_lacking(const cgroup_tree& cgroups)
 {
-    return key * 4 + static_cast<std::uint64_t>(event);
+    json::object lacking;
+    for (const std::string_view each : needed_controllers)
+        if (!cgroups.holds(each)) lacking[each] = cgroups.lacking(each);
+    return lacking;
 }
 
 }  // namespace
+
+std::uint64_t launcher::key_tag(std::uint64_t key, key_event event)
+{
+    return key * static_cast<std::uint64_t>(key_event::count) + static_cast<std::uint64_t>(event);
+}
 
 launcher::launcher(unique_fd server, launcher_options settings)
     : server_(std::move(server)),
@@ -41,26 +49,25 @@ launcher::launcher(unique_fd server, launcher_options settings)
     watch(server_.get(), server_tag);
     watch(signals_.get(), signal_tag);
     watch(workspaces_.readable(), count_tag);
-    json::object facts = launcher_facts();  // before the launcher leaves the server's namespaces
-    facts["cgroup_state"] = cgroups_.active() ? "on" : "off";
-    facts["cgroup"] = cgroups_.reason();
-    facts["watchdog"] = true;
-    facts["workspace_quota"] = true;
-    if (settings_.firejail.empty()) facts["apparmor"] = no_apparmor_;
-    facts["privileged"] = ids_.privileged();
-    facts["own_range"] = ids_.own_range();
+    facts_ = launcher_facts();  // before the launcher leaves the server's namespaces
+    facts_["cgroups"] = controllers_lacking(cgroups_);
+    facts_["watchdog"] = true;
+    facts_["workspace_quota"] = true;
+    if (settings_.firejail.empty()) facts_["apparmor"] = no_apparmor_;
+    facts_["privileged"] = ids_.privileged();
+    facts_["own_range"] = ids_.own_range();
     try {
-        enter_place(facts);
+        enter_place();
     } catch (const step_failed& failure) {
         obstacle_ = explain_setup_failure(failure);
     }
-    filters_.emplace(cgroups_.active(), views_ && views_->own_files());
-    facts["obstacle"] = obstacle_;
-    send(encode_text(message_kind::hello, json::serialize(facts)));
+    filters_.emplace(cgroups_.holds("memory"), views_ && views_->own_files());
+    facts_["obstacle"] = obstacle_;
+    send(encode_text(message_kind::hello, json::serialize(facts_)));
     keep_python();
 }
 
-void launcher::enter_place(json::object& facts)
+void launcher::enter_place()
 {
     if (settings_.firejail.empty()) ids_.enter_own_namespaces();
     root_ = workspace_root(settings_.workspaces);
@@ -70,7 +77,7 @@ void launcher::enter_place(json::object& facts)
         return;
     }
     firejail_ = std::make_unique<firejail>(settings_.firejail, ids_.privileged());
-    facts["firejail"] = firejail_->version();
+    facts_["firejail"] = firejail_->version();
 }
 
 void launcher::watch(int fd, std::uint64_t tag)
@@ -141,8 +148,9 @@ void launcher::look_at_runs()
     for (const std::uint64_t key : due)
         look_after(key, [&](run& of) {
             of.look(now);
-            watch_refusals(key, of);
+            watch_changing(key, of);
         });
+    measurers_.collect();
     for (const auto& pool : pools_)
         if (now >= pool->next_event()) pool->look(now, running());
 }
@@ -155,42 +163,60 @@ void launcher::handle(std::uint64_t tag)
         done_ = true;
         return;
     }
-    const std::uint64_t key = tag / 4;
-    const auto event = static_cast<key_event>(tag % 4);
+    constexpr auto events = static_cast<std::uint64_t>(key_event::count);
+    const std::uint64_t key = tag / events;
+    const auto event = static_cast<key_event>(tag % events);
     if (event == key_event::zygote_said)
         for (const auto& pool : pools_) pool->hear_zygote(key);
     else if (event == key_event::ended)
         look_after(key, [&](run& of) { end(key, of); });
     else
-        look_after(key, [&](run& of) { handle_run(key, of, event == key_event::refused); });
+        look_after(key, [&](run& of) { handle_run(key, of, event); });
 }
 
-void launcher::handle_run(std::uint64_t key, run& of, bool refused)
+void launcher::handle_run(std::uint64_t key, run& of, key_event event)
 {
-    if (refused)
+    if (event == key_event::refused)
         of.hear_refusal();
+    else if (event == key_event::measured)
+        of.hear_figures();
     else if (!of.hear())
         ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
-    watch_refusals(key, of);
+    watch_changing(key, of);
     for (const auto& pool : pools_)
         if (!of.begun()) pool->heard_of(key);
+    tell_findings(of);
     if (of.over() && !of.reported()) send(encode_ended(of.report()));
 }
 
-void launcher::watch_refusals(std::uint64_t key, const run& of)
+// Before the end of the probe run that showed them.
+void launcher::tell_findings(run& of)
 {
-    int& watched = refusals_watched_.try_emplace(key, -1).first->second;
-    const int wanted = of.refusals();
-    if (watched == wanted) return;
-    if (watched >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, watched, nullptr);  // fails where it is closed already
-    watched = wanted;
-    if (wanted >= 0) watch(wanted, key_tag(key, key_event::refused));
+    const auto groups = of.take_cgroups();
+    if (!groups) return;
+    for (const auto& [controller, says] : *groups) facts_["cgroups"].as_object()[controller] = says;
+    send(encode_text(message_kind::hello, json::serialize(facts_)));
+}
+
+void launcher::watch_changing(std::uint64_t key, const run& of)
+{
+    watched& now = watched_[key];
+    watch_instead(now.refusals, of.refusals(), key_tag(key, key_event::refused));
+    watch_instead(now.figures, of.figures(), key_tag(key, key_event::measured));
+}
+
+void launcher::watch_instead(int& now, int wanted, std::uint64_t tag)
+{
+    if (now == wanted) return;
+    if (now >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, now, nullptr);  // fails where it is closed already
+    now = wanted;
+    if (wanted >= 0) watch(wanted, tag);
 }
 
 shared_parts launcher::parts()
 {
     const bool with_apparmor = no_apparmor_.empty() && !firejail_;
-    return {ids_,      views_.get(),         root_,         workspaces_,    cgroups_,
+    return {ids_,      views_.get(),         root_,         workspaces_,    cgroups_, measurers_,
             *filters_, with_time_namespace_, with_apparmor, firejail_.get()};
 }
 
@@ -212,10 +238,14 @@ run* launcher::find(std::uint64_t key)
     return entry == runs_.end() ? nullptr : entry->second.get();
 }
 
+// A process that was cloned meanwhile may hold a copy of the descriptor, so that closing it is not enough.
 void launcher::drop(std::uint64_t key)
 {
+    if (const auto known = watched_.find(key); known != watched_.end()) {
+        watch_instead(known->second.figures, -1, 0);
+        watched_.erase(known);
+    }
     runs_.erase(key);
-    refusals_watched_.erase(key);
 }
 
 void launcher::watch_run(std::uint64_t key)
@@ -231,6 +261,7 @@ void launcher::end(std::uint64_t key, run& over)
     const bool reported = over.reported();
     const ended_message ended = over.finish();
     const std::string why = over.failure();
+    tell_findings(over);
     drop(key);
     if (begun && !reported) return send(encode_ended(ended));
     if (begun) return;

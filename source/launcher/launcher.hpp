@@ -33,10 +33,18 @@ public:
     void tell(const std::string& state) { send(encode_text(message_kind::prepared, state)); }  ///< about the zygote
 
 private:
+    /// The meaning of a descriptor of a run or a zygote that is readable.
+    enum class key_event : std::uint64_t { ended, said, refused, measured, zygote_said, count };
+
     /// A start that cannot begin before its workspace has been counted.
     struct uncounted_start {
         start_message start;
         std::vector<unique_fd> descriptors;
+    };
+
+    /// The descriptors of a run that are watched now, and by and by others or none.
+    struct watched {
+        int refusals = -1, figures = -1;
     };
 
     void wait_and_handle();
@@ -44,7 +52,8 @@ private:
     void handle(std::uint64_t tag);
     template <class Work>
     void look_after(std::uint64_t key, Work work);
-    void handle_run(std::uint64_t key, run& of, bool refused);
+    void handle_run(std::uint64_t key, run& of, key_event event);
+    void tell_findings(run& of);
     void read_server();
     void take_message(packet message);
     void receive_start(packet message);
@@ -57,20 +66,24 @@ private:
     void cancel(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
     void end(std::uint64_t key, run& over);
-    void watch_refusals(std::uint64_t key, const run& of);
+    void watch_changing(std::uint64_t key, const run& of);
+    void watch_instead(int& now, int wanted, std::uint64_t tag);
     void look_at_runs();
     std::size_t running() const;
-    void enter_place(json::object& facts);
+    void enter_place();
     void watch(int fd, std::uint64_t tag);
+    static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
     void send(std::string message);
     void flush();
 
     unique_fd server_;
     launcher_options settings_;
+    json::object facts_;
     unique_fd poll_;
     unique_fd signals_;
-    cgroup_parent cgroups_;
+    cgroup_tree cgroups_;
+    killed_processes measurers_;
     identities ids_;
     std::string obstacle_;  ///< why no run can be started; empty: all is well
     std::optional<call_filters> filters_;
@@ -84,7 +97,7 @@ private:
     std::uint64_t last_key_ = 0;                          ///< of runs and zygotes
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;  ///< by key
     std::vector<std::unique_ptr<standby_pool>> pools_;    ///< the first that has a run for a start takes it
-    std::map<std::uint64_t, int> refusals_watched_;       ///< run to descriptor
+    std::map<std::uint64_t, watched> watched_;            ///< by key of the run
     std::deque<std::string> outbox_;
     bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;

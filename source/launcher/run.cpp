@@ -24,6 +24,15 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds first_look{5};
+constexpr std::chrono::milliseconds between_looks{50};  // at groups, whose limits the kernel itself keeps
+constexpr std::chrono::seconds longest_silence{5};      // with a measurer that says nothing
+
+json::object findings_of(const std::vector<std::pair<std::string, std::string>>& says)
+{
+    json::object findings;
+    for (const auto& [controller, text] : says) findings[controller] = text;
+    return findings;
+}
 
 }  // namespace
 
@@ -65,9 +74,9 @@ void run::begin_clock()
 {
     phase_ = phase::runs;
     evidence_.cpu_limit = cpu_seconds(limits_);
-    begun_ = std::chrono::steady_clock::now();
+    begun_ = measured_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + limits_.wall;
-    next_look_ = begun_ + first_look;
+    next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
 }
 
 // Firejail's own end comes before that of the namespaces. A process that it has not let go yet only has the control
@@ -108,7 +117,9 @@ bool run::hear()
         if (says == child_says::executes) program_ = program::executed_when_told;
         if (says == child_says::inside) hear_inside(message, fds);
         if (says == child_says::listen && fds.size() == 1) refusals_ = refusal_listener(std::move(fds[0]));
-        if (says != child_says::ready || fds.size() < 3) continue;
+        if (says != child_says::ready) continue;
+        if (probe_) probed_ = findings_of(cgroup_.look_at(child_.pid, limits_));
+        if (fds.size() < 3) continue;
         meter_ = usage_meter(usage_sources::from(fds), firejail_ ? firejail_->helper : 0);
     }
 }
@@ -142,16 +153,58 @@ void run::kill(cause why)
     cgroup_.kill_all();
 }
 
-void run::measure(steady_time now)
+bool run::needs_measurer() const { return meter_ && (!cgroup_.holds("memory") || workspace_.counts()); }
+
+// Where no process can be made for it now, the next look tries again.
+void run::start_measurer()
+try {
+    measuring what;
+    if (!cgroup_.holds("memory")) what.memory_limit = limits_.memory;
+    if (workspace_.counts()) what.written_limit = workspace_bounds(limits_).bytes;
+    what.disk = workspace_.disk();
+    const auto settle_it = [this] {
+        cgroup_.take_beside(0);
+        lower_priority(0);
+    };
+    measurer_ = std::make_unique<measurer>(meter_, what, parts_.measurers, settle_it, cgroup_.caller());
+} catch (const step_failed&) {
+    measurer_.reset();
+}
+
+void run::hear_figures()
 {
-    const usage used = meter_.measure(limits_.memory);
+    const auto figures = measurer_->take();
+    if (!figures) return;
+    latest_ = *figures;
+    measured_ = std::chrono::steady_clock::now();
+    if (!cgroup_.holds("memory")) judge_usage(latest_.used);
+}
+
+void run::judge_usage(const usage& used)
+{
     peak_memory_ = std::max(peak_memory_, used.memory);
     evidence_.out_of_processes |= used.processes >= limits_.processes;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
-    if (used.processes > limits_.processes) return kill(cause::process_limit);
-    detail_ = workspace_.look(limits_, begun_, meter_);
+    if (used.processes > limits_.processes) kill(cause::process_limit);
+}
+
+// In v1 the kernel ends one process for want of memory, and the others would go on without it.
+void run::look_at_groups()
+{
+    if (cgroup_.out_of_memory() || cgroup_.memory() > limits_.memory) return kill(cause::memory_limit);
+    evidence_.out_of_processes |= cgroup_.at_process_limit();
+}
+
+void run::measure(steady_time now)
+{
+    next_look_ = now + between_looks;
+    if (cgroup_.holds("memory")) look_at_groups();
+    if (needs_measurer() && (!measurer_ || measurer_->over())) start_measurer();
+    detail_ = workspace_.look(limits_, begun_, latest_);
     if (!detail_.empty()) return kill(cause::file_size_limit);
-    next_look_ = now + next_look(used.memory, limits_.memory);
+    if (!meter_ || cgroup_.holds("memory") || now < measured_ + longest_silence) return;
+    detail_ = "its memory could not be measured in time: its processes map too many places, or none can be made here.";
+    kill(cause::memory_limit);
 }
 
 void run::look(steady_time now)

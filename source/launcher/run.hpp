@@ -1,13 +1,15 @@
 #pragma once
 
-#include "jail/cgroup.hpp"
 #include "jail/identities.hpp"
 #include "jail/jail.hpp"
 #include "jail/refusal_listener.hpp"
 #include "jail/seccomp_filter.hpp"
 #include "jail/verdict.hpp"
 #include "jail/watchdog.hpp"
+#include "jsonrpc/json.hpp"
+#include "launcher/cgroup.hpp"
 #include "launcher/firejail.hpp"
+#include "launcher/measurer.hpp"
 #include "launcher/view_store.hpp"
 #include "launcher/workspace_ledger.hpp"
 #include "launcher/workspace_root.hpp"
@@ -30,7 +32,8 @@ struct shared_parts {
     view_store* views;           ///< none under Firejail
     const workspace_root& root;  ///< of workspaces
     workspace_ledger& workspaces;
-    const cgroup_parent& cgroups;
+    cgroup_tree& cgroups;
+    killed_processes& measurers;  ///< of runs that are over
     const call_filters& filters;
     bool with_time_namespace;
     bool with_apparmor;
@@ -77,6 +80,13 @@ public:
     int refusals() const { return refusals_.readable(); }
     void hear_refusal();
 
+    /// The descriptor to watch for figures of the run; -1: nobody measures it. Changes in look().
+    int figures() const { return measurer_ ? measurer_->figures() : -1; }
+    void hear_figures();
+
+    /// Of a probe run: what the kernel says of its cgroups, by controller; nothing: it has been taken, or not yet seen.
+    std::optional<json::object> take_cgroups() { return std::exchange(probed_, std::nullopt); }
+
     void kill(cause why);
 
     /// The next moment at which look() wants to be called.
@@ -118,6 +128,12 @@ private:
     void begin_clock();
     void hear_inside(class wire_reader& message, std::vector<unique_fd>& descriptors);
     void hear_end(class wire_reader& message);
+    void settle(pid_t process) const;
+    void lower_priority(pid_t process) const;
+    bool needs_measurer() const;
+    void start_measurer();
+    void look_at_groups();
+    void judge_usage(const usage& used);
     void measure(steady_time now);
 
     shared_parts parts_;
@@ -135,7 +151,12 @@ private:
     unique_fd control_;
     cloned child_;
     std::optional<firejail_run> firejail_;
+    bool probe_ = false;
+    std::optional<json::object> probed_;
     usage_meter meter_;
+    std::unique_ptr<measurer> measurer_;
+    measured latest_;         ///< figures
+    steady_time measured_{};  ///< when they came
     refusal_listener refusals_;
     steady_time begun_{};
     steady_time deadline_ = steady_time::max();

@@ -14,6 +14,7 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,11 +59,12 @@ template <class Live>
 }  // namespace
 
 run::run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
-    : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces)
+    : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces), probe_(probe)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     prepare(request, probe);
-    cgroup_ = parts_.cgroups.make(key, limits_);
+    constexpr std::uint64_t first_process = 1, firejails_own = 3;
+    cgroup_ = parts_.cgroups.make(key, request.principal, limits_, firejail_ ? firejails_own : first_process);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
@@ -163,6 +165,7 @@ void run::attach(cloned child)
     program_ = program::cloned;
     phase_ = phase::closes_in;
     const auto plan = std::move(plan_);
+    settle(child_.pid);
     if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan)))
         throw step_failed("hand over the plan", EAGAIN);
     if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
@@ -177,12 +180,28 @@ void run::give_pipes(std::initializer_list<int> pipes) const
             throw step_failed("give the pipes to the run");
 }
 
+// The children of the process inherit its groups and its priority. 0: the caller.
+void run::settle(pid_t process) const
+{
+    cgroup_.take(process);
+    lower_priority(process);
+}
+
+// The server's own work goes before runs also where no group shares the processors out.
+void run::lower_priority(pid_t process) const
+{
+    constexpr int behind_the_server = 10;
+    if (cgroup_.holds("cpu")) return;
+    check(::setpriority(PRIO_PROCESS, static_cast<id_t>(process), behind_the_server), "lower the priority");
+}
+
 void run::clone_child(void (*live)(jail_plan&))
 {
     jail_plan& plan = *plan_;
     give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
     child_ = clone_into_namespaces(namespaces_of_a_run(parts_.with_time_namespace), cgroup_.folder());
     if (child_.pid == 0) live_and_end([&] { live(plan); });
+    settle(child_.pid);
     if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
     send_packet(control_.get(), "g");
 }
@@ -197,6 +216,7 @@ void run::launch_firejail()
     if (child_.pid != 0) return;
     live_and_end([&] {
         try {
+            settle(0);
             parts_.jailer->become(plan, firejail_->profile, firejail_->messages.get());
         } catch (const step_failed& failure) {
             report_failure(plan.control.get(), failure);

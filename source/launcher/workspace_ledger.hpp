@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jail/tree_usage.hpp"
-#include "jail/watchdog.hpp"
+#include "launcher/measurer.hpp"
 #include "wire/run_request.hpp"
 
 #include <sys/stat.h>
@@ -97,14 +97,16 @@ public:
 
     /// The workspace held too much already. The run is not ended for files of others, but may only make room.
     bool began_full() const { return began_full_; }
+    bool counts() const { return folder_ && !began_full_; }  ///< how much the run writes
+    dev_t disk() const { return key_.first; }
     bool as_full_as_before() const;  ///< as it was when it was opened
 
     /// Empty: all is well. Otherwise the sentence for which the run has to end.
-    std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, usage_meter& meter);
+    std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, const measured& now);
     void note_end(const run_limits& limits);
 
 private:
-    bool hides_files(std::uint64_t written, tree_bounds most, const usage_meter& meter);
+    bool hides_files(const measured& now, tree_bounds most) const;
 
     workspace_ledger& ledger_;
     unique_fd folder_;  ///< none: its size does not count
@@ -112,7 +114,6 @@ private:
     workspace_ledger::room room_at_start_;
     bool began_full_ = false;
     std::uint64_t written_at_count_ = 0;
-    std::chrono::steady_clock::time_point search_again_{};
 };
 
 }  // namespace cmcp::sandbox

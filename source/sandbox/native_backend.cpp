@@ -74,6 +74,7 @@ run_request probe_request()
     request.argv = {"/usr/bin/true"};
     request.result_channel = true;
     request.limits.wall = std::chrono::seconds(10);
+    request.limits.processes = probe_processes;
     request.label = "probe";
     return request;
 }
@@ -184,6 +185,7 @@ awaitable<> native_backend::probe_zygote()
     request.prepared = true;
     request.result_channel = true;
     request.limits.wall = std::chrono::seconds(10);
+    request.limits.processes = probe_processes;
     request.label = "probe";
     const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
     const json::object inside = jsonrpc::read_object(result.result);

@@ -31,7 +31,7 @@ struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none
     std::size_t waiting = 0;   ///< standby runs for the shape of the run that came last
-    bool use_cgroups = true;   ///< place runs into cgroups where a writable v2 folder with controllers exists
+    bool use_cgroups = true;   ///< of both versions, as far as they may be used here
     run_maxima most{};
     std::optional<zygote_options> zygote{};  ///< for runs that are `prepared`
 };

@@ -103,6 +103,16 @@ TEST_CASE("a layer that is left out without a word is found missing by its effec
     CHECK(named(probed, "landlock_scope").is == layer::state::off);
 }
 
+TEST_CASE("where a run is in no cgroup nothing is told to hold its memory and its share of the processors")
+{
+    faulty s("leave_out", "cgroup");
+    const layers probed = s.probe();
+    for (const char* name : {"memory", "cpu"}) {
+        INFO(named(probed, name).detail);
+        CHECK(named(probed, name).is == layer::state::off);
+    }
+}
+
 TEST_CASE("the faulty launcher without orders is like the product")
 {
     faulty s("fail", "nothing");

@@ -17,7 +17,7 @@ using state = layer::state;
 json::object launcher()
 {
     return json::parse(R"({"namespaces":{"user":1,"pid":2,"mnt":3,"net":4,"ipc":5,"uts":6,"cgroup":7,"time":8},
-        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroup":"","watchdog":true,"workspace_quota":true,"usr_device":1})")
+        "uid":0,"landlock_abi":7,"landlock_levels":16,"cgroups":{"memory":"cgroup v2","pids":"cgroup v2","cpu":"cgroup v1"},"watchdog":true,"workspace_quota":true,"usr_device":1})")
         .get_object();
 }
 
@@ -30,7 +30,7 @@ json::object inside()
         "limits":{"core":0,"cpu":60,"fsize":1000,"nofile":256,"nproc":64,"msgqueue":0},
         "proc":{"there":true,"own":true,"system_settings":false,"processes":[2],"figures":true},
         "outside_socket_refused":true,"core_limit_stays":true,"crash_leaves_no_core":true,"first_process_closed":true,"root_read_only":true,"apparmor":"",
-        "landlock_levels":15,"usr_device":2})")
+        "landlock_levels":15,"usr_device":2,"forks":{"refused":true}})")
         .get_object();
 }
 
@@ -79,6 +79,7 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/capabilities/held", 1), "capabilities") == state::off);
     CHECK(judged(changed("/no_new_privs", false), "no_new_privs") == state::off);
     CHECK(judged(changed("/limits/nproc", -1), "rlimits") == state::degraded);
+    CHECK(judged(changed("/forks/refused", false), "pids") == state::off);
     CHECK(judged(changed("/identity/outside_uid", 0), "own_uid") == state::off);
     CHECK(judged(changed("/usr_device", 1), "own_files") == state::off);
     CHECK(judged(changed("/proc/own", false), "private_proc") == state::off);
@@ -93,11 +94,29 @@ TEST_CASE("each fact that does not hold takes its own layer away")
     CHECK(judged(changed("/first_process_closed", false), "tracing") == state::off);
 }
 
+TEST_CASE("memory and processors are held only where the kernel says so of a run")
+{
+    const auto with = [](const char* controller, json::value says) {
+        json::object facts = launcher();
+        facts.at("cgroups").as_object()[controller] = std::move(says);
+        return find(evaluate_probe(inside(), facts), controller);
+    };
+    for (const char* controller : {"memory", "cpu"}) {
+        CHECK(with(controller, "cgroup v1").is == state::on);
+        CHECK(with(controller, nullptr).is == state::off);
+        const layer lacking = with(controller, "no such controller is mounted here");
+        CHECK(lacking.is == state::off);
+        CHECK(lacking.detail.starts_with("no such controller is mounted here; "));
+    }
+    CHECK(with("pids", "not mounted").is == state::on);  // the limit of the user holds, too
+}
+
 TEST_CASE("a probe that says nothing gives no layer")
 {
     for (const layer& l : evaluate_probe({}, launcher())) {
         INFO(l.name);
-        const bool of_the_launcher = l.name == "cgroup" || l.name == "watchdog" || l.name == "workspace_quota";
+        const bool of_the_launcher =
+            l.name == "memory" || l.name == "cpu" || l.name == "watchdog" || l.name == "workspace_quota";
         if (!of_the_launcher) CHECK((l.is == state::off || l.is == state::not_asked));
     }
 }
@@ -114,7 +133,7 @@ TEST_CASE("a probe outside of any sandbox is not taken for one")
     text.resize(static_cast<std::size_t>(got));
     const layers probed = evaluate_probe(json::parse(text).get_object(), launcher_facts());
     for (const char* name :
-         {"user_namespace", "pid_namespace", "mount_namespace", "network_namespace", "landlock", "cgroup"}) {
+         {"user_namespace", "pid_namespace", "mount_namespace", "network_namespace", "landlock", "memory", "cpu"}) {
         INFO(name);
         CHECK(find(probed, name).is == state::off);
     }

@@ -43,12 +43,13 @@ TEST_CASE("under Firejail a user of its own without capabilities stands in for a
     }
 }
 
-TEST_CASE("limits need rlimits and either a cgroup or a watchdog, and degraded counts")
+TEST_CASE("limits need rlimits, a bound of processes, and memory that the kernel holds or the launcher watches")
 {
-    CHECK(missing(with({"rlimits", "cgroup"}), {"limits"}).empty());
-    CHECK(missing(with({"watchdog"}, {"rlimits"}), {"limits"}).empty());
-    CHECK(missing(with({"rlimits"}), {"limits"}) == names{"limits"});
-    CHECK(missing(with({"cgroup", "watchdog"}), {"limits"}) == names{"limits"});
+    CHECK(missing(with({"rlimits", "pids", "memory"}), {"limits"}).empty());
+    CHECK(missing(with({"rlimits", "pids", "watchdog"}), {"limits"}).empty());
+    CHECK(missing(with({"rlimits", "pids"}, {"watchdog"}), {"limits"}) == names{"limits"});
+    CHECK(missing(with({"pids", "memory"}, {"rlimits"}), {"limits"}) == names{"limits"});
+    CHECK(missing(with({"rlimits", "memory", "watchdog"}), {"limits"}) == names{"limits"});
 }
 
 TEST_CASE("a degraded, unasked, unknown or absent layer counts as missing")
@@ -62,8 +63,8 @@ TEST_CASE("a degraded, unasked, unknown or absent layer counts as missing")
 TEST_CASE("the layers that a missing name is missing for are blamed, and no others")
 {
     const names required{"namespaces", "limits", "seccomp"};
-    CHECK(blamed(with({"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "rlimits", "watchdog",
-                       "seccomp"},
+    CHECK(blamed(with({"user_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "rlimits", "pids",
+                       "watchdog", "seccomp"},
                       {"uts_namespace"}),
                  required) == names{"uts_namespace"});
     CHECK(blamed(with({"seccomp"}), {"seccomp"}).empty());

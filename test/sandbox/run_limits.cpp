@@ -100,16 +100,10 @@ TEST_CASE("what waits in sockets counts as memory of the run", "[run]")
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
-static bool has_cgroup(stage& s)
-{
-    const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());
-    return std::ranges::any_of(probed, [](const layer& l) { return l.name == "cgroup" && l.is == layer::state::on; });
-}
-
 TEST_CASE("memory that nothing could count is refused: System V, and files without a name", "[run]")
 {
     stage s;
-    if (has_cgroup(s)) return;
+    if (is_on(s, "memory")) return;
     s.run(
         s.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
                  "print(libc.shmget(0, 4096, 0o1600), libc.msgget(0, 0o1600), libc.memfd_create(b'x', 0))"));
@@ -124,7 +118,7 @@ TEST_CASE("a cgroup counts memory that no process maps: System V, and files with
         "  p = ctypes.c_void_p(libc.shmat(libc.shmget(0, 30 << 20, 0o1600), None, 0))\n"
         "  ctypes.memset(p, 1, 30 << 20)\n  libc.shmdt(p)\ntime.sleep(20)");
     stage s;
-    if (!has_cgroup(s)) return;
+    if (!is_on(s, "memory")) return;
     auto wanted = s.python(code);
     wanted.limits.memory = 128 << 20;
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);

@@ -60,6 +60,9 @@ inline bool under_firejail()
 /// ctest runs the tests of runs a third time with CMCP_TEST_WAITING=1, where standby runs serve them.
 inline bool with_waiting() { return std::getenv("CMCP_TEST_WAITING") != nullptr; }
 
+/// ctest runs the tests of runs a fourth time with CMCP_TEST_CGROUPS=off, where measurers take the cgroups' place.
+inline bool without_cgroups() { return std::getenv("CMCP_TEST_CGROUPS") != nullptr; }
+
 /// Returns true under Firejail, for checks that Firejail cannot pass, and prints the reason in the form that ctest
 /// knows.
 inline bool not_held(const std::string& why)
@@ -83,6 +86,7 @@ inline native_backend::options launcher_under_test()
     options.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
     if (under_firejail()) options.launcher.firejail = "/usr/bin/firejail";
     if (with_waiting()) options.launcher.waiting = 2;
+    options.launcher.use_cgroups = !without_cgroups();
     return options;
 }
 
@@ -156,5 +160,13 @@ struct stage {
         return false;
     }
 };
+
+/// Whether the probe finds a layer on.
+inline bool is_on(stage& s, std::string_view name)
+{
+    const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());
+    return std::ranges::any_of(probed,
+                               [&](const layer& each) { return each.name == name && each.is == layer::state::on; });
+}
 
 }  // namespace cmcp::sandbox::test

@@ -1,0 +1,93 @@
+#include "jail/nameless_files.hpp"
+
+#include "jail/process_files.hpp"
+#include "posix/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace cmcp::sandbox {
+namespace {
+
+using nameless_files = std::map<ino_t, std::uint64_t>;
+constexpr std::size_t longest_map = 8 << 20;
+
+void add_open(int processes, const std::string& process, dev_t device, nameless_files& to)
+{
+    const unique_fd folder(::openat(processes, (process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return;
+    for (const auto& name : numbered_entries(folder.get(), '0')) {
+        struct stat status {};
+        if (::fstatat(folder.get(), name.c_str(), &status, 0) != 0 || status.st_nlink != 0) continue;
+        if (status.st_dev == device) to[status.st_ino] = static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
+}
+
+struct mapped_file {
+    ino_t inode = 0;
+    dev_t device = 0;
+    std::uint64_t bytes = 0;  ///< mapped
+    std::uint64_t end = 0;    ///< of the mapping, in the file
+};
+
+// "start-end perms offset major:minor inode path (deleted)", proc_pid_maps(5). Nothing: the line is of another kind.
+std::optional<mapped_file> mapping_of_deleted(const std::string& line)
+{
+    if (!line.ends_with(" (deleted)")) return std::nullopt;
+    unsigned long start = 0, end = 0, offset = 0, inode = 0;
+    unsigned major_number = 0, minor_number = 0;
+    const int fields =  // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
+        std::sscanf(line.c_str(), "%lx-%lx %*s %lx %x:%x %lu", &start, &end, &offset, &major_number, &minor_number,
+                    &inode);
+    if (fields != 6) return std::nullopt;
+    return mapped_file{inode, makedev(major_number, minor_number), end - start, offset + (end - start)};
+}
+
+void add_mapped(int processes, const std::string& process, dev_t device, nameless_files& to)
+{
+    std::istringstream lines(read_text(processes, process + "/maps", longest_map));
+    for (std::string line; std::getline(lines, line);)
+        if (const auto file = mapping_of_deleted(line); file && file->device == device)
+            to[file->inode] = std::max(to[file->inode], file->bytes);
+}
+
+std::uint64_t sum_of(const nameless_files& files)
+{
+    std::uint64_t sum = 0;
+    for (const auto& [inode, bytes] : files) sum += bytes;
+    return sum;
+}
+
+}  // namespace
+
+std::uint64_t shared_without_file(int processes)
+{
+    nameless_files mapped;
+    for (const auto& name : numbered_entries(processes, '1')) {
+        std::istringstream lines(read_text(processes, name + "/maps", longest_map));
+        for (std::string line; std::getline(lines, line);)
+            if (const auto file = mapping_of_deleted(line); file && line.ends_with(" /dev/zero (deleted)"))
+                mapped[file->inode] = std::max(mapped[file->inode], file->end);
+    }
+    return sum_of(mapped);
+}
+
+std::uint64_t deleted_files(int processes, dev_t device)
+{
+    nameless_files files;
+    for (const auto& name : numbered_entries(processes, '1')) {
+        add_mapped(processes, name, device, files);
+        add_open(processes, name, device, files);
+    }
+    return sum_of(files);
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,44 @@
+#include "jail/process_files.hpp"
+
+#include "posix/unique_fd.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string_view>
+
+namespace cmcp::sandbox {
+
+std::string read_text(int directory, const std::string& path, std::size_t most)
+{
+    const unique_fd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    if (!file) return text;
+    constexpr std::size_t piece = 2048;
+    while (text.size() < most) {
+        const std::size_t before = text.size();
+        text.resize(before + piece);
+        const ssize_t length = ::read(file.get(), text.data() + before, piece);
+        text.resize(before + (length > 0 ? static_cast<std::size_t>(length) : 0));
+        if (length <= 0) break;
+    }
+    return text;
+}
+
+std::vector<std::string> numbered_entries(int directory, char first)
+{
+    std::vector<std::string> names;
+    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const auto close = [](DIR* opened) { ::closedir(opened); };
+    const std::unique_ptr<DIR, decltype(close)> entries(copy < 0 ? nullptr : ::fdopendir(copy), close);
+    if (!entries) return names;
+    while (const dirent* entry = ::readdir(entries.get())) {
+        const std::string_view name = entry->d_name;
+        if (name[0] >= first && name[0] <= '9') names.emplace_back(name);
+    }
+    return names;
+}
+
+}  // namespace cmcp::sandbox
