@@ -2,7 +2,7 @@
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/package_door.hpp"
 #include "wire/packet_socket.hpp"
