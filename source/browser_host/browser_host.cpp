@@ -20,7 +20,7 @@ using browser_host_protocol::event;
 using browser_host_protocol::event_message;
 
 constexpr std::size_t error_kept = 4096;
-constexpr unsigned identity_of_browser = 1023;  // the last of the range: runs take the lowest that is free
+constexpr unsigned identity_of_first = 1023;  // the last of the range: runs take the lowest that is free
 
 }  // namespace
 
@@ -57,7 +57,9 @@ void host::launch(jail_plan plan)
 {
     const identities ids;
     if (ids.privileged() && !ids.own_range()) throw step_failed("find a user for the browser", ERANGE);
-    plan.outside = ids.outside(identity_of_browser);
+    if (plan.start.number >= browser_host_protocol::most_browsers)
+        throw step_failed("find a user for the browser", EINVAL);
+    plan.outside = ids.outside(identity_of_first - plan.start.number);
     plan.maps_itself = !ids.privileged();
     auto [ours, theirs] = packet_socket_pair();
     auto [reading, writing] = make_pipe(O_NONBLOCK);

@@ -170,8 +170,10 @@ SETTING("WEB_BROWSER_PATH", std::string, web_browser_path, "", plain_text(),
 SETTING("WEB_BROWSER_START", bool, web_browser_start, "false", flag,
         "start the browser with the server instead of with the first page");
 SETTING("WEB_BROWSER_MAX_PAGES", std::size_t, web_browser_max_pages, "4", number(1, 10), "pages at once");
+SETTING("WEB_BROWSER_MAX_BROWSERS", std::size_t, web_browser_max_browsers, "2", number(1, 10),
+        "browsers at once, each for one caller alone");
 SETTING("WEB_BROWSER_MEMORY_LIMIT", std::uint64_t, web_browser_memory_limit, "1024", number(256, terabyte, mib),
-        "memory of the browser with all its pages, MiB");
+        "memory of a browser with all its pages, MiB");
 SETTING("WEB_BROWSER_MAX_CONTENT_KB", std::uint64_t, web_browser_max_content, "1024", number(1, 16 * 1024, 1024),
         "most of a page's content in an answer, KiB");
 SETTING("WEB_BROWSER_IDLE_TIMEOUT", milliseconds, web_browser_idle_timeout, "300", seconds(0ms, day),

@@ -69,6 +69,7 @@ browser_host_protocol::start_message start_of(const browser_options& browser, st
             .memory = browser.memory,
             .files = most_files,
             .proxies = static_cast<std::uint32_t>(ports),
+            .number = static_cast<std::uint32_t>(browser.number),
             .needs_own_sandbox = browser.needs_own_sandbox};
 }
 

@@ -20,6 +20,7 @@ struct browser_options {
     std::string program;                      ///< absolute path of Chromium
     std::string certificates;                 ///< PEM, trusted beside the browser's own
     bool needs_own_sandbox = true;            ///< it does not run where Chromium's own sandbox cannot be
+    std::size_t number = 0;                   ///< of those that live at once; each is another user under root
     std::uint64_t memory = 1ull << 30;        ///< bytes, all processes together
     std::size_t pages = 4;                    ///< at once, at most 12
     std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once
@@ -36,9 +37,9 @@ struct browser_state {
     int pid = -1;           ///< of its host program
 };
 
-/// A browser that is started with the first page, stays warm, is started again when it has died, and ends when idle.
-/// Each page has a context of its own (no cookies, cache or storage of another) and a way out of its own. Io thread
-/// only.
+/// A principal's browser. The browser is started with the first page, stays warm, is started again when it has died,
+/// and ends when idle. Each page has a context of its own (no cookies, cache or storage of another) and a way out of
+/// its own. Io thread only.
 class browser {
 public:
     /// Serves one connection that a page makes, on behalf of the page's ticket: HTTP proxy requests.

@@ -88,8 +88,13 @@ sandbox::layer judged(const sandbox::launcher_process& host)
 
 sandbox::layer try_browser_sandbox(const std::string& host_path, const std::string& program)
 try {
-    const browser_host_protocol::start_message start{
-        .argv = {program}, .memory = 0, .files = 1 << 20, .proxies = 0, .needs_own_sandbox = true, .trial = true};
+    const browser_host_protocol::start_message start{.argv = {program},
+                                                     .memory = 0,
+                                                     .files = 1 << 20,
+                                                     .proxies = 0,
+                                                     .number = 0,
+                                                     .needs_own_sandbox = true,
+                                                     .trial = true};
     auto [ours, theirs] = stream_pair();
     const unique_fd policy = sandbox::sealed_memory("policy", "{}");
     auto host = sandbox::start_launcher(host_path);

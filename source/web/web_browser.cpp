@@ -69,6 +69,13 @@ browser_options browser_options_from(const settings& config)
     return options;
 }
 
+browser::way_out way_through(egress_guard& guard)
+{
+    return [&guard](asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket) {
+        guard.serve(std::move(client), ticket);
+    };
+}
+
 }  // namespace
 
 std::string find_browser_program(const settings& config)
@@ -134,22 +141,23 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& config,
       timeout_default_(config.web_timeout_default),
       timeout_max_(std::max(config.web_browser_timeout_max, config.web_timeout_default)),
       admission_(page_limits(config)),
-      browser_(executor, browser_options_from(config),
-               [&guard](asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket) {
-                   guard.serve(std::move(client), ticket);
-               })
+      browsers_(executor, browser_options_from(config), way_through(guard), config.web_browser_max_browsers)
 {
 }
 
-browser_state web_browser::state() const { return browser_.state(); }
+browser_state web_browser::state() const
+{
+    const auto all = browsers_.states();
+    return all.empty() ? browser_state() : all.front();
+}
 
 awaitable<> web_browser::warm_up()
 {
     if (!obstacle_.empty()) throw browser_unavailable(obstacle_);
-    co_await browser_.warm_up();
+    co_await browsers_.warm_up();
 }
 
-awaitable<> web_browser::stop() { co_await browser_.stop(); }
+awaitable<> web_browser::stop() { co_await browsers_.stop(); }
 
 std::string web_browser::refusal(const browse_request& request, web_url& where) const
 {
@@ -166,16 +174,17 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     web_url where;
     std::string refused = refusal(request, where);
     if (!refused.empty()) co_return failed_visit(request.url, std::move(refused));
-    std::string key = admission_key(who);
+    std::string key = admission_key(who), principal = who.principal;
     auto place = co_await admission_.enter(std::move(key), &io);
     if (!place)
         co_return failed_visit(request.url,
                                "The browser is busy: too many pages wait for their turn. Try again in a few seconds.");
+    const auto its = co_await browsers_.enter(std::move(principal));
     const visit_limits limits{most_content_, chosen_timeout(request.timeout, timeout_default_, timeout_max_),
                               timeout_max_};
     progress_sender progress(io);
-    page_visit visit(browser_, progress, guard_.issue("web_browse", egress_limits{.bytes = most_bytes}),
-                     std::move(request), std::move(where), limits);
+    page_visit visit(*its, progress, guard_.issue("web_browse", egress_limits{.bytes = most_bytes}), std::move(request),
+                     std::move(where), limits);
     auto work = visit.run();
     auto result = co_await with_progress(progress, std::move(work));
     co_return result;

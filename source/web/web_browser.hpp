@@ -7,12 +7,13 @@
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "runs/run_admission.hpp"
-#include "web/browser.hpp"
+#include "web/browser_pool.hpp"
 #include "web/page_visit.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -31,7 +32,8 @@ public:
     awaitable<> stop();
 
     const std::string& obstacle() const { return obstacle_; }  ///< why there is no browser; empty: there is one
-    browser_state state() const;
+    browser_state state() const;                               ///< of the browser that was used last
+    std::vector<browser_state> states() const { return browsers_.states(); }
 
 private:
     std::string refusal(const browse_request& request, web_url& where) const;
@@ -43,7 +45,7 @@ private:
     std::chrono::milliseconds timeout_default_;
     std::chrono::milliseconds timeout_max_;
     run_admission admission_;
-    browser browser_;
+    browser_pool browsers_;
 };
 
 /// WEB_BROWSER_PATH, or the first Chromium of the usual places; empty: there is none.

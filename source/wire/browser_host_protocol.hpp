@@ -13,6 +13,9 @@ namespace cmcp::browser_host_protocol {
 /// Ports on the loopback address of the browser's network namespace at which its proxies listen, one a listener.
 inline constexpr std::uint16_t first_proxy_port = 3128;
 
+/// Browsers that live at once.
+inline constexpr std::uint32_t most_browsers = 10;
+
 /// The step that fails where the browser cannot make its own sandbox.
 inline constexpr const char* own_sandbox_step = "make the browser's own sandbox";
 
@@ -20,12 +23,12 @@ inline constexpr const char* own_sandbox_step = "make the browser's own sandbox"
 /// policy in JSON.
 struct start_message {
     std::vector<std::string> argv;
-    std::uint64_t memory = 0;   ///< bytes, all processes together; the largest is ended when it is passed
-    std::uint64_t files = 0;    ///< bytes of /tmp, /dev/shm and the profile, each
-    std::uint32_t proxies = 0;  ///< listeners to make
-    bool needs_own_sandbox =
-        true;            ///< fails where the browser cannot make its own sandbox inside, and else goes without
-    bool trial = false;  ///< starts nothing; the answer is `ready` or `failed`
+    std::uint64_t memory = 0;       ///< bytes, all processes together; the largest is ended when it is passed
+    std::uint64_t files = 0;        ///< bytes of /tmp, /dev/shm and the profile, each
+    std::uint32_t proxies = 0;      ///< listeners to make
+    std::uint32_t number = 0;       ///< below most_browsers; browsers of one number are one user under root
+    bool needs_own_sandbox = true;  ///< false: it goes without where it cannot make its own sandbox
+    bool trial = false;             ///< starts nothing; the answer is `ready` or `failed`
 };
 
 enum class event : char {
@@ -46,7 +49,7 @@ struct event_message {
 template <class Wire>
 void fields(Wire& wire, sandbox::wired<Wire, start_message>& start)
 {
-    wire(start.argv, start.memory, start.files, start.proxies, start.needs_own_sandbox, start.trial);
+    wire(start.argv, start.memory, start.files, start.proxies, start.number, start.needs_own_sandbox, start.trial);
 }
 
 template <class Wire>

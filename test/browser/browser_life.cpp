@@ -56,6 +56,14 @@ int renderer_among(const std::set<int>& all)
     return -1;
 }
 
+// The host program is the server's user; the browser below it is not.
+std::string user_of_browser(int host)
+{
+    const std::string status = text_of("/proc/" + std::to_string(*descendants(host).rbegin()) + "/status");
+    const auto at = status.find("Uid:");
+    return status.substr(at, status.find('\n', at) - at);
+}
+
 bool comes_true(asio::io_context& io, const std::function<bool()>& fact)
 {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -170,4 +178,83 @@ TEST_CASE("without Chromium the error names the package")
     CHECK_FALSE(result.success);
     CHECK(has(result.error, "package chromium"));
     CHECK(s.web.connections == 0);
+}
+
+TEST_CASE("each principal has a browser of its own, and the end of one is not that of another")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.page("/", "mine");
+    CHECK(s.browse_as("ann", "/").content == "mine");
+    const int of_ann = s.browser.state().pid;
+    CHECK(s.browse_as("bob", "/").content == "mine");
+    const int of_bob = s.browser.state().pid;
+    CHECK(of_ann != of_bob);
+    CHECK(s.browse_as("ann", "/").content == "mine");
+    CHECK(s.browser.state().pid == of_ann);
+    CHECK(s.browser.states().size() == 2);
+    if (::geteuid() == 0) CHECK(user_of_browser(of_ann) != user_of_browser(of_bob));
+    ::kill(of_ann, SIGKILL);
+    CHECK(s.browse_as("bob", "/").content == "mine");
+    CHECK(s.browser.state().pid == of_bob);
+    CHECK(s.browse_as("ann", "/").content == "mine");
+}
+
+TEST_CASE("the browser that is idle longest ends for another principal's")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.page("/", "mine");
+    CHECK(s.browse_as("ann", "/").success);
+    const auto of_ann = descendants(s.browser.state().pid);
+    CHECK(s.browse_as("bob", "/").success);
+    const int of_bob = s.browser.state().pid;
+    CHECK(s.browse_as("cid", "/").success);
+    CHECK(s.browser.states().size() == 2);
+    CHECK(comes_true(s.io, [&] { return !any_lives(of_ann); }));
+    CHECK(lives(of_bob));
+    CHECK(s.browse_as("ann", "/").success);
+    CHECK(comes_true(s.io, [&] { return !lives(of_bob); }));
+}
+
+TEST_CASE("a principal waits for a browser while those of others are all in use")
+{
+    if (!browser_is_installed()) return;
+    settings config;
+    config.web_browser_max_browsers = 1;
+    browser_stage s(config);
+    s.page("/", "mine");
+    auto long_visit = s.to("/");
+    long_visit.wait_for = "#never";
+    long_visit.timeout = 5;
+    std::optional<browse_result> first, second;
+    const auto one = [](browser_stage* stage, browse_request what, std::string who,
+                        std::optional<browse_result>* into) -> awaitable<> {
+        auto result = co_await stage->start(std::move(what), std::move(who));
+        *into = std::move(result);
+    };
+    task_group tasks(s.io.get_executor());
+    tasks.spawn("ann", one(&s, long_visit, "ann", &first));
+    CHECK(comes_true(s.io, [&] { return has(s.progress.all_logs(), "waiting for \"#never\""); }));
+    const int of_ann = s.browser.state().pid;
+    tasks.spawn("bob", one(&s, s.to("/"), "bob", &second));
+    CHECK(comes_true(s.io, [&] { return second.has_value(); }));
+    REQUIRE(first);
+    CHECK(first->timed_out);
+    CHECK(second->content == "mine");
+    CHECK(s.browser.states().size() == 1);
+    CHECK(s.browser.state().pid != of_ann);
+}
+
+TEST_CASE("a browser that was started with the server is the first principal's")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    run_coroutine(s.io, s.browser.warm_up(), patience);
+    const int warm = s.browser.state().pid;
+    s.page("/", "mine");
+    CHECK(s.browse_as("ann", "/").content == "mine");
+    CHECK(s.browser.state().pid == warm);
+    CHECK(s.browse_as("bob", "/").content == "mine");
+    CHECK(s.browser.state().pid != warm);
 }

@@ -46,11 +46,17 @@ struct browser_stage {
         request.format = "text";
         return request;
     }
-    awaitable<browse_result> start(browse_request request)
+    awaitable<browse_result> start(browse_request request, std::string principal = {})
     {
-        caller nobody;
-        auto result = co_await browser.browse(std::move(nobody), progress, std::move(request));
+        caller who;
+        if (!principal.empty()) who.principal = std::move(principal);
+        auto result = co_await browser.browse(std::move(who), progress, std::move(request));
         co_return result;
+    }
+    browse_result browse_as(std::string principal, const std::string& path)
+    {
+        auto work = start(to(path), std::move(principal));
+        return run_coroutine(io, std::move(work), patience);
     }
     browse_result browse(browse_request request) { return run_coroutine(io, start(std::move(request)), patience); }
     browse_result browse(const std::string& path) { return browse(to(path)); }
