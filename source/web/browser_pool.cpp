@@ -78,6 +78,7 @@ std::shared_ptr<browser> browser_pool::use(const place_ptr& which)
 
 awaitable<std::shared_ptr<browser>> browser_pool::enter(std::string principal)
 {
+    if (const auto own = find(principal)) co_return use(own);
     while (entering_) co_await changed_.wait();
     entering_ = true;
     const std::shared_ptr<void> turn(nullptr, [this](void*) {
