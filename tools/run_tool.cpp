@@ -103,17 +103,21 @@ json::object with_job_id(json::object schema)
     return schema;
 }
 
-tool_result begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work)
+awaitable<tool_result> begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work)
 {
     if (jobs == nullptr)
         throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
     job.request = context.request_id;
-    const auto started = jobs->start(context.who, std::move(job), std::move(work));
-    return answer_of(
-        {{"success", true},
-         {"job_id", started.id},
-         {"state", started.state},
-         {"message", "It runs in the background; job_poll with this job_id gives its output and result."}});
+    const auto begun = co_await jobs->start(context.who, std::move(job), std::move(work));
+    const std::string how = begun.place == 0 ? "It runs in the background"
+                                             : "It waits for its turn in the background, at place " +
+                                                   std::to_string(begun.place) + " of the queue";
+    json::object answer;
+    answer["success"] = true;
+    answer["job_id"] = begun.record.id;
+    answer["state"] = begun.record.state;
+    answer["message"] = how + "; job_poll with this job_id gives its output and result.";
+    co_return answer_of(std::move(answer));
 }
 
 void add_run(tool_result& result, const run_outcome& run)

@@ -48,7 +48,7 @@ struct run_process {
 };
 
 /// Begins a job and answers at once. Throws sandbox_error where `jobs` is null.
-tool_result begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work);
+awaitable<tool_result> begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work);
 
 template <class Input>
 awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& context, Input input)
@@ -65,7 +65,8 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
     }
     job_manager::work work = [run = std::move(how.run), who = context.who, input = std::move(input)](
                                  request_io& io) mutable { return run(std::move(who), io, std::move(input)); };
-    co_return begin_job(how.jobs, context, std::move(job), std::move(work));
+    auto begun = co_await begin_job(how.jobs, context, std::move(job), std::move(work));
+    co_return begun;
 }
 
 /// Adds the members that all results of runs have, and to `_meta` that no place was left for the run.

@@ -144,7 +144,8 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
     all->places = std::make_unique<workspaces>(config.sandbox_root, config.workspace_per_session);
     all->files = std::make_unique<file_manager>(*all->pool, *all->places,
-                                                file_policy(config.file_max_size, config.file_allowed_extensions));
+                                                file_policy(config.file_max_size, config.file_allowed_extensions),
+                                                config.workspace_max_size);
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
     all->admission = std::make_unique<run_admission>(admission_from(config));

@@ -2,6 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "files/file_operations.hpp"
+#include "files/workspace_quota.hpp"
 #include "files/workspaces.hpp"
 
 #include <filesystem>
@@ -14,7 +15,8 @@ namespace cmcp {
 /// Works on the threads of the pool, which must outlive this as `places` must.
 class file_manager {
 public:
-    file_manager(blocking_pool& pool, const workspaces& places, file_policy policy);
+    /// `workspace_size` bounds what the tools write into a workspace, in bytes; 0: no limit.
+    file_manager(blocking_pool& pool, const workspaces& places, file_policy policy, std::uint64_t workspace_size);
 
     awaitable<file_content> read(caller who, file_read_request request);
     awaitable<> write(caller who, file_write_request request);
@@ -31,6 +33,7 @@ private:
     blocking_pool* pool_;
     const workspaces* places_;
     file_policy policy_;
+    workspace_quota quota_;
 };
 
 }  // namespace cmcp

@@ -64,6 +64,7 @@ void job::queue(std::size_t place)
 {
     if (ended()) return;
     place_ = place;
+    decided_ = true;
     record_.state = place != 0 ? "queued" : "running";
     record_.message = place != 0 ? "queued at place " + std::to_string(place) : "";
     touch();

@@ -39,6 +39,7 @@ public:
     /// The job waits for its turn as the `place`-th, and its state is "queued"; 0: it runs.
     void queue(std::size_t place);
     std::size_t place() const { return place_; }
+    bool decided() const { return decided_; }  ///< whether it runs or waits
 
     /// Asks the owner several things ({key: {method, params}}); returns the answers by the same keys. The owner sees a
     /// key that was used before with a number, because keys are unique over a job's life.
@@ -86,6 +87,7 @@ private:
     std::size_t open_ = 0;
     std::uint64_t output_size_ = 0;
     std::size_t place_ = 0;  // in the queue
+    bool decided_ = false;
     event event_;
 };
 

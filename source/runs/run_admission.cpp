@@ -169,6 +169,7 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     auto& line = all.callers[own->caller];
     if (line.waiting.empty() && all.may_run(line)) {
         all.start(line, *own);
+        if (io != nullptr && all.limits.tells_places) io->queued(0);
         co_return own;
     }
     if (!all.may_wait(line)) co_return nullptr;

@@ -21,7 +21,7 @@ struct admission_limits {
     std::size_t per_caller = 7;  ///< fewer than at_once, so that no caller can take every place
     std::size_t waiting = 256;   ///< of all callers together; one caller may fill half
     std::string what = "run";    ///< the word for a thing that is admitted
-    bool tells_places = false;   ///< those that wait are told their place whenever it changes (request_io::queued)
+    bool tells_places = false;   ///< request_io::queued is told each place in the queue, and that a run begins
 };
 
 /// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.

@@ -1,5 +1,6 @@
 #include "sandboxes/job_manager.hpp"
 
+#include "async/uncancelled.hpp"
 #include "files/file_error.hpp"
 #include "log/log.hpp"
 #include "mcp/call_facts.hpp"
@@ -16,6 +17,13 @@ using boost::system::system_error;
 namespace {
 
 constexpr std::size_t kept_ended = 4;  // times the jobs that may run at once
+constexpr std::chrono::milliseconds most_until_decided(250);
+
+awaitable<> wait_until_decided(std::shared_ptr<job> begun)
+{
+    const auto limit = event::clock::now() + most_until_decided;
+    while (!begun->decided() && !begun->ended() && event::clock::now() < limit) co_await begun->wait(limit);
+}
 
 void log_job_end(const job& ended, const std::string& request, std::chrono::steady_clock::time_point began,
                  const tool_result& result, std::string_view state)
@@ -46,7 +54,7 @@ tool_result cancelled_result(const std::string& state)
 
 }  // namespace
 
-job_record job_manager::start(const caller& who, new_job description, work begins)
+awaitable<job_view> job_manager::start(caller who, new_job description, work begins)
 {
     if (jobs_.running_untimed(who.principal) >= config_.jobs_per_caller)
         throw sandbox_error("QuotaExceeded", "As many jobs run as SANDBOX_JOBS_PER_CALLER allows (" +
@@ -61,7 +69,12 @@ job_record job_manager::start(const caller& who, new_job description, work begin
     const auto added = jobs_.add(std::move(record), ends);
     jobs_.run("job", run(added, std::move(description.request), std::move(begins)), ends);
     jobs_.forget_old(who.principal, config_.jobs_per_caller * kept_ended);
-    return added->record();
+    auto decision = wait_until_decided(added);
+    co_await uncancelled(std::move(decision));  // the caller is to learn the id
+    job_view view;
+    view.record = added->record();
+    view.place = added->place();
+    co_return view;
 }
 
 awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, work begins)

@@ -31,7 +31,8 @@ public:
     /// All must outlive this.
     job_manager(const settings& config, job_register& jobs) : config_(config), jobs_(jobs) {}
 
-    job_record start(const caller& who, new_job description, work begins);
+    /// Begins a job. Its record says whether it waits for its turn (state, job_view::place).
+    awaitable<job_view> start(caller who, new_job description, work begins);
 
     /// Waits up to `patience` for text behind the cursor or the end of the job.
     awaitable<job_view> poll(caller who, std::string id, std::uint64_t cursor, std::chrono::milliseconds patience);

@@ -60,6 +60,13 @@ awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence
     co_await io.log(level, "kernel", std::move(data));
 }
 
+std::string advice(bool has_some)
+{
+    return has_some ? ", and those that could give way run code. Wait for one of yours, end one with restart_kernel, "
+                      "or leave stateful out."
+                    : ", and no other caller has one to spare. Try again in some minutes, or leave stateful out.";
+}
+
 awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
                                         std::chrono::milliseconds limit, kernel_answer& answer,
                                         output_collector& output)
@@ -101,6 +108,10 @@ struct kernel_manager::turn {
         of->changed.notify();
     }
     bool has_come() const { return of->line.front() == ticket; }
+    std::size_t place() const  ///< among those that wait
+    {
+        return static_cast<std::size_t>(std::find(of->line.begin(), of->line.end(), ticket) - of->line.begin());
+    }
 
     std::shared_ptr<kernel> of;
     int ticket;
@@ -131,7 +142,10 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string
 awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
 {
     if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
-    while (!mine->has_come()) co_await mine->of->changed.wait();
+    while (!mine->has_come()) {
+        io.queued(mine->place());
+        co_await mine->of->changed.wait();
+    }
 }
 
 std::size_t kernel_manager::count(const std::string* owner) const
@@ -171,9 +185,7 @@ awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
 {
     for (auto full = why_full(owner); !full.empty(); full = why_full(owner)) {
         const auto idle = longest_unused(owner);
-        if (!idle)
-            throw sandbox_error("QuotaExceeded", full + ", and those that could give way run code. Wait for one of " +
-                                                     "yours, end one with restart_kernel, or leave stateful out.");
+        if (!idle) throw sandbox_error("QuotaExceeded", full + advice(count(&owner) != 0));
         const auto meanwhile = std::make_shared<turn>(idle);  // a call on that kernel waits and starts it anew
         idle->gave_way = true;
         log::info("kernel_gave_way", {{"principal", log::unless_empty(idle->owner)}});

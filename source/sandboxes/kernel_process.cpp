@@ -261,6 +261,8 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
     } catch (const system_error&) {
         cancelled = true;
     }
+    // A cancelled coroutine may not await anything, and the code would run on.
+    if (cancelled) co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     answer.timed_out = !cancelled && !over(*one);
     if (!over(*one)) {
         auto settling = settle(one);

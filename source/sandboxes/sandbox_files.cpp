@@ -3,28 +3,16 @@
 #include "files/file_error.hpp"
 #include "files/incoming_file.hpp"
 #include "files/workspace_resources.hpp"
-#include "posix/bytes.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 
 namespace cmcp {
 
 namespace {
-
-constexpr std::size_t copied_at_once = 1 << 20;
-
-std::string read_piece(int fd, std::uint64_t offset, std::size_t most)
-{
-    auto bytes = read_at(fd, offset, most);
-    if (!bytes) throw file_error("The file could not be read.");
-    return std::move(*bytes);
-}
 
 struct opened_file {
     std::shared_ptr<unique_fd> fd;
@@ -74,68 +62,6 @@ private:
     std::shared_ptr<sandbox_activities::entry> use_;
     opened_file file_;
     std::string name_;
-};
-
-bool names_folder(const file_root& workspace, const std::string& inside)
-{
-    return inside.ends_with('/') ||
-           file_root::open_beneath(workspace.descriptor(), inside, O_PATH | O_DIRECTORY).get() >= 0;
-}
-
-// As cp does.
-file_path destination(const file_root& workspace, const std::string& inside, const std::string& source)
-{
-    if (!names_folder(workspace, inside)) return file_path("dest_path", inside);
-    return file_path("dest_path", inside + (inside.ends_with('/') ? "" : "/") + source.substr(source.rfind('/') + 1));
-}
-
-/// The copy of a file of this machine into a workspace, piece by piece.
-class local_copy {
-public:
-    local_copy(std::shared_ptr<unique_fd> from, std::uint64_t size, std::filesystem::path workspace, std::string inside,
-               std::string source)
-        : from_(std::move(from)),
-          left_(size),
-          workspace_(std::move(workspace)),
-          inside_(std::move(inside)),
-          source_(std::move(source))
-    {
-    }
-
-    std::optional<stored_file> go_on(std::chrono::steady_clock::time_point until)
-    {
-        if (!file_) begin();
-        do {
-            const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(copied_at_once, left_));
-            const std::string piece = read_piece(from_->get(), file_->size(), most);
-            if (piece.empty()) return end();
-            file_->append(piece);
-            left_ -= piece.size();
-        } while (std::chrono::steady_clock::now() < until);
-        return std::nullopt;
-    }
-
-private:
-    void begin()
-    {
-        const file_root workspace(workspace_);
-        to_.emplace(destination(workspace, inside_, source_));
-        file_.emplace(workspace, *to_);
-    }
-
-    stored_file end()
-    {
-        file_->publish();
-        return {to_->display(), file_->size()};
-    }
-
-    std::shared_ptr<unique_fd> from_;
-    std::uint64_t left_;  // what was reserved; a file that grows is copied no further
-    std::filesystem::path workspace_;
-    std::string inside_;
-    std::string source_;
-    std::optional<file_path> to_;
-    std::optional<incoming_file> file_;
 };
 
 int status_of(const sandbox_error& refused)
@@ -281,8 +207,8 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     ::fstat(from->get(), &status);
     const auto size = static_cast<std::uint64_t>(status.st_size);
     auto disk = sandboxes_.reserve(where.owner, size);
-    const auto copy = std::make_shared<local_copy>(from, size, sandboxes_.places().workspace(where.id), inside, source);
-    sliced_work<stored_file> work = [copy](auto until) { return copy->go_on(until); };
+    const auto folder = sandboxes_.places().workspace(where.id);
+    auto work = copy_local_file(from, size, folder, inside, source);
     auto stored = co_await pool_.run_long(where.owner, std::move(work));
     sandboxes_.measure_soon(where, std::move(disk));
     co_return stored;

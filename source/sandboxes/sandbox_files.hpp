@@ -3,6 +3,7 @@
 #include "files/file_operations.hpp"
 #include "http/file_gateway.hpp"
 #include "sandboxes/sandbox_manager.hpp"
+#include "sandboxes/stored_file.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,12 +12,6 @@
 #include <vector>
 
 namespace cmcp {
-
-/// A file that came into a sandbox.
-struct stored_file {
-    std::string path;  ///< relative to the working folder
-    std::uint64_t size = 0;
-};
 
 /// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the
 /// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.

@@ -1,6 +1,7 @@
 #include "test/files/file_support.hpp"
 
 #include "files/file_watch.hpp"
+#include "files/trees.hpp"
 #include "files/workspace_resources.hpp"
 #include "files/workspaces.hpp"
 #include "jsonrpc/rpc_error.hpp"
@@ -26,7 +27,7 @@ struct resource_stage {
     asio::io_context io;
     blocking_pool pool;
     workspaces places{scene.base, false};
-    file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"})};
+    file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"}), 0};
     file_watch watch{io.get_executor()};
     workspace_resources resources{files, watch};
 
@@ -219,4 +220,52 @@ TEST_CASE("file calls of different callers see different files")
     CHECK_THROWS_AS(run_coroutine(stage.io, stage.files.read({}, file_read_request{"a.txt"})), file_missing);
     const auto mine = run_coroutine(stage.io, stage.files.read(named("ann"), file_read_request{"a.txt"}));
     CHECK(mine.content == "ann's");
+}
+
+namespace {
+
+struct quota_stage : resource_stage {
+    static constexpr std::uint64_t limit = 4 << 20;
+
+    // The sentence that refused the write; empty: it was done.
+    std::string write(std::string path, std::size_t bytes)
+    {
+        try {
+            run_coroutine(io, limited.write(who, {std::move(path), std::string(bytes, 'x')}));
+            return {};
+        } catch (const file_error& refused) {
+            return refused.what();
+        }
+    }
+
+    file_manager limited{pool, places, file_policy(4 << 20, {"*"}), limit};
+};
+
+}  // namespace
+
+TEST_CASE("what the file tools write stays within SANDBOX_WORKSPACE_MAX_MB")
+{
+    quota_stage stage;
+    CHECK(stage.write("one", 3 << 20).empty());
+    const auto refused = stage.write("two", 2 << 20);
+    CHECK(refused.find("SANDBOX_WORKSPACE_MAX_MB") != std::string::npos);
+    CHECK_FALSE(fs::exists(stage.scene.place / "two"));
+    for (int i = 0; i < 5; ++i) CHECK(stage.write("again", 256 << 10).empty());  // takes the place of the old one
+    run_coroutine(stage.io, stage.limited.remove(stage.who, "one"));
+    CHECK(stage.write("two", 2 << 20).empty());
+}
+
+TEST_CASE("writes that go on side by side stay within SANDBOX_WORKSPACE_MAX_MB together")
+{
+    quota_stage stage;
+    int done = 0, ended = 0;
+    for (int i = 0; i < 10; ++i)
+        asio::co_spawn(stage.io, stage.limited.write(stage.who, {"f" + std::to_string(i), std::string(1 << 20, 'x')}),
+                       [&](std::exception_ptr failure) {
+                           ++ended;
+                           done += failure ? 0 : 1;
+                       });
+    while (ended < 10) REQUIRE(stage.io.run_one() == 1);
+    CHECK(done == 3);  // the workspace had some files already
+    CHECK(whole(disk_usage(stage.scene.place)) <= quota_stage::limit);
 }

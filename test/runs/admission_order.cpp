@@ -154,4 +154,8 @@ TEST_CASE("a job that waits is told its place as callers take turns, and that it
     CHECK(second.places == std::vector<std::size_t>{2, 3, 2, 1, 0});
     CHECK(second.logs == names{"admission: Waiting for a place: 1 job going on, 2 jobs waiting."});
     CHECK(places.size() == 1);
+    places.clear();
+    asio::co_spawn(s.io, s.admission.enter("a", &second), [](std::exception_ptr, const place&) {});
+    s.settle();
+    CHECK(second.places == std::vector<std::size_t>{2, 3, 2, 1, 0, 0});
 }

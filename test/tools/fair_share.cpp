@@ -50,9 +50,9 @@ TEST_CASE("forks of a sandbox with very many files do not hold up the calls of a
 {
     busy_stage s;
     const auto id = text(s.as("alice", "create_sandbox", {}), "sandbox_id");
-    fill(s.files_of(id), 60, 500);
+    fill(s.files_of(id), 60, 150);
     for (int i = 0; i < 4; ++i) s.begin("alice", "fork_sandbox", {{"sandbox_id", id}});
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 5; ++i) {
         CHECK(text(s.as("bob", "system_run_command", {{"command", "echo hi"}}), "stdout") == "hi\n");
         CHECK(s.as("bob", "file_list", {{"path", "/"}}).contains("entries"));
     }
@@ -60,6 +60,6 @@ TEST_CASE("forks of a sandbox with very many files do not hold up the calls of a
     s.wait_for_all(4);
     for (const auto& fork : s.ended) {
         const auto copy = text(fork.structured, "sandbox_id");
-        CHECK(std::distance(fs::directory_iterator(s.files_of(copy) / "59"), fs::directory_iterator()) == 500);
+        CHECK(std::distance(fs::directory_iterator(s.files_of(copy) / "59"), fs::directory_iterator()) == 150);
     }
 }

@@ -1,6 +1,7 @@
 #include "test/tools/sandbox_support.hpp"
 
 #include <fstream>
+#include <map>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -224,4 +225,50 @@ TEST_CASE("a caller's longest unused kernel gives way to another, and one that r
     CHECK(keep(second, "'x' in globals()").at("result") == false);
     CHECK(s.progress.logs == std::vector<std::string>{"kernel: The kernel had been ended to make room for another one "
                                                       "and was started anew: its variables are lost."});
+}
+
+TEST_CASE("a job that waits for its turn in a kernel is queued in the answer that begins it")
+{
+    kernel_stage s;
+    const auto first = s.keep("print('up')\nimport time\ntime.sleep(1000)", {{"run_in_background", true}});
+    CHECK(text(first, "state") == "running");
+    CHECK(text(s.tool("job_poll", {{"job_id", first.at("job_id")}, {"wait", 30}}), "output") == "up\n");
+    const auto second = s.keep("print('late')", {{"run_in_background", true}});
+    CHECK(text(second, "state") == "queued");
+    CHECK(text(s.tool("job_kill", {{"job_id", first.at("job_id")}}), "state") == "killed");
+    const auto seen = s.tool("job_poll", {{"job_id", second.at("job_id")}, {"wait", 30}, {"cursor", 5}});
+    CHECK(text(seen, "state") == "finished");
+    CHECK(text(seen.at("result").as_object(), "stdout") == "late\n");
+}
+
+TEST_CASE("all callers together have SANDBOX_MAX_KERNELS, and who has more gives way to who has less")
+{
+    settings config = all_programs();
+    config.max_kernels = 3;
+    sandbox_stage s(config);
+    std::map<std::string, std::string> owners;
+    const auto create = [&](const std::string& owner) {
+        const auto id = text(s.as(owner, "create_sandbox", {}), "sandbox_id");
+        owners[id] = owner;
+        return id;
+    };
+    const auto keep = [&](const std::string& id, std::string code) {
+        return s.as(owners.at(id), "execute_python_code", {{"sandbox_id", id}, {"code", code}, {"stateful", true}});
+    };
+    const auto lives = [&](const std::string& id) { return keep(id, "'x' in globals()").at("result") == true; };
+    const auto first = create("alice"), second = create("alice"), third = create("alice");
+    const auto bobs = create("bob"), cleos = create("cleo"), dans = create("dan");
+    for (const auto& id : {first, second, third}) keep(id, "x = 1");
+    CHECK(keep(bobs, "x = 2").at("success") == true);
+    CHECK(keep(cleos, "x = 3").at("success") == true);
+    const auto refused = keep(dans, "x = 4");
+    CHECK(text(refused, "error_type") == "QuotaExceeded");
+    CHECK(text(refused, "error").find("SANDBOX_MAX_KERNELS") != std::string::npos);
+    CHECK(lives(third));
+    CHECK(lives(bobs));
+    CHECK(lives(cleos));
+    CHECK_FALSE(lives(first));  // another kernel of alice made room, for nobody has more than her
+    CHECK_FALSE(lives(third));
+    CHECK(s.as("bob", "delete_sandbox", {{"sandbox_id", bobs}}).at("success") == true);
+    CHECK(keep(dans, "x = 4").at("success") == true);
 }

@@ -179,14 +179,17 @@ TEST_CASE("jobs wait for places of their own, say so, and keep no call waiting")
     config.max_runs = 1;
     config.max_jobs = 1;
     sandbox_stage s(config);
-    const auto begin = [&](std::string command) {
-        return text(s.tool("system_run_command", {{"command", command}, {"run_in_background", true}}), "job_id");
+    const auto begin = [&](std::string command, std::string_view state) {
+        const auto begun = s.tool("system_run_command", {{"command", command}, {"run_in_background", true}});
+        CHECK(text(begun, "state") == state);
+        return text(begun, "job_id");
     };
-    const auto first = begin("echo up; sleep 1000");
+    const auto first = begin("echo up; sleep 1000", "running");
+    const auto second = begin("echo late", "queued");
+    CHECK(text(s.last.structured, "message").find("place 1") != std::string::npos);
     CHECK(text(s.tool("job_poll", {{"job_id", first}, {"wait", 30}}), "output") == "up\n");
-    const auto second = begin("echo late");
     auto seen = s.tool("job_poll", {{"job_id", second}});
-    while (text(seen, "state") != "queued") seen = s.tool("job_poll", {{"job_id", second}, {"wait", 0.01}});
+    CHECK(text(seen, "state") == "queued");
     CHECK(seen.at("queue_place") == 1);
     CHECK_FALSE(seen.contains("result"));
     CHECK(text(s.tool("job_list").at("jobs").as_array().front().as_object(), "state") == "queued");
