@@ -90,14 +90,13 @@ fs::path own_folder(std::string_view controller)
     return {};
 }
 
-// Empty: groups can be made there.
-std::string obstacle_in(const fs::path& folder, const std::string& version)
+// Empty: groups of v2 can be made there.
+std::string obstacle_in(const fs::path& folder)
 {
     if (::access(folder.c_str(), W_OK) == 0) return {};
     if (errno == EROFS)
-        return version + " is mounted read-only here, as container engines do: only the container's own limits count";
-    return "the " + version +
-           " folder is not writable (delegate it, for example with systemd's Delegate=memory pids cpu)";
+        return "cgroup v2 is mounted read-only here, as container engines do: only the container's own limits count";
+    return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=memory pids cpu)";
 }
 
 std::optional<cgroup_place> unified_place(cgroup_places& places)
@@ -106,7 +105,7 @@ std::optional<cgroup_place> unified_place(cgroup_places& places)
     if (place.folder.empty()) return std::nullopt;
     std::string offered = read_control(place.folder / "cgroup.controllers");
     std::replace(offered.begin(), offered.end(), '\n', ' ');
-    const std::string obstacle = obstacle_in(place.folder, "cgroup v2");
+    const std::string obstacle = obstacle_in(place.folder);
     for (const std::string_view each : {"memory", "pids", "cpu", "io"}) {
         if (!has(offered, each, ' ')) continue;
         if (obstacle.empty())
@@ -125,9 +124,8 @@ void add_first_version(const std::string& controller, cgroup_places& places)
         places.lacking.try_emplace(controller, "no " + controller + " controller of cgroups is mounted here");
         return;
     }
-    const std::string obstacle = obstacle_in(folder, "cgroup v1 " + controller);
-    if (!obstacle.empty()) {
-        places.lacking[controller] = obstacle;
+    if (::access(folder.c_str(), W_OK) != 0) {
+        places.lacking[controller] = "the cgroup v1 folder of " + controller + " is not writable, as for all but root";
         return;
     }
     const auto same = [&](const cgroup_place& each) { return each.folder == folder; };

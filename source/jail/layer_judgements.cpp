@@ -1,27 +1,12 @@
+#include "jail/judgement.hpp"
+#include "jail/limit_judgements.hpp"
 #include "jail/probe.hpp"
-#include "jail/probe_facts.hpp"
-#include "jsonrpc/read_object.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
 
 namespace cmcp::sandbox {
 namespace {
-
-struct both_sides {
-    const json::object& inside;
-    const json::object& launcher;
-};
-
-layer on(std::string detail) { return {{}, layer::state::on, std::move(detail)}; }
-layer off(std::string detail) { return {{}, layer::state::off, std::move(detail)}; }
-layer degraded(std::string detail) { return {{}, layer::state::degraded, std::move(detail)}; }
-layer not_asked(std::string detail) { return {{}, layer::state::not_asked, std::move(detail)}; }
-
-layer on_if(bool is, std::string detail, std::string why_not)
-{
-    return is ? on(std::move(detail)) : off(std::move(why_not));
-}
 
 // On where the run has a namespace of its own of `kind` (a name below /proc/self/ns).
 layer own_namespace(const both_sides& facts, std::string_view kind, std::string detail = "a namespace of its own")
@@ -131,19 +116,6 @@ layer judge_no_new_privs(const both_sides& facts)
     return on_if(flag_of(facts.inside, "no_new_privs"), "set-uid programs give no rights", "not set");
 }
 
-layer judge_rlimits(const both_sides& facts)
-{
-    const json::object& limits = object_of(facts.inside, "limits");
-    std::vector<std::string> open;
-    for (const char* name : {"cpu", "fsize", "nofile", "nproc"})
-        if (number(limits, name).value_or(-1) < 0) open.emplace_back(name);
-    if (number(limits, "msgqueue") != 0) open.emplace_back("msgqueue");
-    constexpr std::size_t all = 5;
-    if (open.size() == all) return off("no limit is in force");
-    if (!open.empty()) return degraded("not limited: " + joined(open, ", "));
-    return on("processor time, file size, open files, processes, message queues");
-}
-
 layer judge_core_dumps(const both_sides& facts)
 {
     if (!flag_of(facts.inside, "crash_leaves_no_core")) return off("a program that crashes leaves a core dump");
@@ -167,55 +139,6 @@ layer judge_tracing(const both_sides& facts)
     if (!flag_of(facts.inside, "first_process_closed"))
         return off("a run can read the memory of the sandbox's first process");
     return on("no process can be traced or read");
-}
-
-bool is_cgroup(std::string_view says) { return says == "cgroup v1" || says == "cgroup v2"; }
-
-// By what the kernel says of a run that a cgroup should hold, or why no cgroup does.
-layer judge_controller(const both_sides& facts, std::string_view controller, std::string_view effect,
-                       std::string_view instead)
-{
-    const auto says = text(object_of(facts.launcher, "cgroups"), controller);
-    if (!says) return off("nobody looked at the cgroup of a run");
-    if (is_cgroup(*says)) return on(*says + ": " + std::string(effect));
-    return off(*says + "; " + std::string(instead));
-}
-
-layer judge_memory(const both_sides& facts)
-{
-    return judge_controller(facts, "memory", "the kernel holds a run to its limit with all that it keeps for it",
-                            "a run is measured every few milliseconds, and a burst can go above its limit");
-}
-
-layer judge_cpu(const both_sides& facts)
-{
-    return judge_controller(facts, "cpu", "each caller has an equal share",
-                            "runs have a low priority, and many processes have more than one");
-}
-
-layer judge_pids(const both_sides& facts)
-{
-    if (!flag_of(object_of(facts.inside, "forks"), "refused"))
-        return off("a run can make more processes than its limit");
-    const auto says = text(object_of(facts.launcher, "cgroups"), "pids");
-    return on((says && is_cgroup(*says) ? *says : std::string("limit of the user")) +
-              ": no run makes more processes than its limit");
-}
-
-layer judge_watchdog(const both_sides& facts)
-{
-    if (!flag_of(facts.launcher, "watchdog")) return off("the launcher does not watch its runs");
-    const json::object& proc = object_of(facts.inside, "proc");
-    if (!proc.empty() && !flag_of(proc, "there"))
-        return degraded("time only: without /proc memory and processes cannot be measured");
-    return on("each run's memory, processes and time are watched");
-}
-
-layer judge_workspace_quota(const both_sides& facts)
-{
-    return on_if(flag_of(facts.launcher, "workspace_quota"),
-                 "the launcher counts what a workspace holds and ends runs that fill it",
-                 "the launcher does not count what workspaces hold");
 }
 
 layer judge_own_uid(const both_sides& facts)

@@ -1,5 +1,6 @@
 #include "jail/tree_usage.hpp"
 
+#include "jail/closing.hpp"
 #include "jail/namespaces.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/bytes.hpp"
@@ -97,6 +98,7 @@ private:
 [[noreturn]] void count_and_end(int folder, tree_bounds most, int answer)
 {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_all_but({folder, answer});
     ::setpriority(PRIO_PROCESS, 0, 5);
     rlimit open_files{};
     ::getrlimit(RLIMIT_NOFILE, &open_files);

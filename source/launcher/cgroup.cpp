@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 namespace cmcp::sandbox {
@@ -60,6 +61,16 @@ std::uint64_t figure(const cgroup_folders& of, const control_file& file)
 }
 
 std::uint64_t share_of(const cgroup_folders& caller) { return figure(caller, processor_share); }
+
+// Three quarters of what the group that holds the launcher may have, so that one caller leaves room for others and for
+// the server. Nothing where that has no limit; v1 shows none as a number that no machine has.
+std::optional<std::uint64_t> most_of_a_caller(const cgroup_place& callers, const control_file& file)
+{
+    constexpr std::uint64_t no_limit = 1ull << 60;
+    const std::uint64_t whole = number_in(callers.folder.parent_path() / file_name(callers, file));
+    if (whole == 0 || whole >= no_limit) return std::nullopt;
+    return whole - whole / 4;
+}
 
 void must_set(const cgroup_folders& of, const control_file& file, std::uint64_t value)
 {
@@ -278,6 +289,9 @@ std::shared_ptr<const cgroup_folders> cgroup_tree::of_caller(const std::string& 
         divide(each);
         if (each.controls("cpu")) must_set(*folders, processor_share, each.unified ? share_unified : share_first);
     }
+    for (const control_file& limit : {memory_limit, process_limit})
+        if (const cgroup_place* const own = own_.of(limit.controller))
+            if (const auto most = most_of_a_caller(*own, limit)) must_set(*folders, limit, *most);
     callers_[caller] = folders;
     return folders;
 }

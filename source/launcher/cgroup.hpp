@@ -73,8 +73,8 @@ private:
 };
 
 /// The groups of a launcher: below each group that the launcher was started in and may divide, in v2 and in each
-/// hierarchy of v1, one of its own, in that one for each caller with equal shares of the processors, and in those the
-/// runs'. Removed with the object.
+/// hierarchy of v1, one of its own, in that one for each caller with equal shares of the processors and three quarters
+/// of what the launcher's place may have, and in those the runs'. Removed with the object.
 class cgroup_tree {
 public:
     explicit cgroup_tree(bool wanted);

@@ -1,5 +1,6 @@
 #include "launcher/measurer.hpp"
 
+#include "jail/capabilities.hpp"
 #include "jail/closing.hpp"
 #include "jail/namespaces.hpp"
 #include "jail/setup_step.hpp"
@@ -85,6 +86,7 @@ std::vector<int> needed_descriptors(const usage_meter& meter, int figures)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         settle();
         close_all_but(needed_descriptors(meter, figures));
+        if (!keep_only_sight() || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(1);
         measure_without_end(meter, what, figures);
     } catch (...) {  // the launcher sees that no figures come
     }

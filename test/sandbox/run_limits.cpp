@@ -124,6 +124,16 @@ TEST_CASE("a cgroup counts memory that no process maps: System V, and files with
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
+TEST_CASE("a file larger than the memory limit can be written and read", "[run]")
+{
+    stage s;
+    auto wanted = s.bash("head -c 200M /dev/zero > big; cat big big | wc -c");
+    wanted.limits.memory = 64 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::exited);
+    CHECK(s.output.out == std::to_string(400 << 20) + "\n");
+}
+
 TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run]")
 {
     stage s;
