@@ -2,7 +2,7 @@
 
 #include "files/file_error.hpp"
 #include "files/incoming_file.hpp"
-#include "posix/file_bytes.hpp"
+#include "posix/bytes.hpp"
 
 #include <fcntl.h>
 
