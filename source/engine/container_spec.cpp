@@ -55,7 +55,8 @@ code=$?
 } > /run/container-mcp.report
 exit $code)SH";
 
-// Connects the socket of the exchange folder as descriptor 3 and becomes the program.
+// Connects the socket of the exchange folder as descriptor 3 and becomes the program. Nothing of the caller (-I) runs
+// before that.
 constexpr const char* connect_channel = R"PY(
 import os, socket, sys
 link = socket.socket(socket.AF_UNIX)
@@ -176,7 +177,7 @@ std::vector<std::string> container_command(const sandbox::run_request& request, 
     if (request.script && !request.channel) script += " 3< " + folder + "/script";
     if (request.result_channel) script += std::string(" 4> ") + inside::result;
     std::vector<std::string> argv{"/bin/sh", "-c", script + end, "sh"};
-    if (request.channel) argv.insert(argv.end(), {request.argv.front(), "-c", connect_channel});
+    if (request.channel) argv.insert(argv.end(), {request.argv.front(), "-I", "-c", connect_channel});
     argv.insert(argv.end(), request.argv.begin(), request.argv.end());
     return argv;
 }

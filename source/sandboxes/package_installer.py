@@ -1,4 +1,4 @@
-import contextlib, importlib.metadata, io, json, os, runpy, shutil, site, subprocess, sys, tarfile, tempfile
+import contextlib, importlib.metadata, io, json, os, runpy, shutil, site, subprocess, sys, tarfile, tempfile, threading
 
 HOME = os.path.expanduser('~')
 
@@ -30,16 +30,21 @@ def packages():
 
 # The archive comes from a run that could write anything into it, so a name that leads out of the folder is left out.
 def unpack(folder):
-    with os.fdopen(3, 'rb') as link:
-        with tarfile.open(fileobj=link, mode='r|') as archive:
-            for each in archive:
-                place = os.path.normpath(os.path.join(folder, each.name))
-                if each.isfile() and place.startswith(folder + os.sep):
-                    os.makedirs(os.path.dirname(place), exist_ok=True)
-                    with open(place, 'wb') as file:
-                        shutil.copyfileobj(archive.extractfile(each), file)
-        while link.read(65536):
-            pass
+    link = os.fdopen(3, 'rb', buffering=0)
+    with tarfile.open(fileobj=link, mode='r|') as archive:
+        for each in archive:
+            place = os.path.normpath(os.path.join(folder, each.name))
+            if each.isfile() and place.startswith(folder + os.sep):
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                with open(place, 'wb') as file:
+                    shutil.copyfileobj(archive.extractfile(each), file)
+    threading.Thread(target=end_with, args=(link,), daemon=True).start()
+
+# A container outlives a server that is killed, and the next server must not meet an installation that goes on.
+def end_with(link):
+    while link.read(65536):
+        pass
+    os._exit(1)
 
 def run_pip(words):
     packages_of_caller = site.getusersitepackages()

@@ -74,7 +74,8 @@ std::shared_ptr<unique_fd> open_archive(const std::filesystem::path& folder)
     return archive;
 }
 
-// An archive that cannot be read is cut off, which the installer tells.
+// An archive that cannot be read is cut off, which the installer tells. The installer ends with the channel, so that
+// stays open until the installation is over.
 awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::path folder,
                       std::shared_ptr<unique_fd> channel)
 {
@@ -83,13 +84,15 @@ awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::p
     const auto executor = co_await asio::this_coro::executor;
     asio::posix::stream_descriptor to(executor, channel->release());
     for (std::uint64_t at = 0; *archive;) {
-        auto read = [archive, at] { return read_at(archive->get(), at, archive_piece).value_or(""); };
-        const std::string piece = co_await pool.run(owner, std::move(read));
-        if (piece.empty()) break;
-        auto [failure, sent] = co_await asio::async_write(to, asio::buffer(piece), as_tuple);
-        if (failure) break;
-        at += piece.size();
+        auto read = [archive, at] { return read_at(archive->get(), at, archive_piece); };
+        const auto piece = co_await pool.run(owner, std::move(read));
+        if (!piece) co_return;
+        if (piece->empty()) break;
+        auto [failure, sent] = co_await asio::async_write(to, asio::buffer(*piece), as_tuple);
+        if (failure) co_return;
+        at += piece->size();
     }
+    if (*archive) co_await to.async_wait(asio::posix::stream_descriptor::wait_read, as_tuple);
 }
 
 using channel_end = std::shared_ptr<unique_fd>;

@@ -90,7 +90,7 @@ TEST_CASE("a program gets its descriptors and its arguments as they are")
     request.channel = std::make_shared<unique_fd>();
     const auto connected = container_command(request, "limits", 1000);
     CHECK(connected[4] == "python3");
-    CHECK(connected[6].find("link.connect") != std::string::npos);
+    CHECK(connected[7].find("link.connect") != std::string::npos);
     CHECK(connected.back() == "it's \"$HOME\"");
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -150,14 +151,22 @@ class Installer(unittest.TestCase):
                                capture_output=True, text=True, check=True)
         self.site = pathlib.Path(asked.stdout.strip())
 
-    def install(self, mode, words, archive=b""):
-        with tempfile.TemporaryFile() as result, tempfile.TemporaryFile() as link:
-            link.write(archive)
-            link.seek(0)
-            run = embedded.Run(embedded.program("sandboxes/package_installer.py"), [mode, *words], {3: link.fileno(), 4: result.fileno()},
+    def install(self, mode, words, archive=b"", until=None):
+        """`until`: the server's end of the channel is closed when it is true."""
+        with tempfile.TemporaryFile() as result:
+            peer = embedded.Peer()
+            self.addCleanup(peer.socket.close)
+            run = embedded.Run(embedded.program("sandboxes/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
                                {"HOME": str(self.home), "PATH": f"{self.home}/.local/bin:/usr/bin:/bin", "NODE_PATH": "x",
                                 "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_CONFIG_FILE": "/dev/null"}, self.home)
             self.addCleanup(run.end)
+            peer.theirs.close()
+            peer.socket.sendall(archive)
+            if until:
+                end = time.monotonic() + embedded.PATIENCE
+                while not until() and time.monotonic() < end:
+                    time.sleep(0.005)
+                peer.socket.close()
             code = run.wait()
             result.seek(0)
             return code, json.loads(result.read() or b"null"), run
@@ -176,10 +185,15 @@ class Installer(unittest.TestCase):
         self.assertFalse((self.home / "evil").exists() or (self.home.parent / "evil").exists())
 
     def test_an_archive_that_is_cut_off_installs_nothing(self):
-        code, report, run = self.install("fetched", [embedded.PYTHON, "-I", "-c", NPM], packed({"a": bytes(3000)})[:1000])
+        code, report, run = self.install("fetched", [embedded.PYTHON, "-I", "-c", NPM], packed({"a": bytes(3000)})[:1000], until=lambda: True)
         self.assertNotEqual(code, 0)
         self.assertIsNone(report)
         self.assertFalse((self.home / "seen.json").exists(), run.err)
+
+    def test_an_installation_ends_with_the_server(self):
+        waits = "import os, time; open('begun', 'w'); parent = os.getppid()\nwhile os.getppid() == parent: time.sleep(0.005)"
+        code, report, _ = self.install("fetched", [embedded.PYTHON, "-I", "-c", waits], packed({"a": b"1"}), (self.home / "begun").exists)
+        self.assertEqual((code, report), (1, None))
 
     @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
     def test_pip_installs_what_was_fetched_and_upgrades_what_is_there(self):
