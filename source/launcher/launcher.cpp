@@ -176,9 +176,10 @@ void launcher::handle(std::uint64_t tag)
 
 void launcher::handle_run(std::uint64_t key, run& of, key_event event)
 {
-    if (event == key_event::refused)
+    if (event == key_event::refused) {
+        watch_instead(watched_[key].refusals, -1, 0);  // the listener may close it
         of.hear_refusal();
-    else if (event == key_event::measured)
+    } else if (event == key_event::measured)
         of.hear_figures();
     else if (!of.hear())
         ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
@@ -238,13 +239,9 @@ run* launcher::find(std::uint64_t key)
     return entry == runs_.end() ? nullptr : entry->second.get();
 }
 
-// A process that was cloned meanwhile may hold a copy of the descriptor, so that closing it is not enough.
 void launcher::drop(std::uint64_t key)
 {
-    if (const auto known = watched_.find(key); known != watched_.end()) {
-        watch_instead(known->second.figures, -1, 0);
-        watched_.erase(known);
-    }
+    unwatch_run(key);
     runs_.erase(key);
 }
 
@@ -255,8 +252,24 @@ void launcher::watch_run(std::uint64_t key)
     watch(of.control(), key_tag(key, key_event::said));
 }
 
+// epoll(7): a process that was cloned meanwhile may hold a copy of the descriptor, so that closing it is not enough.
+// Its events would come without end.
+void launcher::unwatch_run(std::uint64_t key)
+{
+    const run* const of = find(key);
+    if (of == nullptr) return;
+    for (const int fd : {of->pidfd(), of->control()})
+        if (fd >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);  // fails where it was taken off before
+    const auto changing = watched_.find(key);
+    if (changing == watched_.end()) return;
+    watch_instead(changing->second.refusals, -1, 0);
+    watch_instead(changing->second.figures, -1, 0);
+    watched_.erase(changing);
+}
+
 void launcher::end(std::uint64_t key, run& over)
 {
+    unwatch_run(key);
     const bool begun = over.begun();
     const bool reported = over.reported();
     const ended_message ended = over.finish();

@@ -66,6 +66,7 @@ private:
     void cancel(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
     void end(std::uint64_t key, run& over);
+    void unwatch_run(std::uint64_t key);
     void watch_changing(std::uint64_t key, const run& of);
     void watch_instead(int& now, int wanted, std::uint64_t tag);
     void look_at_runs();
