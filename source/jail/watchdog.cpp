@@ -86,10 +86,13 @@ std::uint64_t page_tables(int directory, const std::string& process)
     return field(read_text(directory, process + "/status"), "\nVmPTE:");
 }
 
-// Pages shared with others count in proportion; pages of program files are not the run's own.
+// Pages shared with others count in proportion; pages of program files are not the run's own. The kernel walks all page
+// tables for that, so a process with very many is judged by its resident pages.
 own_memory own_bytes(int directory, const std::string& process)
 {
-    const std::string exact = read_text(directory, process + "/smaps_rollup");
+    constexpr std::uint64_t most_tables = 8 << 20;
+    const bool quick = page_tables(directory, process) <= most_tables;
+    const std::string exact = quick ? read_text(directory, process + "/smaps_rollup") : std::string();
     if (!exact.empty()) return {field(exact, "\nPss_Anon:") + field(exact, "\nSwapPss:"), field(exact, "\nPss_Shmem:")};
     const std::string rough = read_text(directory, process + "/status");
     return {field(rough, "\nRssAnon:"), field(rough, "\nRssShmem:")};
@@ -193,6 +196,7 @@ usage usage_meter::measure(std::uint64_t limit)
     std::uint64_t beside = files_in_memory() + in_sockets();
     for (const auto& name : names) beside += page_tables(sources_.processes.get(), name);
     now.memory = beside;
+    if (beside > limit) return now;
     for (const auto& name : names) {
         now.memory += resident_bytes(sources_.processes.get(), name);
         now.processes += threads(sources_.processes.get(), name);
