@@ -83,14 +83,14 @@ std::string tag_reader::next(std::size_t& begin, std::size_t& end)
     while (more() && (is_space(page[at]) || page[at] == '/')) ++at;
     const std::size_t name = at;
     while (more() && !is_space(page[at]) && page[at] != '=' && page[at] != '>' && page[at] != '/') ++at;
-    const std::string read = lower_case(page.substr(name, at - name));
+    std::string attribute = lower_case(page.substr(name, at - name));
     skip_space();
     begin = end = at;
-    if (!more() || page[at] != '=') return read;
+    if (!more() || page[at] != '=') return attribute;
     ++at;
     skip_space();
     read_value(begin, end);
-    return read;
+    return attribute;
 }
 
 void tag_reader::read_value(std::size_t& begin, std::size_t& end)

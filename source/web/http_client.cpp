@@ -268,7 +268,8 @@ awaitable<> fetch::begin_receiver(bool as_it_is)
 {
     std::optional<std::uint64_t> length;
     if (as_it_is && parser_->content_length()) length = *parser_->content_length();
-    fetch_head head = reply_;
+    const fetch_head& beginning = reply_;
+    fetch_head head = beginning;
     co_await request_.receiver->begin(std::move(head), length);
 }
 
