@@ -10,7 +10,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <ranges>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -58,7 +57,7 @@ own_folders::own_folders(std::string place) : place_(std::move(place))
 
 own_folders::~own_folders()
 {
-    for (const auto& place : std::views::values(overlays_)) {
+    for (const auto& [folder, place] : overlays_) {
         detach_mounts(place);
         ::rmdir(place.c_str());
     }
