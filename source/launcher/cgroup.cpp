@@ -123,7 +123,16 @@ bool is_member(const cgroup_place& place, std::string_view controller, pid_t pro
     return false;
 }
 
-// Folders of launchers that were killed. Their name is the launcher's number.
+// A number of a process means nothing in another PID namespace, which may share the hierarchy: so a launcher's group is
+// named by both.
+std::string name_of_launcher(pid_t launcher)
+{
+    struct stat status {};
+    check(::stat("/proc/self/ns/pid", &status), "name the cgroup");
+    return std::string(prefix) + std::to_string(launcher) + "-" + std::to_string(status.st_ino);
+}
+
+// Folders of launchers of this PID namespace that were killed.
 void remove_abandoned(const fs::path& folder)
 {
     std::error_code error;
@@ -132,7 +141,7 @@ void remove_abandoned(const fs::path& folder)
         if (!name.starts_with(prefix)) continue;
         const auto owner = static_cast<pid_t>(std::strtol(name.c_str() + prefix.size(), nullptr, 10));
         const bool ended = owner == ::getpid() || (::kill(owner, 0) != 0 && errno == ESRCH);
-        if (owner > 0 && ended) remove_group(entry.path());
+        if (owner > 0 && ended && name == name_of_launcher(owner)) remove_group(entry.path());
     }
 }
 
@@ -264,7 +273,7 @@ void cgroup_tree::add(const cgroup_place& place)
 try {
     remove_abandoned(place.folder);
     divide(place);
-    cgroup_folders own({place}, std::string(prefix) + std::to_string(::getpid()));
+    cgroup_folders own({place}, name_of_launcher(::getpid()));
     divide(own.all().front());
     own_.add(std::move(own));
 } catch (const step_failed& failure) {

@@ -61,9 +61,10 @@ std::vector<fs::path> groups_of(int launcher)
 {
     std::vector<fs::path> groups;
     for (const cgroup_place& each : find_cgroup_places().all) {
-        const fs::path own = each.folder / ("container-mcp-" + std::to_string(launcher));
+        const std::string beginning = "container-mcp-" + std::to_string(launcher) + "-";
         std::error_code absent;
-        if (fs::exists(own, absent)) groups.push_back(own);
+        for (const auto& entry : fs::directory_iterator(each.folder, absent))
+            if (entry.path().filename().string().starts_with(beginning)) groups.push_back(entry.path());
     }
     return groups;
 }

@@ -114,8 +114,8 @@ def mounts():
 
 
 def cgroups(processes):
-    """Those that launchers among `processes`, numbers, have made: a launcher writes its number into the name."""
-    names = {f"container-mcp-{pid}" for pid in processes}
+    """Those that launchers among `processes`, numbers, have made: a launcher writes its number and that of its PID namespace into the name."""
+    names = {f"container-mcp-{pid}-{os.stat('/proc/self/ns/pid').st_ino}" for pid in processes}
     return sorted(os.path.join(folder, name) for folder, inner, _ in os.walk("/sys/fs/cgroup") for name in inner if name in names)
 
 

@@ -350,6 +350,7 @@ TEST_CASE("what a receiver throws ends the fetch")
 {
     client_stage s;
     kept_pieces pieces;
+    pieces.most = 4 << 10;
     s.web.on("/endless", {{step::kind::send, "HTTP/1.1 200 OK\r\n\r\n", {}}, {step::kind::endless, "x", {}}});
     CHECK(s.failure(s.web.url("/endless"), [&](fetch_request& request) { request.receiver = &pieces; }) ==
           "enough: That is enough.");
