@@ -1,5 +1,6 @@
 #include "jail/cgroup_files.hpp"
 
+#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "posix/unique_fd.hpp"
 
@@ -8,9 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -35,15 +37,26 @@ bool holds(const fs::path& folder, pid_t process)
 }
 
 // A number that is still in the group after its pidfd was opened belongs to that process.
-void end_members(const fs::path& folder)
+std::vector<unique_fd> kill_members(const fs::path& folder)
 {
-    constexpr int patience_ms = 2000;
+    std::vector<unique_fd> all;
     for (const pid_t process : processes_in(folder)) {
-        const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+        unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
         if (!pidfd || !holds(folder, process)) continue;
         kill_process(pidfd.get());
-        pollfd end{pidfd.get(), POLLIN, 0};
-        ::poll(&end, 1, patience_ms);
+        all.push_back(std::move(pidfd));
+    }
+    return all;
+}
+
+void end_members(const fs::path& folder)
+{
+    using clock = std::chrono::steady_clock;
+    const auto deadline = clock::now() + std::chrono::seconds(2);
+    for (const unique_fd& process : kill_members(folder)) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now());
+        pollfd end{process.get(), POLLIN, 0};
+        ::poll(&end, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
     }
 }
 
@@ -51,10 +64,8 @@ void end_members(const fs::path& folder)
 
 std::string read_control(const fs::path& file)
 {
-    std::ifstream open(file);
-    std::ostringstream text;
-    text << open.rdbuf();
-    return text.str();
+    const unique_fd open(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    return open ? read_all(open.get()) : std::string();
 }
 
 bool write_control(const fs::path& file, const std::string& text)

@@ -3,12 +3,13 @@
 #include "jail/apparmor.hpp"
 #include "jail/capabilities.hpp"
 #include "jail/fault.hpp"
+#include "jail/process_files.hpp"
 #include "jail/setup_step.hpp"
-#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,10 +20,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <string>
-#include <string_view>
 
 namespace cmcp::sandbox {
 namespace {
@@ -46,12 +45,7 @@ void tell_end(int control, int status, std::chrono::microseconds time, std::uint
 // Bytes; 0: not known, as where there is no /proc. Streams of the C++ library would touch 40 pages in each clone.
 std::uint64_t peak_memory_of(pid_t process)
 {
-    const unique_fd status(::open(("/proc/" + std::to_string(process) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
-    if (!status) return 0;
-    constexpr std::string_view name = "\nVmHWM:";
-    const std::string text = read_all(status.get());
-    const auto line = text.find(name);
-    return line == std::string::npos ? 0 : std::strtoull(text.c_str() + line + name.size(), nullptr, 10) * 1024;
+    return bytes_in_line(read_text(AT_FDCWD, "/proc/" + std::to_string(process) + "/status"), "\nVmHWM:");
 }
 
 // While the payload, ended but not yet collected, still takes its place: whether one more process would be one too

@@ -18,7 +18,6 @@ namespace cmcp::sandbox {
 namespace {
 
 using nameless_files = std::map<ino_t, std::uint64_t>;
-constexpr std::size_t longest_map = 8 << 20;
 
 void add_open(int processes, const std::string& process, dev_t device, nameless_files& to)
 {
@@ -51,12 +50,25 @@ std::optional<mapped_file> mapping_of_deleted(const std::string& line)
     return mapped_file{inode, makedev(major_number, minor_number), end - start, offset + (end - start)};
 }
 
-void add_mapped(int processes, const std::string& process, dev_t device, nameless_files& to)
+template <class Each>
+void each_mapping_of_deleted(int processes, const std::string& process, Each each)
 {
+    constexpr std::size_t longest_map = 8 << 20;
     std::istringstream lines(read_text(processes, process + "/maps", longest_map));
     for (std::string line; std::getline(lines, line);)
-        if (const auto file = mapping_of_deleted(line); file && file->device == device)
-            to[file->inode] = std::max(to[file->inode], file->bytes);
+        if (const auto file = mapping_of_deleted(line)) each(*file, line);
+}
+
+void keep_larger(nameless_files& files, ino_t inode, std::uint64_t bytes)
+{
+    files[inode] = std::max(files[inode], bytes);
+}
+
+void add_mapped(int processes, const std::string& process, dev_t device, nameless_files& to)
+{
+    each_mapping_of_deleted(processes, process, [&](const mapped_file& file, const std::string&) {
+        if (file.device == device) keep_larger(to, file.inode, file.bytes);
+    });
 }
 
 std::uint64_t sum_of(const nameless_files& files)
@@ -72,10 +84,11 @@ std::uint64_t shared_without_file(int processes)
 {
     nameless_files mapped;
     for (const auto& name : numbered_entries(processes, '1')) {
-        std::istringstream lines(read_text(processes, name + "/maps", longest_map));
-        for (std::string line; std::getline(lines, line);)
-            if (const auto file = mapping_of_deleted(line); file && line.ends_with(" /dev/zero (deleted)"))
-                mapped[file->inode] = std::max(mapped[file->inode], file->end);
+        each_mapping_of_deleted(processes, living_part(processes, name),
+                                [&](const mapped_file& file, const std::string& line) {
+                                    if (line.ends_with(" /dev/zero (deleted)"))
+                                        keep_larger(mapped, file.inode, file.end);
+                                });
     }
     return sum_of(mapped);
 }
@@ -84,8 +97,9 @@ std::uint64_t deleted_files(int processes, dev_t device)
 {
     nameless_files files;
     for (const auto& name : numbered_entries(processes, '1')) {
-        add_mapped(processes, name, device, files);
-        add_open(processes, name, device, files);
+        const std::string process = living_part(processes, name);
+        add_mapped(processes, process, device, files);
+        add_open(processes, process, device, files);
     }
     return sum_of(files);
 }

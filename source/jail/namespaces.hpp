@@ -3,6 +3,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
@@ -21,6 +22,17 @@ struct cloned {
     pid_t pid = 0;  ///< 0: this is the child
     unique_fd pidfd;
 };
+
+/// In a clone, which never comes back into its maker's own loop, not even when it fails: its maker sees it end.
+template <class Live>
+[[noreturn]] void live_and_end(Live live)
+{
+    try {
+        live();
+    } catch (...) {  // the parent has no other way to hear of it than the end
+    }
+    ::_exit(127);
+}
 
 /// CLONE_NEW* of all kinds (time too when `with_time`).
 std::uint64_t all_namespaces(bool with_time);

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
-#include <string_view>
 
 namespace cmcp::sandbox {
 
@@ -25,6 +25,33 @@ std::string read_text(int directory, const std::string& path, std::size_t most)
         if (length <= 0) break;
     }
     return text;
+}
+
+std::uint64_t number_in_line(std::string_view text, std::string_view name)
+{
+    const auto at = text.find(name);
+    return at == std::string_view::npos ? 0 : std::strtoull(text.data() + at + name.size(), nullptr, 10);
+}
+
+std::uint64_t bytes_in_line(std::string_view text, std::string_view name) { return number_in_line(text, name) * 1024; }
+
+std::string living_part(int directory, const std::string& process)
+{
+    constexpr std::string_view memory = "\nVmRSS:";
+    const auto lives = [&](const std::string& part) {
+        return read_text(directory, part + "/status").find(memory) != std::string::npos;
+    };
+    if (lives(process)) return process;
+    for (const auto& name : threads_of(directory, process))
+        if (const std::string part = process + "/task/" + name; lives(part)) return part;
+    return process;
+}
+
+std::vector<std::string> threads_of(int directory, const std::string& process)
+{
+    const std::string path = process + "/task";
+    const unique_fd tasks(::openat(directory, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return tasks ? numbered_entries(tasks.get(), '1') : std::vector<std::string>();
 }
 
 std::vector<std::string> numbered_entries(int directory, char first)

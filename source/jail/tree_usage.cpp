@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -95,9 +94,9 @@ private:
     std::set<ino_t> named_;
 };
 
-[[noreturn]] void count_and_end(int folder, tree_bounds most, int answer)
+void count_for(int answer, int folder, tree_bounds most)
 {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    die_with_parent();
     close_all_but({folder, answer});
     ::setpriority(PRIO_PROCESS, 0, 5);
     rlimit open_files{};
@@ -105,8 +104,7 @@ private:
     open_files.rlim_cur = open_files.rlim_max;  // one a level
     ::setrlimit(RLIMIT_NOFILE, &open_files);
     const tree_usage usage = walk(most).run(folder);
-    const ssize_t written = ::write(answer, &usage, sizeof usage);
-    ::_exit(written == sizeof usage ? 0 : 1);
+    check(::write(answer, &usage, sizeof usage), "tell the count");
 }
 
 }  // namespace
@@ -119,7 +117,7 @@ tree_count::tree_count(int folder, tree_bounds most)
     std::tie(answer_, theirs) = make_pipe(O_NONBLOCK);
     check(answer_.get(), "count the workspace");
     cloned child = clone_into_namespaces(0, -1);
-    if (child.pid == 0) count_and_end(folder, most, theirs.get());
+    if (child.pid == 0) live_and_end([&] { count_for(theirs.get(), folder, most); });
     process_ = std::move(child.pidfd);
 }
 

@@ -6,13 +6,13 @@
 #include "posix/child_process.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -28,23 +28,11 @@ std::vector<std::string> process_names(int directory)
     return names;
 }
 
-std::uint64_t resident_bytes(int directory, const std::string& process)
-{
-    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const std::string text = read_text(directory, process + "/statm");
-    const auto space = text.find(' ');
-    return space == std::string::npos ? 0 : std::strtoull(text.c_str() + space, nullptr, 10) * page;
-}
-
 std::uint64_t written_bytes(int directory, const std::string& process)
 {
     const std::string text = read_text(directory, process + "/io");
-    const auto number = [&](const char* name) {
-        const auto at = text.find(name);
-        return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + std::strlen(name), nullptr, 10);
-    };
-    const std::uint64_t written = number("\nwrite_bytes: "), cancelled = number("\ncancelled_write_bytes: ");
-    return written > cancelled ? written - cancelled : 0;
+    const std::uint64_t written = number_in_line(text, "\nwrite_bytes:");
+    return written - std::min(written, number_in_line(text, "\ncancelled_write_bytes:"));
 }
 
 // Fields 14 to 17 of proc_pid_stat(5): in user and kernel mode, its own and of the children it has collected. The name,
@@ -62,40 +50,65 @@ std::uint64_t ticks(int directory, const std::string& process)
     return user + kernel + of_children + kernel_of_children;
 }
 
-std::uint64_t threads(int directory, const std::string& process)
-{
-    struct stat status {};
-    const bool there = ::fstatat(directory, (process + "/task").c_str(), &status, 0) == 0;
-    return there && status.st_nlink > 2 ? status.st_nlink - 2 : 1;
-}
-
-std::uint64_t field(std::string_view text, std::string_view name)
-{
-    const auto at = text.find(name);
-    return at == std::string_view::npos ? 0 : std::strtoull(text.data() + at + name.size(), nullptr, 10) * 1024;
-}
-
-struct own_memory {
-    std::uint64_t anonymous = 0;
-    std::uint64_t shared = 0;
+// Of one process; memory in bytes.
+struct process_figures {
+    std::string process;   // its living part
+    std::uint64_t tables;  // no figure of resident pages holds them: a page every two megabytes costs one more
+    std::uint64_t resident;
+    std::uint64_t own;  // resident pages that are of no file
+    std::uint64_t threads;
 };
 
-// No figure of resident pages holds them, and a byte every two megabytes costs a table of four kilobytes.
-std::uint64_t page_tables(int directory, const std::string& process)
+process_figures figures_of(int directory, const std::string& process)
 {
-    return field(read_text(directory, process + "/status"), "\nVmPTE:");
+    const std::string part = living_part(directory, process);
+    const std::string text = read_text(directory, part + "/status");
+    return {part, bytes_in_line(text, "\nVmPTE:"), bytes_in_line(text, "\nVmRSS:"),
+            bytes_in_line(text, "\nRssAnon:") + bytes_in_line(text, "\nRssShmem:"),
+            std::max<std::uint64_t>(1, number_in_line(text, "\nThreads:"))};
+}
+
+// Reads "number argument argument…" of proc_pid_syscall(5), "running" of a thread that waits for nothing.
+bool waits_for_borrower(const std::string& call)
+{
+    char* end = nullptr;
+    const long number = std::strtol(call.c_str(), &end, 10);
+    constexpr unsigned long lends = CLONE_VM | CLONE_VFORK;
+    if (end == call.c_str()) return false;
+#ifdef SYS_vfork
+    if (number == SYS_vfork) return true;
+#endif
+    return number == SYS_clone && (std::strtoul(end, nullptr, 16) & lends) == lends;
+}
+
+// A child of vfork(2) has the memory of its parent, which waits until it executes a program: then the child's figures
+// are both's.
+bool is_lent(int directory, const std::string& process)
+{
+    const std::string name = process.substr(0, process.find('/'));
+    return std::ranges::any_of(threads_of(directory, name), [&](const std::string& thread) {
+        return waits_for_borrower(read_text(directory, name + "/task/" + thread + "/syscall"));
+    });
 }
 
 // Pages shared with others count in proportion; pages of program files are not the run's own. The kernel walks all page
 // tables for that, so a process with very many is judged by its resident pages.
-own_memory own_bytes(int directory, const std::string& process)
+std::uint64_t own_bytes(int directory, const process_figures& of)
 {
     constexpr std::uint64_t most_tables = 8 << 20;
-    const bool quick = page_tables(directory, process) <= most_tables;
-    const std::string exact = quick ? read_text(directory, process + "/smaps_rollup") : std::string();
-    if (!exact.empty()) return {field(exact, "\nPss_Anon:") + field(exact, "\nSwapPss:"), field(exact, "\nPss_Shmem:")};
-    const std::string rough = read_text(directory, process + "/status");
-    return {field(rough, "\nRssAnon:"), field(rough, "\nRssShmem:")};
+    if (is_lent(directory, of.process)) return 0;
+    if (of.tables > most_tables) return of.own;
+    const std::string exact = read_text(directory, of.process + "/smaps_rollup");
+    if (exact.empty()) return figures_of(directory, of.process).own;  // 0 once it has ended
+    return bytes_in_line(exact, "\nPss_Anon:") + bytes_in_line(exact, "\nSwapPss:") +
+           bytes_in_line(exact, "\nPss_Shmem:");
+}
+
+std::uint64_t own_bytes(int directory, const std::vector<process_figures>& all)
+{
+    std::uint64_t sum = 0;
+    for (const process_figures& each : all) sum += own_bytes(directory, each);
+    return sum;
 }
 
 std::uint64_t bytes_used(const unique_fd& file_system)
@@ -175,7 +188,7 @@ void usage_meter::end_largest(std::uint64_t bytes) const
     const int processes = sources_.processes.get();
     std::vector<std::pair<std::uint64_t, std::string>> all;
     for (auto& name : numbered_entries(processes, '1'))
-        all.emplace_back(field(read_text(processes, name + "/status", 4096), "\nRssAnon:"), name);
+        all.emplace_back(bytes_in_line(read_text(processes, name + "/status"), "\nRssAnon:"), name);
     std::ranges::sort(all, std::greater());
     std::uint64_t freed = 0;
     for (const auto& [size, name] : all) {
@@ -187,6 +200,12 @@ void usage_meter::end_largest(std::uint64_t bytes) const
     }
 }
 
+// A single process shares nothing. A figure that is hardly above the largest exact one makes the peak hardly wrong.
+bool usage_meter::is_near_enough(std::uint64_t memory, std::size_t processes, std::uint64_t limit) const
+{
+    return memory <= limit && (processes < 2 || memory <= most_ + most_ / 20);
+}
+
 usage usage_meter::measure(std::uint64_t limit)
 {
     usage now;
@@ -194,21 +213,20 @@ usage usage_meter::measure(std::uint64_t limit)
     auto names = process_names(sources_.processes.get());
     std::erase(names, helper_);
     std::uint64_t beside = files_in_memory() + in_sockets();
-    for (const auto& name : names) beside += page_tables(sources_.processes.get(), name);
-    now.memory = beside;
-    if (beside > limit) return now;
+    std::uint64_t resident = 0;
+    std::vector<process_figures> all;
     for (const auto& name : names) {
-        now.memory += resident_bytes(sources_.processes.get(), name);
-        now.processes += threads(sources_.processes.get(), name);
+        const process_figures& each = all.emplace_back(figures_of(sources_.processes.get(), name));
+        beside += each.tables;
+        resident += each.resident;
+        now.processes += each.threads;
     }
-    if (now.memory <= limit) return now;
-    own_memory total;
-    for (const auto& name : names) {
-        const own_memory own = own_bytes(sources_.processes.get(), name);
-        total.anonymous += own.anonymous;
-        total.shared += own.shared;
-    }
-    now.memory = beside + total.anonymous + total.shared;
+    now.memory = beside + resident;
+    if (beside > limit || is_near_enough(now.memory, all.size(), limit)) return now;
+    now.memory = beside + own_bytes(sources_.processes.get(), all);
+    // Shares grow while processes end between two reads; a second sum does not have the same ones.
+    if (now.memory > most_) now.memory = std::min(now.memory, beside + own_bytes(sources_.processes.get(), all));
+    most_ = std::max(most_, now.memory);
     return now;
 }
 

@@ -41,8 +41,8 @@ public:
     {
     }
 
-    /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit`
-    /// the exact proportional figures are read.
+    /// Cheap first (resident pages, shared ones counted by everyone who maps them); only where that is above `limit` or
+    /// would raise the peak the exact proportional figures are read.
     usage measure(std::uint64_t limit);
 
     /// Bytes that all processes so far have written to files on disk, less what was thrown away before it got there; 0
@@ -68,9 +68,11 @@ public:
 private:
     std::uint64_t files_in_memory() const;
     std::uint64_t in_sockets();
+    bool is_near_enough(std::uint64_t memory, std::size_t processes, std::uint64_t limit) const;
 
     usage_sources sources_;
     std::string helper_;
+    std::uint64_t most_ = 0;        ///< bytes, of all exact figures so far
     std::uint64_t in_sockets_ = 0;  ///< as last counted
     std::chrono::steady_clock::time_point count_again_{};
 };

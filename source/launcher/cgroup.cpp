@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
 
 namespace cmcp::sandbox {
 namespace {
@@ -38,6 +37,11 @@ constexpr control_file socket_limit{"memory", nullptr, "memory.kmem.tcp.limit_in
 constexpr control_file socket_now{"memory", nullptr, "memory.kmem.tcp.usage_in_bytes"};
 constexpr control_file process_limit{"pids", "pids.max", "pids.max"};
 constexpr control_file processes_now{"pids", "pids.current", "pids.current"};
+constexpr control_file process_events{"pids", "pids.events", "pids.events"};
+constexpr control_file memory_events{"memory", "memory.events", "memory.oom_control"};
+constexpr control_file memory_end{"memory", "memory.oom.group", nullptr};
+// 0 in v2; in v1 the limit of memory and swap together.
+constexpr control_file swap_limit{"memory", "memory.swap.max", "memory.memsw.limit_in_bytes"};
 constexpr control_file processor_share{"cpu", "cpu.weight", "cpu.shares"};
 constexpr std::uint64_t share_unified = 100, share_first = 1024;  // what the kernel gives by itself
 
@@ -46,18 +50,30 @@ const char* file_name(const cgroup_place& place, const control_file& file)
     return place.unified ? file.unified : file.first;
 }
 
+// Empty: no group here has such a file.
+fs::path place_of(const cgroup_folders& groups, const control_file& file)
+{
+    const cgroup_place* const place = groups.of(file.controller);
+    const char* const name = place != nullptr ? file_name(*place, file) : nullptr;
+    return name != nullptr ? place->folder / name : fs::path();
+}
+
 bool set(const cgroup_folders& of, const control_file& file, std::uint64_t value)
 {
-    const cgroup_place* const place = of.of(file.controller);
-    const char* const name = place != nullptr ? file_name(*place, file) : nullptr;
-    return name == nullptr || write_control(place->folder / name, std::to_string(value));
+    const fs::path place = place_of(of, file);
+    return place.empty() || write_control(place, std::to_string(value));
 }
 
 std::uint64_t figure(const cgroup_folders& of, const control_file& file)
 {
-    const cgroup_place* const place = of.of(file.controller);
-    const char* const name = place != nullptr ? file_name(*place, file) : nullptr;
-    return name != nullptr ? number_in(place->folder / name) : 0;
+    const fs::path place = place_of(of, file);
+    return place.empty() ? 0 : number_in(place);
+}
+
+bool counts(const cgroup_folders& groups, const control_file& file, const std::string& event)
+{
+    const fs::path place = place_of(groups, file);
+    return !place.empty() && number_in(place, event) > 0;
 }
 
 std::uint64_t share_of(const cgroup_folders& caller) { return figure(caller, processor_share); }
@@ -77,22 +93,12 @@ void must_set(const cgroup_folders& of, const control_file& file, std::uint64_t 
     if (!set(of, file, value)) throw step_failed("limit the cgroup: " + std::string(file.controller));
 }
 
-// The files for swap are absent where the kernel does not count it. In v1 their limit is that of memory and swap
-// together.
-void forbid_swap(const cgroup_folders& of, std::uint64_t memory)
+// The files for swap are absent where the kernel does not count it.
+void forbid_swap(const cgroup_folders& groups, std::uint64_t memory)
 {
-    const cgroup_place* const place = of.of("memory");
-    if (place == nullptr) return;
-    const fs::path file = place->folder / (place->unified ? "memory.swap.max" : "memory.memsw.limit_in_bytes");
-    const std::string most = place->unified ? "0" : std::to_string(memory);
-    if (!write_control(file, most) && errno != ENOENT) throw step_failed("limit the cgroup: swap");
-}
-
-void end_as_a_whole(const cgroup_folders& of)
-{
-    const cgroup_place* const place = of.of("memory");
-    if (place != nullptr && place->unified && !write_control(place->folder / "memory.oom.group", "1"))
-        throw step_failed("limit the cgroup: memory");
+    const cgroup_place* const place = groups.of(swap_limit.controller);
+    if (place != nullptr && !set(groups, swap_limit, place->unified ? 0 : memory) && errno != ENOENT)
+        throw step_failed("limit the cgroup: swap");
 }
 
 void put_into(const cgroup_folders& groups, pid_t process)
@@ -111,16 +117,8 @@ fs::path own_part(const fs::path& folder)
 
 bool is_member(const cgroup_place& place, std::string_view controller, pid_t process)
 {
-    const std::string end = "/" + own_part(place.folder).string();
-    std::istringstream lines(read_control("/proc/" + std::to_string(process) + "/cgroup"));
-    for (std::string line; std::getline(lines, line);) {
-        const auto first = line.find(':'), second = line.find(':', first + 1);
-        if (second == std::string::npos || !line.ends_with(end)) continue;
-        const std::string list = "," + line.substr(first + 1, second - first - 1) + ",";
-        if (place.unified ? list == ",," : list.find("," + std::string(controller) + ",") != std::string::npos)
-            return true;
-    }
-    return false;
+    const std::string_view hierarchy = place.unified ? std::string_view() : controller;
+    return group_path(std::to_string(process), hierarchy).ends_with("/" + own_part(place.folder).string());
 }
 
 // A number of a process means nothing in another PID namespace, which may share the hierarchy: so a launcher's group is
@@ -183,13 +181,13 @@ const cgroup_place* cgroup_folders::of(std::string_view controller) const
 
 run_cgroup::run_cgroup(std::shared_ptr<const cgroup_folders> caller, const std::string& name, const run_limits& limits,
                        std::uint64_t helpers)
-    : caller_(std::move(caller)), folders_(caller_->all(), name), helpers_(helpers)
+    : caller_(std::move(caller)), folders_(caller_->all(), name), most_processes_(limits.processes + helpers)
 {
     must_set(folders_, memory_limit, limits.memory);
     must_set(folders_, socket_limit, limits.memory);
-    must_set(folders_, process_limit, limits.processes + helpers);
+    must_set(folders_, process_limit, most_processes_);
     forbid_swap(folders_, limits.memory);
-    end_as_a_whole(folders_);
+    must_set(folders_, memory_end, 1);
     for (const cgroup_place& each : folders_.all())
         if (each.unified)
             folder_.reset(check(::open(each.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the cgroup"));
@@ -211,14 +209,14 @@ bool run_cgroup::is_in_force(const cgroup_place& place, std::string_view control
 {
     if (controller == "cpu") return share_of(*caller_) == (place.unified ? share_unified : share_first);
     const bool is_memory = controller == "memory";
-    const std::uint64_t wanted = is_memory ? limits.memory : limits.processes + helpers_;
+    const std::uint64_t wanted = is_memory ? limits.memory : most_processes_;
     const std::uint64_t most = figure(folders_, is_memory ? memory_limit : process_limit);
     return most != 0 && most <= wanted && (is_memory ? memory() : figure(folders_, processes_now)) != 0;
 }
 
-std::vector<std::pair<std::string, std::string>> run_cgroup::look_at(pid_t process, const run_limits& limits) const
+json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
 {
-    std::vector<std::pair<std::string, std::string>> findings;
+    json::object findings;
     for (const std::string_view each : needed_controllers) {
         const cgroup_place* const place = folders_.of(each);
         if (place == nullptr) continue;
@@ -227,7 +225,7 @@ std::vector<std::pair<std::string, std::string>> run_cgroup::look_at(pid_t proce
             says = "a run is not in its cgroup";
         else if (!is_in_force(*place, each, limits))
             says = "the limit of a run's cgroup is not in force";
-        findings.emplace_back(each, std::move(says));
+        findings[each] = std::move(says);
     }
     return findings;
 }
@@ -238,24 +236,15 @@ void run_cgroup::kill_all() const
         if (each.unified) write_control(each.folder / "cgroup.kill", "1");
 }
 
-bool run_cgroup::out_of_memory() const
-{
-    const cgroup_place* const place = folders_.of("memory");
-    return place != nullptr &&
-           number_in(place->folder / (place->unified ? "memory.events" : "memory.oom_control"), "oom_kill") > 0;
-}
+bool run_cgroup::out_of_memory() const { return counts(folders_, memory_events, "oom_kill"); }
 
-bool run_cgroup::out_of_processes() const
-{
-    const cgroup_place* const place = folders_.of("pids");
-    return place != nullptr && number_in(place->folder / "pids.events", "max") > 0;
-}
+bool run_cgroup::out_of_processes() const { return counts(folders_, process_events, "max"); }
 
 std::uint64_t run_cgroup::memory() const { return figure(folders_, memory_now) + figure(folders_, socket_now); }
 
 bool run_cgroup::at_process_limit() const
 {
-    return holds("pids") && figure(folders_, processes_now) >= figure(folders_, process_limit);
+    return holds("pids") && figure(folders_, processes_now) >= most_processes_;
 }
 
 std::uint64_t run_cgroup::peak_memory() const { return figure(folders_, memory_peak); }

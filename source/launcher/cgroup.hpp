@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jail/cgroup_place.hpp"
+#include "jsonrpc/json.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
@@ -54,7 +55,7 @@ public:
 
     /// The kernel's word on `process`, which has been put here: for each controller "cgroup v1" or "cgroup v2" where
     /// it is in force, or a sentence that says what is not as it should be.
-    std::vector<std::pair<std::string, std::string>> look_at(pid_t process, const run_limits& limits) const;
+    json::object look_at(pid_t process, const run_limits& limits) const;
 
     void kill_all() const;
     bool out_of_memory() const;         ///< the kernel ended a process of it for want of memory
@@ -69,7 +70,7 @@ private:
     std::shared_ptr<const cgroup_folders> caller_;
     cgroup_folders folders_;
     unique_fd folder_;
-    std::uint64_t helpers_ = 0;
+    std::uint64_t most_processes_ = 0;
 };
 
 /// The groups of a launcher: below each group that the launcher was started in and may divide, in v2 and in each

@@ -25,7 +25,7 @@ json::object controllers_lacking(const cgroup_tree& cgroups)
 {
     json::object lacking;
     for (const std::string_view each : needed_controllers)
-        if (!cgroups.holds(each)) lacking[each] = cgroups.lacking(each);
+        if (const std::string reason = cgroups.lacking(each); !reason.empty()) lacking[each] = reason;
     return lacking;
 }
 

@@ -30,8 +30,10 @@ public:
     measured measure()
     {
         measured now;
-        if (what_.memory_limit != 0) now.used = meter_.measure(what_.memory_limit);
-        if (what_.memory_limit != 0) now.used.memory = std::max(now.used.memory, meter_.shared());
+        if (what_.memory_limit != 0) {
+            now.used = meter_.measure(what_.memory_limit);
+            now.used.memory = std::max(now.used.memory, meter_.shared());
+        }
         if (what_.written_limit == 0) return now;
         now.written = meter_.written();
         if (now.written > what_.written_limit) search_deleted();
@@ -82,15 +84,11 @@ std::vector<int> needed_descriptors(const usage_meter& meter, int figures)
 
 [[noreturn]] void live(usage_meter& meter, const measuring& what, int figures, const std::function<void()>& settle)
 {
-    try {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        settle();
-        close_all_but(needed_descriptors(meter, figures));
-        if (!keep_only_sight() || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(1);
-        measure_without_end(meter, what, figures);
-    } catch (...) {  // the launcher sees that no figures come
-    }
-    ::_exit(1);
+    die_with_parent();
+    settle();
+    close_all_but(needed_descriptors(meter, figures));
+    if (!keep_only_sight() || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(1);
+    measure_without_end(meter, what, figures);
 }
 
 }  // namespace
@@ -123,7 +121,7 @@ measurer::measurer(usage_meter& meter, const measuring& what, killed_processes& 
     check(figures_.get(), "measure the run");
     check(::fcntl(figures_.get(), F_SETFL, O_NONBLOCK), "measure the run");
     cloned child = clone_into_namespaces(0, -1);
-    if (child.pid == 0) live(meter, what, theirs.get(), settle);
+    if (child.pid == 0) live_and_end([&] { live(meter, what, theirs.get(), settle); });
     process_ = std::move(child.pidfd);
 }
 

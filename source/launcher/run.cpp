@@ -27,13 +27,6 @@ constexpr std::chrono::milliseconds first_look{5};
 constexpr std::chrono::milliseconds between_looks{50};  // at groups, whose limits the kernel itself keeps
 constexpr std::chrono::seconds longest_silence{5};      // with a measurer that says nothing
 
-json::object findings_of(const std::vector<std::pair<std::string, std::string>>& says)
-{
-    json::object findings;
-    for (const auto& [controller, text] : says) findings[controller] = text;
-    return findings;
-}
-
 }  // namespace
 
 run::~run()
@@ -118,7 +111,7 @@ bool run::hear()
         if (says == child_says::inside) hear_inside(message, fds);
         if (says == child_says::listen && fds.size() == 1) refusals_ = refusal_listener(std::move(fds[0]));
         if (says != child_says::ready) continue;
-        if (probe_) probed_ = findings_of(cgroup_.look_at(child_.pid, limits_));
+        if (probe_) probed_ = cgroup_.look_at(child_.pid, limits_);
         if (fds.size() < 3) continue;
         meter_ = usage_meter(usage_sources::from(fds), firejail_ ? firejail_->helper : 0);
     }
@@ -199,6 +192,7 @@ void run::measure(steady_time now)
 {
     next_look_ = now + between_looks;
     if (cgroup_.holds("memory")) look_at_groups();
+    if (evidence_.killed_for) return;
     if (needs_measurer() && (!measurer_ || measurer_->over())) start_measurer();
     detail_ = workspace_.look(limits_, begun_, latest_);
     if (!detail_.empty()) return kill(cause::file_size_limit);

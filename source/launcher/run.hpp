@@ -117,7 +117,7 @@ private:
         cloned,
     };
 
-    void prepare(const run_request& request, bool probe);
+    void prepare(const run_request& request);
     void prepare_view();
     void prepare_workspace(int folder);
     void allow_only_removal();

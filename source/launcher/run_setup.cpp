@@ -45,34 +45,23 @@ std::uint64_t namespaces_of_a_run(bool with_time)
     return all;
 }
 
-// The first process of a run never comes back into the launcher's own loop, not even when it fails.
-template <class Live>
-[[noreturn]] void live_and_end(Live live)
-{
-    try {
-        live();
-    } catch (...) {  // the launcher sees it end, and tells it
-    }
-    ::_exit(127);
-}
-
 }  // namespace
 
 run::run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
     : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces), probe_(probe)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
-    prepare(request, probe);
+    prepare(request);
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
     cgroup_ = parts_.cgroups.make(key, request.principal, limits_, firejail_ ? firejails_own : first_process);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
-void run::prepare(const run_request& request, bool probe)
+void run::prepare(const run_request& request)
 {
     jail_plan& plan = *plan_;
     plan.request = request;
-    plan.probe = probe;
+    plan.probe = probe_;
     plan.filters = parts_.filters.choose(request.programs);
     plan.announcing = parts_.filters.announcing(request.programs);
     if (parts_.with_apparmor) plan.apparmor = apparmor_profile_for(request.argv.at(0));

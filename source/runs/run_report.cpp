@@ -57,6 +57,7 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view timeout
         case cause::cpu_limit:
             return "Ended: it used more processor time than a run may. Do less in one run.";
         case cause::memory_limit:
+            if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
             return "Ended: it needed more memory than the limit of " + mebibytes(limits.memory) +
                    ". Work on less data at a time.";
         case cause::process_limit:

@@ -179,14 +179,10 @@ awaitable<> native_backend::probe_zygote()
     if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
     kept_output nothing;
     const zygote_options& loaded = *link_->settings().launcher.zygote;
-    run_request request;
+    run_request request = probe_request();
     request.argv = loaded.argv;
     request.environment = loaded.environment;
     request.prepared = true;
-    request.result_channel = true;
-    request.limits.wall = std::chrono::seconds(10);
-    request.limits.processes = probe_processes;
-    request.label = "probe";
     const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
     const json::object inside = jsonrpc::read_object(result.result);
     if (inside.empty() || !result.prepared) co_return;

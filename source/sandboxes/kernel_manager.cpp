@@ -1,12 +1,10 @@
-#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/kernel_turn.hpp"
 
 #include "log/log.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 
-#include <algorithm>
-#include <deque>
-#include <ranges>
+#include <utility>
 
 namespace cmcp {
 
@@ -54,19 +52,6 @@ sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answ
     return sandbox::cause::exited;
 }
 
-awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence)
-{
-    json::value data = json::string(sentence);
-    co_await io.log(level, "kernel", std::move(data));
-}
-
-std::string advice(bool has_some)
-{
-    return has_some ? ", and those that could give way run code. Wait for one of yours, end one with restart_kernel, "
-                      "or leave stateful out."
-                    : ", and no other caller has one to spare. Try again in some minutes, or leave stateful out.";
-}
-
 awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
                                         std::chrono::milliseconds limit, kernel_answer& answer,
                                         output_collector& output)
@@ -81,41 +66,11 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 
 }  // namespace
 
-struct kernel_manager::kernel {
-    bool lives() const { return process && process->alive(); }
-
-    std::string owner;
-    clock::time_point used;
-    bool gave_way = false;  // its process was ended for another kernel
-    std::shared_ptr<kernel_process> process;
-    std::deque<int> line;  // tickets of calls that wait or run; the first runs
-    int next_ticket = 0;
-    event changed;
-};
-
-/// A place in the line of calls that use a kernel.
-struct kernel_manager::turn {
-    explicit turn(std::shared_ptr<kernel> wanted) : of(std::move(wanted)), ticket(of->next_ticket++)
-    {
-        of->line.push_back(ticket);
-    }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    ~turn()
-    {
-        std::erase(of->line, ticket);
-        of->used = clock::now();
-        of->changed.notify();
-    }
-    bool has_come() const { return of->line.front() == ticket; }
-    std::size_t place() const  ///< among those that wait
-    {
-        return static_cast<std::size_t>(std::find(of->line.begin(), of->line.end(), ticket) - of->line.begin());
-    }
-
-    std::shared_ptr<kernel> of;
-    int ticket;
-};
+awaitable<> kernel_manager::tell_caller(request_io& io, log_severity level, std::string sentence)
+{
+    json::value data = json::string(sentence);
+    co_await io.log(level, "kernel", std::move(data));
+}
 
 kernel_manager::kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                                sandbox_runner& runs)
@@ -145,54 +100,6 @@ awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io
     while (!mine->has_come()) {
         io.queued(mine->place());
         co_await mine->of->changed.wait();
-    }
-}
-
-std::size_t kernel_manager::count(const std::string* owner) const
-{
-    return static_cast<std::size_t>(std::ranges::count_if(kernels_, [&](const auto& entry) {
-        return entry.second->lives() && (owner == nullptr || entry.second->owner == *owner);
-    }));
-}
-
-// Empty: one more kernel of this caller may live.
-std::string kernel_manager::why_full(const std::string& owner) const
-{
-    const auto sentence = [](std::string_view setting, std::size_t most) {
-        return "As many kernels live as " + std::string(setting) + " allows (" + std::to_string(most) + ")";
-    };
-    if (count(&owner) >= config_.kernels_per_caller)
-        return sentence("SANDBOX_KERNELS_PER_CALLER", config_.kernels_per_caller);
-    return count(nullptr) >= config_.max_kernels ? sentence("SANDBOX_MAX_KERNELS", config_.max_kernels) : "";
-}
-
-// The longest unused of the caller's own kernels, else one of a caller who has more of them; null: all run code.
-std::shared_ptr<kernel_manager::kernel> kernel_manager::longest_unused(const std::string& owner) const
-{
-    const auto own = count(&owner);
-    std::shared_ptr<kernel> best;
-    for (const auto& [id, each] : kernels_) {
-        if (!each->lives() || !each->line.empty()) continue;
-        if (each->owner != owner && count(&each->owner) <= own + 1) continue;
-        const auto rank = [&](const kernel& of) { return std::pair(of.owner != owner, of.used); };
-        if (!best || rank(*each) < rank(*best)) best = each;
-    }
-    return best;
-}
-
-// No coroutine of another call can take a place between the last look and the return.
-awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
-{
-    for (auto full = why_full(owner); !full.empty(); full = why_full(owner)) {
-        const auto idle = longest_unused(owner);
-        if (!idle) throw sandbox_error("QuotaExceeded", full + advice(count(&owner) != 0));
-        const auto meanwhile = std::make_shared<turn>(idle);  // a call on that kernel waits and starts it anew
-        idle->gave_way = true;
-        log::info("kernel_gave_way", {{"principal", log::unless_empty(idle->owner)}});
-        co_await idle->process->finish();
-        if (idle->owner == owner)
-            co_await tell_caller(io, log_severity::notice,
-                                 full + ": your longest unused kernel was ended, its variables are lost.");
     }
 }
 

@@ -28,13 +28,13 @@ def from_server():
 
 # A question to the server is an address and nothing else, so nothing but GET can be asked for.
 class Door(http.server.BaseHTTPRequestHandler):
-    protocol_version, asked = 'HTTP/1.1', 0
+    protocol_version, questions = 'HTTP/1.1', 0
 
     def do_GET(self):
         self.close_connection, self.end = True, threading.Event()
         with writing:
-            Door.asked += 1
-            number, address = Door.asked, self.path.encode('latin-1')
+            Door.questions += 1
+            number, address = Door.questions, self.path.encode('latin-1')
             open_answers[number] = self
             link.sendall(struct.pack('>cII', b'g', number, len(address)) + address)
         self.end.wait()

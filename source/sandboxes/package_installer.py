@@ -8,22 +8,22 @@ class NoModules:
         return None
 
 def pip_packages():
-    found = {}
+    versions = {}
     for each in importlib.metadata.distributions(path=[site.getusersitepackages()]):
         if each.metadata['Name']:
-            found[each.metadata['Name'].lower().replace('_', '-')] = each.version
-    return found
+            versions[each.metadata['Name'].lower().replace('_', '-')] = each.version
+    return versions
 
 def npm_packages():
-    found, folder = {}, 'node_modules'
+    versions, folder = {}, 'node_modules'
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         for inner in sorted(os.listdir(os.path.join(folder, name))) if name.startswith('@') else ['']:
             try:
                 with open(os.path.join(folder, name, inner, 'package.json')) as file:
-                    found['npm:' + name + ('/' + inner if inner else '')] = json.load(file)['version']
+                    versions['npm:' + name + ('/' + inner if inner else '')] = json.load(file)['version']
             except (OSError, KeyError, ValueError):
                 pass
-    return found
+    return versions
 
 def packages():
     return {**pip_packages(), **npm_packages()}

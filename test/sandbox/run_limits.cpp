@@ -78,6 +78,46 @@ TEST_CASE("memory that processes share counts once", "[run]")
     CHECK(s.output.out == "done\n");
 }
 
+TEST_CASE("processes whose first thread has ended count like others", "[run]")
+{
+    stage s;
+    auto wanted = s.python(
+        "import ctypes, os, threading, time\ndef hold():\n"
+        "  while '(zombie)' not in open('/proc/self/status').read(): time.sleep(0.01)\n"
+        "  kept = bytearray(b'x') * (60 << 20)\n  time.sleep(30)\n"
+        "for i in range(4):\n  if not os.fork():\n    threading.Thread(target=hold).start()\n"
+        "    ctypes.CDLL(None).pthread_exit(None)\ntime.sleep(30)");
+    wanted.limits.memory = 128 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::memory_limit);
+    CHECK(result.peak_memory > 100 << 20);
+}
+
+TEST_CASE("memory that is lent to a child until it executes a program counts once", "[run]")
+{
+    stage s;
+    auto wanted = s.python(
+        "import subprocess, threading\nx = b'x' * (75 << 20)\n"
+        "def start():\n  for i in range(1000): subprocess.run(['/bin/true'])\n"
+        "start()\nt = threading.Thread(target=start)\nt.start()\nt.join()\nprint('done')");
+    wanted.limits.memory = 128 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.why == cause::exited);
+    CHECK(s.output.out == "done\n");
+}
+
+TEST_CASE("the peak counts pages once that processes share", "[run]")
+{
+    stage s;
+    auto wanted = s.python(
+        "import os, time\nx = b'x' * (60 << 20)\nfor i in range(4):\n  if not os.fork(): time.sleep(1); os._exit(0)\n"
+        "for i in range(4): os.wait()");
+    wanted.limits.memory = 512 << 20;
+    const auto result = s.run(std::move(wanted));
+    CHECK(result.peak_memory > 60 << 20);
+    CHECK(result.peak_memory < 100 << 20);
+}
+
 TEST_CASE("anonymous shared memory counts as memory of the run", "[run]")
 {
     stage s;

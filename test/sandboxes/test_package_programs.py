@@ -147,9 +147,9 @@ class Installer(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.home = pathlib.Path(self.folder.name)
-        asked = subprocess.run([embedded.PYTHON, "-c", "import site; print(site.getusersitepackages())"], env={"HOME": str(self.home)},
+        place = subprocess.run([embedded.PYTHON, "-c", "import site; print(site.getusersitepackages())"], env={"HOME": str(self.home)},
                                capture_output=True, text=True, check=True)
-        self.site = pathlib.Path(asked.stdout.strip())
+        self.site = pathlib.Path(place.stdout.strip())
 
     def install(self, mode, words, archive=b"", until=None):
         """`until`: the server's end of the channel is closed when it is true."""
