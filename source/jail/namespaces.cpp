@@ -91,9 +91,13 @@ void become_inside_user(bool leaves_groups)
 
 unique_fd make_mapping_namespace(id_pair from, id_pair to)
 {
+    const pid_t maker = ::getpid();
     cloned holder = clone_into_namespaces(CLONE_NEWUSER, -1);
     if (holder.pid == 0)
-        for (;;) ::pause();
+        live_and_end([&] {
+            die_with_parent();
+            while (::getppid() == maker) ::pause();  // it may have died before
+        });
     try {
         const std::string process = std::to_string(holder.pid);
         write_id_maps(process, from, to, false);

@@ -1,8 +1,10 @@
 #include "test/sandbox/run_support.hpp"
 
 #include "async/task_group.hpp"
+#include "jail/process_files.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -21,8 +23,7 @@ int processes_with(const std::string& text)
     int count = 0;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-        std::ifstream file(entry.path() / "cmdline");
-        const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const std::string line = read_text(AT_FDCWD, entry.path() / "cmdline");
         if (line.find(text) != std::string::npos && entry.path().filename() != std::to_string(::getpid())) ++count;
     }
     return count;
