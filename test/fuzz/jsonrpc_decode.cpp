@@ -9,6 +9,12 @@ namespace {
 
 using namespace cmcp;
 
+std::string written(const jsonrpc::response& response)
+{
+    return response.result.is_object() ? jsonrpc::encode_result(1, response.result.as_object())
+                                       : jsonrpc::encode_result(1, {{"result", response.result}});
+}
+
 void write_again(const jsonrpc::message& message)
 {
     std::string text;
@@ -17,7 +23,7 @@ void write_again(const jsonrpc::message& message)
     else if (const auto* notification = std::get_if<jsonrpc::notification>(&message))
         text = jsonrpc::encode_notification(notification->method, notification->params);
     else
-        text = jsonrpc::encode_result(1, std::get<jsonrpc::response>(message).result);
+        text = written(std::get<jsonrpc::response>(message));
     if (!cmcp::is_utf8(text) || text.find('\n') != std::string::npos) std::abort();
     jsonrpc::decode(text, {});
 }
