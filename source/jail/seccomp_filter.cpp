@@ -51,27 +51,29 @@ std::uint32_t action_of(const syscall_rule& rule)
     return rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
 }
 
+// libseccomp refuses a rule that says no more than the filter's answer to everything else.
+bool is_needless(scmp_filter_ctx filter, const syscall_rule& rule)
+{
+    std::uint32_t otherwise = 0;
+    check_seccomp(::seccomp_attr_get(filter, SCMP_FLTATR_ACT_DEFAULT, &otherwise), "default answer");
+    return action_of(rule) == otherwise;
+}
+
 void add_rule(scmp_filter_ctx filter, const syscall_rule& rule)
 {
     int number = number_of(rule.name, rule.number);
-    if (number < 0) return;
+    if (number < 0 || is_needless(filter, rule)) return;
     std::vector<scmp_arg_cmp> conditions;
     for (const argument_is& a : rule.when) conditions.push_back({a.index, SCMP_CMP_MASKED_EQ, a.mask, a.value});
     auto count = static_cast<unsigned>(conditions.size());
     check_seccomp(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
 }
 
-context new_filter(std::uint32_t otherwise)
+context empty_filter(int otherwise)
 {
-    context filter(::seccomp_init(otherwise), &::seccomp_release);
+    context filter(::seccomp_init(SCMP_ACT_ERRNO(static_cast<std::uint16_t>(otherwise))), &::seccomp_release);
     if (!filter) throw std::system_error(ENOMEM, std::generic_category(), "seccomp filter");
     check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
-    return filter;
-}
-
-context empty_filter()
-{
-    context filter = new_filter(SCMP_ACT_ERRNO(EPERM));
     check_seccomp(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
                   "foreign architectures");
     return filter;
@@ -79,7 +81,7 @@ context empty_filter()
 
 context build(bool memory_files, bool announcing)
 {
-    context filter = empty_filter();
+    context filter = empty_filter(EPERM);
     for (std::string_view name : allowed_syscalls())
         if (!announcing || name != "connect") add_rule(filter.get(), {name, -1, 0, {}});
     if (memory_files) add_rule(filter.get(), {"memfd_create", -1, 0, {}});
@@ -196,18 +198,11 @@ const char* architecture_name(unsigned token)
 
 bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false)); }
 
-bpf_program compile_rules(const std::vector<syscall_rule>& rules)
+bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise)
 {
-    const context filter = empty_filter();
+    const context filter = empty_filter(otherwise);
     for (const syscall_rule& rule : rules) add_rule(filter.get(), rule);
     return with_prologue(filter);
-}
-
-bpf_program compile_refusals(std::span<const std::string_view> names)
-{
-    const context filter = new_filter(SCMP_ACT_ALLOW);
-    for (const std::string_view name : names) add_rule(filter.get(), {name, -1, EPERM, {}});
-    return {export_code(filter.get())};
 }
 
 // libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.

@@ -30,11 +30,8 @@ bpf_program compile_announcing_filter(bool memory_files = true);
 
 struct syscall_rule;
 
-/// A filter of these rules alone: every other call fails with EPERM. Throws std::system_error.
-bpf_program compile_rules(const std::vector<syscall_rule>& rules);
-
-/// A filter that only takes `names` away: they fail with EPERM. Throws std::system_error.
-bpf_program compile_refusals(std::span<const std::string_view> names);
+/// A filter of these rules alone: every other call fails with `otherwise`. Throws std::system_error.
+bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise);
 
 /// The filters of runs, built once.
 class call_filters {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -88,6 +89,10 @@ void add_processes(rules& to)
     to.push_back({"clone", -1, 0, {{0, namespace_flags, 0}}});
     // Its flags are behind a pointer, where a filter cannot look; C libraries then fall back to clone.
     to.push_back({"clone3", 435, ENOSYS, {}});
+}
+
+void add_harmless(rules& to)
+{
     for (std::uint64_t harmless : {std::uint64_t{0}, std::uint64_t{0x40000} /* ADDR_NO_RANDOMIZE */, low32 /* query */})
         to.push_back({"personality", -1, 0, {{0, low32, harmless}}});
     to.push_back({"futex_wake", 454, 0, {}});
@@ -209,15 +214,12 @@ void add_socket_options(rules& to)
 }
 
 // Programs expect EAFNOSUPPORT of a kernel without that family, and then try another way.
-void add_sockets(rules& to)
+void refuse_families_but(std::span<const int> known, rules& to)
 {
-    add_internet_sockets(to);
-    add_local_sockets(to);
-    add_transfers(to);
-    add_socket_options(to);
-    constexpr std::uint64_t families_end = 64;  // beyond the last family there is (46)
-    for (std::uint64_t family = 0; family != families_end; ++family)
-        if (family != AF_INET && family != AF_INET6) to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, family}}});
+    constexpr int families_end = 64;  // beyond the last family there is (46)
+    for (int family = 0; family != families_end; ++family)
+        if (std::find(known.begin(), known.end(), family) == known.end())
+            to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, static_cast<std::uint64_t>(family)}}});
 }
 
 }  // namespace
@@ -228,10 +230,22 @@ std::span<const std::uint32_t> refused_ioctls() { return terminal_requests; }
 
 std::vector<syscall_rule> conditional_syscalls()
 {
-    rules all;
+    constexpr int families[] = {AF_INET, AF_INET6};
+    rules all = common_conditional_syscalls(families);
     add_processes(all);
     add_file_modes(all);
-    add_sockets(all);
+    add_local_sockets(all);
+    return all;
+}
+
+std::vector<syscall_rule> common_conditional_syscalls(std::span<const int> families)
+{
+    rules all;
+    add_harmless(all);
+    add_internet_sockets(all);
+    add_transfers(all);
+    add_socket_options(all);
+    refuse_families_but(families, all);
     add_limits(all);
     return all;
 }

@@ -18,7 +18,7 @@ struct argument_is {
 };
 
 /// A call whose fate depends on its arguments: it ends with `error` (0: allowed) when all conditions hold. Without a
-/// rule that holds it fails with EPERM.
+/// rule that holds the filter answers as to calls that it does not name.
 struct syscall_rule {
     std::string_view name;
     int number;  ///< for a libseccomp that does not know the name yet; -1: the name is old enough
@@ -27,6 +27,10 @@ struct syscall_rule {
 };
 
 std::vector<syscall_rule> conditional_syscalls();
+
+/// Those of them that the browser has, too: limits, internet sockets, what sockets are told. A socket of a family
+/// beside `families` fails with EAFNOSUPPORT.
+std::vector<syscall_rule> common_conditional_syscalls(std::span<const int> families);
 
 /// ioctl requests that inject input into a terminal or take over its output; only the low 32 bits of the request count.
 std::span<const std::uint32_t> refused_ioctls();

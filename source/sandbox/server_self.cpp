@@ -101,7 +101,7 @@ try {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return {"server_self", layer::state::off, "a build with a sanitizer needs more than the filter allows"};
 #endif
-    const bpf_program filter = compile_rules(server_rules());
+    const bpf_program filter = compile_rules(server_rules(), EPERM);
     landlock_rules rules = places;
     rules.signals_outside = true;  // the launcher and the browser, which are not confined by it, can be ended
     const std::string profile = enter_own_profile();

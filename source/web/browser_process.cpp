@@ -81,7 +81,9 @@ sandbox::layer judged(const sandbox::launcher_process& host)
         return {{}, sandbox::layer::state::off, "the trial ended without an answer"};
     const auto message = sandbox::decoded<event_message>(received->bytes);
     if (message.what != host_event::ready) return {{}, sandbox::layer::state::off, describe_failure(message)};
-    return {{}, sandbox::layer::state::on, "Chromium can make its own sandbox inside of the server's"};
+    return {{},
+            sandbox::layer::state::on,
+            "Chromium can make its own sandbox inside of the server's, which filters its calls"};
 }
 
 }  // namespace
