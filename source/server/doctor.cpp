@@ -33,7 +33,8 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const 
     using state = sandbox::layer::state;
     if (!config.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
     egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
-    web_browser browser(executor, config, guard);
+    blocking_pool pool;
+    web_browser browser(executor, config, guard, pool);
     sandbox::layer service{"browser", state::off, {}};
     try {
         co_await browser.warm_up();

@@ -73,6 +73,9 @@ browser_host_protocol::start_message start_of(const browser_options& browser, st
             .needs_own_sandbox = browser.needs_own_sandbox};
 }
 
+// Its own, because a browser that takes the pool's time takes it from no principal; no token has this name.
+std::string parser_of(const browser_options& browser) { return "(browser " + std::to_string(browser.number) + ")"; }
+
 std::size_t ports_for(const browser_options& browser) { return browser.pages + 2; }  // one for the spare page
 
 }  // namespace
@@ -83,7 +86,7 @@ browser::instance::instance(asio::any_io_executor executor, browser_options opti
       serve_(std::move(serve)),
       process_(executor, options_.host_path, start_of(options_, ports_for(options_)),
                browser_policy(options_.certificates)),
-      connection_(std::make_shared<devtools_connection>(process_.take_stream())),
+      connection_(std::make_shared<devtools_connection>(process_.take_stream(), *options_.pool, parser_of(options_))),
       idle_(executor),
       tasks_(executor)
 {
@@ -144,10 +147,15 @@ awaitable<> browser::instance::launch()
 awaitable<> browser::instance::read(std::shared_ptr<instance> self)
 {
     co_await self->connection_->run();
-    // The process says more about its end than the stream, but it may be stuck.
-    asio::steady_timer patience(self->executor_, to_explain);
-    co_await patience.async_wait(asio::use_awaitable);
-    self->connection_->close("the browser ended");
+    if (self->connection_->open()) {
+        // The process says more about its end than the stream, but it may be stuck.
+        asio::steady_timer patience(self->executor_, to_explain);
+        co_await patience.async_wait(asio::use_awaitable);
+        self->connection_->close("the browser ended");
+    }
+    if (self->retired_) co_return;
+    log::warning("browser_given_up", {{"reason", self->connection_->closed_because()}});
+    self->kill();
 }
 
 awaitable<> browser::instance::watch(std::shared_ptr<instance> self)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "web/browser_page.hpp"
 
@@ -25,7 +26,8 @@ struct browser_options {
     std::size_t pages = 4;                    ///< at once, at most 12
     std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once
     std::chrono::milliseconds start_limit{30'000};
-    std::size_t calls = 500;  ///< after so many pages a new browser takes its place
+    blocking_pool* pool = nullptr;  ///< parses what the browser sends; must outlive the browser
+    std::size_t calls = 500;        ///< after so many pages a new browser takes its place
 };
 
 /// The browser that runs.

@@ -131,7 +131,7 @@ void browser_page::hear_lifecycle(const json::object& params)
         reached_.clear();
         world_ = 0;
     }
-    if (loader == loader_) reached_.insert(name);
+    if (loader == loader_ && (name == "load" || name == "networkIdle")) reached_.insert(name);
 }
 
 void browser_page::hear_dialog(const json::object& params)

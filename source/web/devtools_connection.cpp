@@ -3,65 +3,23 @@
 #include "async/event.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "text/utf8_text.hpp"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
-#include <array>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
 namespace cmcp {
 namespace {
 
-constexpr std::size_t escape_length = 6;  // \uXXXX
-constexpr std::size_t deepest = 128;
-
-std::optional<json::object> try_parse(const std::string& text)
-{
-    json::parse_options how;
-    how.max_depth = deepest;
-    json::error_code failure;
-    json::value value = json::parse(text, failure, {}, how);
-    if (failure || !value.is_object()) return std::nullopt;
-    return std::move(value.as_object());
-}
-
-// The code unit that the escape at `at` stands for; 0: there is no escape of that kind.
-unsigned long unit_at(const std::string& text, std::size_t at)
-{
-    if (at + escape_length > text.size() || text[at] != '\\' || text[at + 1] != 'u') return 0;
-    return std::strtoul(text.substr(at + 2, 4).c_str(), nullptr, 16);
-}
-
-bool is_high(unsigned long unit) { return unit >= 0xD800 && unit < 0xDC00; }
-bool is_low(unsigned long unit) { return unit >= 0xDC00 && unit < 0xE000; }
-
-void replace_half_pairs(std::string& text)
-{
-    for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at)) {
-        const auto unit = unit_at(text, at);
-        if (is_high(unit) && is_low(unit_at(text, at + escape_length))) {
-            at += 2 * escape_length;
-            continue;
-        }
-        if (is_high(unit) || is_low(unit)) text.replace(at + 2, 4, "fffd");
-        at += 2;
-    }
-}
+constexpr std::size_t longest_on_loop = 4096;  // bytes; longer messages are parsed on the pool
+constexpr std::size_t most_in_a_row = 64;      // messages, before others have their turn
+constexpr std::size_t most_unsent = 1000;      // commands that the browser does not read
+constexpr std::size_t most_read = 128 * 1024;
 
 }  // namespace
-
-json::object parse_devtools(std::string text)
-{
-    if (auto parsed = try_parse(text)) return std::move(*parsed);
-    text = replace_invalid_utf8(text);
-    replace_half_pairs(text);
-    if (auto parsed = try_parse(text)) return std::move(*parsed);
-    throw devtools_closed("the browser sent what is no JSON object");
-}
 
 // A call that waits for its answer; `arrived` is notified once it is answered.
 struct devtools_connection::question {
@@ -88,30 +46,56 @@ struct devtools_connection::waiting_place {
     ~waiting_place() { in->questions_.erase(id); }
 };
 
-devtools_connection::devtools_connection(stream socket, std::size_t longest)
-    : socket_(std::move(socket)), longest_(longest)
+devtools_connection::devtools_connection(stream socket, blocking_pool& pool, std::string principal, std::size_t longest)
+    : socket_(std::move(socket)), pool_(pool), principal_(std::move(principal)), longest_(longest), read_(most_read)
 {
 }
 
 awaitable<> devtools_connection::run()
 {
     auto kept = shared_from_this();
-    std::string held;
-    auto bytes = std::make_unique<std::array<char, 128 * 1024>>();
     try {
-        for (;;) {
-            auto space = asio::buffer(*bytes);
-            auto [error, length] = co_await socket_.async_read_some(space, as_tuple);
-            if (error) break;
-            std::size_t begin = 0, unseen = held.size();
-            held.append(bytes->data(), length);
-            for (std::size_t end; (end = held.find('\0', unseen)) != std::string::npos; begin = unseen = end + 1)
-                take(parse_devtools(held.substr(begin, end - begin)));
-            held.erase(0, begin);
-            if (held.size() > longest_) throw devtools_closed("the browser sent a message that is too long");
+        while (open()) {
+            auto text = co_await read_messages();
+            if (text.empty()) break;
+            auto messages = co_await parse(std::move(text));
+            co_await take_all(std::move(messages));
         }
     } catch (const devtools_closed& problem) {
         close(problem.what());
+    }
+}
+
+awaitable<std::string> devtools_connection::read_messages()
+{
+    for (;;) {
+        auto space = asio::buffer(read_);
+        auto [error, length] = co_await socket_.async_read_some(space, as_tuple);
+        if (error) co_return std::string();
+        const std::string_view bytes(read_.data(), length);
+        const auto whole = bytes.rfind('\0') + 1;  // npos + 1 is 0
+        held_.append(bytes.substr(0, whole == 0 ? length : whole));
+        if (held_.size() > longest_) throw devtools_closed("the browser sent a message that is too long");
+        if (whole != 0) co_return std::exchange(held_, std::string(bytes.substr(whole)));
+    }
+}
+
+awaitable<std::vector<json::object>> devtools_connection::parse(std::string text)
+{
+    const bool is_short = text.size() <= longest_on_loop;
+    auto work = parse_devtools(std::move(text));
+    if (is_short) co_return whole(std::move(work));
+    auto messages = co_await pool_.run_long(principal_, std::move(work));
+    co_return messages;
+}
+
+awaitable<> devtools_connection::take_all(std::vector<json::object> messages)
+{
+    std::size_t taken = 0;
+    for (auto& message : messages) {
+        if (!open()) co_return;
+        take(std::move(message));
+        if (++taken % most_in_a_row == 0) co_await asio::post(socket_.get_executor(), asio::use_awaitable);
     }
 }
 
@@ -123,6 +107,10 @@ std::uint64_t devtools_connection::post(const std::string& session, std::string_
     message["method"] = method;
     if (!params.empty()) message["params"] = std::move(params);
     if (!session.empty()) message["sessionId"] = session;
+    if (outbox_.size() == most_unsent) {
+        close("the browser does not read what it is told");
+        return id;
+    }
     outbox_.push_back(jsonrpc::write_json(message));
     outbox_.back().push_back('\0');
     flush();
@@ -147,6 +135,7 @@ awaitable<json::object> devtools_connection::call(std::string session, std::stri
     auto kept = shared_from_this();
     if (!open()) throw devtools_closed(closed_because_);
     const auto id = post(session, method, std::move(params));
+    if (!open()) throw devtools_closed(closed_because_);
     auto waiting = std::make_shared<question>(session);
     questions_.emplace(id, waiting);
     const waiting_place place{kept, id};
@@ -182,16 +171,16 @@ void devtools_connection::take(json::object message)
         deliver(message);
 }
 
-void devtools_connection::answer(const json::object& message)
+void devtools_connection::answer(json::object& message)
 {
     const json::value& id = message.at("id");
     const auto entry = questions_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
     if (entry == questions_.end()) return;
     question& waiting = *entry->second;
-    const json::value* result = message.if_contains("result");
+    json::value* result = message.if_contains("result");
     const json::value* error = message.if_contains("error");
     if (result != nullptr && result->is_object())
-        waiting.result = result->get_object();
+        waiting.result = std::move(result->get_object());
     else
         waiting.error = error != nullptr && error->is_object() ? text_of(error->get_object(), "message") : "no result";
     if (!waiting.result && waiting.error.empty()) waiting.error = "unknown error";

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "jsonrpc/json.hpp"
+#include "web/devtools_message.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
 
@@ -14,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -22,25 +25,18 @@ struct devtools_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The stream to the browser ended: it crashed, was stopped, or sent an invalid message.
-struct devtools_closed : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-/// Parses a message. Half surrogate pairs, which pages can make and JSON parsers refuse, become U+FFFD. Throws
-/// devtools_closed when it is no JSON object.
-json::object parse_devtools(std::string text);
-
 /// The conversation with one browser in the Chrome DevTools protocol, as --remote-debugging-pipe carries it: JSON, each
 /// message ended by a NUL byte. Commands and their answers, events by session ("flat" sessions; the empty one is
-/// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls.
+/// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls. Long messages are
+/// parsed on the pool, and other work has its turn between messages that come in a row.
 class devtools_connection : public std::enable_shared_from_this<devtools_connection> {
 public:
     using stream = asio::local::stream_protocol::socket;
     using event_handler = std::function<void(const std::string& method, const json::object& params)>;
 
-    /// `longest`: bytes of a message: a screenshot in base64, or a page's text with its escapes.
-    explicit devtools_connection(stream socket, std::size_t longest = 48u << 20);
+    /// The pool must outlive this; `principal`: who is charged there. `longest`: bytes of a message: a screenshot in
+    /// base64, or a page's text with its escapes.
+    devtools_connection(stream socket, blocking_pool& pool, std::string principal, std::size_t longest = 48u << 20);
 
     /// Reads until the stream ends or close() is called. Calls go on waiting after the end of the stream, until close()
     /// gives them its reason.
@@ -63,6 +59,8 @@ public:
     asio::any_io_executor executor() { return socket_.get_executor(); }
     bool open() const { return socket_.is_open(); }
 
+    const std::string& closed_because() const { return closed_because_; }
+
     /// Ends the conversation: every call that waits throws devtools_closed with `why`.
     void close(const std::string& why);
 
@@ -72,12 +70,19 @@ private:
 
     std::uint64_t post(const std::string& session, std::string_view method, json::object params);
     void flush();
+    awaitable<std::string> read_messages();  ///< at least one, whole; empty: the stream ended
+    awaitable<std::vector<json::object>> parse(std::string text);
+    awaitable<> take_all(std::vector<json::object> messages);
     void take(json::object message);
-    void answer(const json::object& message);
+    void answer(json::object& message);
     void deliver(json::object& message);
 
     stream socket_;
+    blocking_pool& pool_;
+    std::string principal_;
     std::size_t longest_;
+    std::vector<char> read_;  // as it came
+    std::string held_;        // of a message that is not whole yet
     std::string closed_because_ = "the browser is not running";
     std::map<std::uint64_t, std::shared_ptr<question>> questions_;
     std::map<std::string, event_handler> handlers_;

@@ -56,7 +56,7 @@ admission_limits page_limits(const settings& config)
         .at_once = pages, .per_caller = std::max<std::size_t>(1, pages - 1), .waiting = most_waiting, .what = "page"};
 }
 
-browser_options browser_options_from(const settings& config)
+browser_options browser_options_from(const settings& config, blocking_pool& pool)
 {
     browser_options options;
     options.host_path = find_browser_host(config);
@@ -66,6 +66,7 @@ browser_options browser_options_from(const settings& config)
     options.memory = config.web_browser_memory_limit;
     options.pages = config.web_browser_max_pages;
     options.idle = config.web_browser_idle_timeout;
+    options.pool = &pool;
     return options;
 }
 
@@ -133,7 +134,8 @@ std::string browser_obstacle(const settings& config)
     return {};
 }
 
-web_browser::web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard)
+web_browser::web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard,
+                         blocking_pool& pool)
     : guard_(guard),
       policy_(egress_policy::from_settings(config)),
       obstacle_(browser_obstacle(config)),
@@ -141,7 +143,7 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& config,
       timeout_default_(config.web_timeout_default),
       timeout_max_(std::max(config.web_browser_timeout_max, config.web_timeout_default)),
       admission_(page_limits(config)),
-      browsers_(executor, browser_options_from(config), way_through(guard), config.web_browser_max_browsers)
+      browsers_(executor, browser_options_from(config, pool), way_through(guard), config.web_browser_max_browsers)
 {
 }
 

@@ -20,8 +20,8 @@ namespace cmcp {
 /// The whole policy of browsing: which browser, how many pages at once, how long and how much.
 class web_browser {
 public:
-    /// `guard` must outlive this.
-    web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard);
+    /// `guard` and `pool` must outlive this.
+    web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard, blocking_pool& pool);
 
     /// Failures that the caller can correct are results with `error`; cancellation passes through.
     awaitable<browse_result> browse(caller who, request_io& io, browse_request request);

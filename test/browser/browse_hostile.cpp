@@ -2,6 +2,10 @@
 
 #include <boost/asio/ip/udp.hpp>
 
+#include <signal.h>
+
+#include <cerrno>
+
 using namespace cmcp;
 using namespace cmcp::test;
 
@@ -161,4 +165,17 @@ TEST_CASE("a page that never settles is cut at the timeout with what is there")
     CHECK(never.content == "shown");
     request.wait_for = "p[";
     CHECK(has(s.browse(request).error, "not a valid CSS selector"));
+}
+
+TEST_CASE("a browser that was taken over ends with the message that the server refuses")
+{
+    settings config;
+    config.web_browser_path = std::string(CMCP_SOURCE_DIR) + "/test/browser/captured_browser.py";
+    browser_stage s(config);
+    const auto result = s.browse("/");
+    CHECK_FALSE(result.success);
+    CHECK(has(result.error, "the browser sent a message that is nested too deeply"));
+    const auto captured = s.browser.state();
+    CHECK_FALSE(captured.running);
+    CHECK(comes_true(s.io, [&] { return ::kill(captured.pid, 0) == -1 && errno == ESRCH; }));
 }

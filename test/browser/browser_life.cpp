@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -62,17 +61,6 @@ std::string user_of_browser(int host)
     const std::string status = text_of("/proc/" + std::to_string(*descendants(host).rbegin()) + "/status");
     const auto at = status.find("Uid:");
     return status.substr(at, status.find('\n', at) - at);
-}
-
-bool comes_true(asio::io_context& io, const std::function<bool()>& fact)
-{
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    io.restart();
-    while (!fact() && std::chrono::steady_clock::now() < end) {
-        io.restart();
-        io.run_one_for(std::chrono::milliseconds(20));
-    }
-    return fact();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/catch.hpp"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -23,7 +25,7 @@ struct browser_stage {
         : web(io, tls),
           config(with_web(std::move(base), web)),
           guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(config))),
-          browser(io.get_executor(), config, guard)
+          browser(io.get_executor(), config, guard, pool)
     {
     }
     ~browser_stage() { run_coroutine(io, browser.stop(), patience); }
@@ -66,6 +68,7 @@ struct browser_stage {
     origin canary{io};  ///< another, which must not be reached
     settings config;
     egress_guard guard;
+    blocking_pool pool;
     recording_io progress{io.get_executor()};
     web_browser browser;
 };
@@ -86,6 +89,18 @@ inline bool has(const std::vector<std::string>& notes, const std::string& part)
     for (const auto& note : notes)
         if (has(note, part)) return true;
     return false;
+}
+
+/// Runs the loop until the fact is true, which is what it returns.
+inline bool comes_true(asio::io_context& io, const std::function<bool()>& fact)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    io.restart();
+    while (!fact() && std::chrono::steady_clock::now() < end) {
+        io.restart();
+        io.run_one_for(std::chrono::milliseconds(20));
+    }
+    return fact();
 }
 
 /// Returns false without Chromium, and prints the line that ctest takes for a skipped test.

@@ -1,86 +1,15 @@
-#include "web/devtools_connection.hpp"
-
-#include "async/task_group.hpp"
-#include "test/support/catch.hpp"
-#include "test/support/run_coroutine.hpp"
-
-#include <boost/asio/local/connect_pair.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
-
-#include <optional>
+#include "test/web/fake_browser.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
 
 namespace {
 
-// The browser's end of the connection: reads commands and sends the test's messages.
-struct fake_browser {
-    asio::io_context io;
-    devtools_connection::stream peer{io};
-    std::shared_ptr<devtools_connection> connection;
-    std::string unread;
-    task_group tasks{io.get_executor()};
-
-    explicit fake_browser(std::size_t longest = 1 << 20)
-    {
-        devtools_connection::stream ours(io);
-        asio::local::connect_pair(ours, peer);
-        connection = std::make_shared<devtools_connection>(std::move(ours), longest);
-        tasks.spawn("reader", connection->run());
-    }
-    ~fake_browser()
-    {
-        connection->close("over");
-        io.poll();
-    }
-
-    // A call in the background, with its result or error as text.
-    struct outcome {
-        std::optional<std::string> text;
-    };
-    std::shared_ptr<outcome> call(std::string session, std::string method)
-    {
-        auto outcome_of_call = std::make_shared<outcome>();
-        tasks.spawn("call", call_and_keep(connection, std::move(session), std::move(method), outcome_of_call));
-        return outcome_of_call;
-    }
-    static awaitable<> call_and_keep(std::shared_ptr<devtools_connection> connection, std::string session,
-                                     std::string method, std::shared_ptr<outcome> into)
-    {
-        try {
-            auto result = co_await connection->call(std::move(session), std::move(method), json::object());
-            into->text = json::serialize(result);
-        } catch (const devtools_error& refused) {
-            into->text = std::string("refused: ") + refused.what();
-        } catch (const devtools_closed& ended) {
-            into->text = std::string("closed: ") + ended.what();
-        }
-    }
-    json::object hear() { return run_coroutine(io, read()); }
-    awaitable<json::object> read()
-    {
-        auto buffer = asio::dynamic_buffer(unread);
-        const auto length = co_await asio::async_read_until(peer, buffer, '\0', asio::use_awaitable);
-        const auto message = json::parse(unread.substr(0, length - 1));
-        unread.erase(0, length);
-        co_return message.as_object();
-    }
-    void say(std::string text)
-    {
-        text.push_back('\0');
-        asio::write(peer, asio::buffer(text));
-    }
-    void until(const std::shared_ptr<outcome>& awaited)
-    {
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        io.restart();
-        while (!awaited->text && std::chrono::steady_clock::now() < patience)
-            io.run_one_for(std::chrono::milliseconds(100));
-        REQUIRE(awaited->text);
-    }
-};
+json::object parsed(std::string text)
+{
+    text.push_back('\0');
+    return whole(parse_devtools(std::move(text))).at(0);
+}
 
 }  // namespace
 
@@ -177,19 +106,19 @@ TEST_CASE("a DevTools message that never ends is given up")
 
 TEST_CASE("half surrogate pairs in a DevTools message become U+FFFD, whole ones stay")
 {
-    const auto parsed =
-        parse_devtools(R"({"a":"\ud800x","b":"\udc00","c":"\ud83d\ude00","d":"\\ud800","e":"\ud800\ud83d\ude00"})");
-    CHECK(parsed.at("a") == "\uFFFDx");
-    CHECK(parsed.at("b") == "\uFFFD");
-    CHECK(parsed.at("c") == "\U0001F600");
-    CHECK(parsed.at("d") == "\\ud800");
-    CHECK(parsed.at("e") == "\uFFFD\U0001F600");
+    const auto message =
+        parsed(R"({"a":"\ud800x","b":"\udc00","c":"\ud83d\ude00","d":"\\ud800","e":"\ud800\ud83d\ude00"})");
+    CHECK(message.at("a") == "\uFFFDx");
+    CHECK(message.at("b") == "\uFFFD");
+    CHECK(message.at("c") == "\U0001F600");
+    CHECK(message.at("d") == "\\ud800");
+    CHECK(message.at("e") == "\uFFFD\U0001F600");
 }
 
 TEST_CASE("what is no JSON object ends the DevTools conversation")
 {
     for (const char* text : {"", "[]", "{", "null", "{\"a\":}"}) {
         INFO(text);
-        CHECK_THROWS_AS(parse_devtools(text), devtools_closed);
+        CHECK_THROWS_AS(parsed(text), devtools_closed);
     }
 }
