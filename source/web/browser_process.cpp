@@ -11,10 +11,10 @@
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstring>
+#include <memory>
 #include <system_error>
 
 namespace cmcp {
@@ -71,15 +71,31 @@ std::string describe_end(const event_message& message)
     return how + (said.empty() ? "" : ": " + said);
 }
 
-sandbox::layer judged(const sandbox::launcher_process& host)
+// Told what to start. Throws std::system_error.
+sandbox::launcher_process start_host(const std::string& path, const browser_host_protocol::start_message& start,
+                                     const std::string& policy, const unique_fd& stream)
+{
+    const unique_fd policy_file = sandbox::sealed_memory("policy", policy);
+    auto host = sandbox::start_launcher(path);
+    const int descriptors[] = {stream.get(), policy_file.get()};
+    sandbox::send_packet(host.socket.get(), sandbox::encoded(start), descriptors);
+    return host;
+}
+
+void end_host(sandbox::launcher_process* host)
+{
+    if (!host->pidfd) return;
+    kill_process(host->pidfd.get());
+    collect_process(host->pidfd.get());
+    host->pidfd.reset();
+}
+
+sandbox::layer judged(int host)
 {
     constexpr int patience_ms = 10'000;
-    pollfd answer{host.socket.get(), POLLIN, 0};
-    if (::poll(&answer, 1, patience_ms) != 1) return {{}, sandbox::layer::state::off, "the trial did not end in time"};
-    const auto received = sandbox::receive_packet(host.socket.get());
-    if (!received || received->bytes.empty())
-        return {{}, sandbox::layer::state::off, "the trial ended without an answer"};
-    const auto message = sandbox::decoded<event_message>(received->bytes);
+    const auto answer = sandbox::wait_for_packet(host, patience_ms);
+    if (!answer) return {{}, sandbox::layer::state::off, "the trial gave no answer"};
+    const auto message = sandbox::decoded<event_message>(answer->bytes);
     if (message.what != host_event::ready) return {{}, sandbox::layer::state::off, describe_failure(message)};
     return {{},
             sandbox::layer::state::on,
@@ -90,22 +106,11 @@ sandbox::layer judged(const sandbox::launcher_process& host)
 
 sandbox::layer try_browser_sandbox(const std::string& host_path, const std::string& program)
 try {
-    const browser_host_protocol::start_message start{.argv = {program},
-                                                     .memory = 0,
-                                                     .files = 1 << 20,
-                                                     .proxies = 0,
-                                                     .number = 0,
-                                                     .needs_own_sandbox = true,
-                                                     .trial = true};
+    const browser_host_protocol::start_message start{.argv = {program}, .files = 1 << 20, .trial = true};
     auto [ours, theirs] = stream_pair();
-    const unique_fd policy = sandbox::sealed_memory("policy", "{}");
-    auto host = sandbox::start_launcher(host_path);
-    const int descriptors[] = {theirs.get(), policy.get()};
-    sandbox::send_packet(host.socket.get(), sandbox::encoded(start), descriptors);
-    auto layer = judged(host);
-    kill_process(host.pidfd.get());
-    collect_process(host.pidfd.get());
-    return layer;
+    auto host = start_host(host_path, start, "{}", theirs);
+    const std::unique_ptr<sandbox::launcher_process, decltype(&end_host)> until_judged(&host, &end_host);
+    return judged(host.socket.get());
 } catch (const std::exception& failure) {
     return {{}, sandbox::layer::state::off, std::string("it cannot be tried: ") + failure.what()};
 }
@@ -116,10 +121,7 @@ browser_process::browser_process(asio::any_io_executor executor, const std::stri
 {
     auto [ours, theirs] = stream_pair();
     try {
-        const unique_fd policy_file = sandbox::sealed_memory("policy", policy);
-        host_ = sandbox::start_launcher(host_path);
-        const int descriptors[] = {theirs.get(), policy_file.get()};
-        sandbox::send_packet(host_.socket.get(), sandbox::encoded(start), descriptors);
+        host_ = start_host(host_path, start, policy, theirs);
     } catch (const std::system_error& failure) {
         throw browser_unavailable("The browser cannot be started: " + std::string(failure.what()) + ".");
     }
@@ -129,13 +131,7 @@ browser_process::browser_process(asio::any_io_executor executor, const std::stri
 
 browser_process::~browser_process() { kill(); }
 
-void browser_process::kill()
-{
-    if (!host_.pidfd) return;
-    kill_process(host_.pidfd.get());
-    collect_process(host_.pidfd.get());
-    host_.pidfd.reset();
-}
+void browser_process::kill() { end_host(&host_); }
 
 awaitable<event_message> browser_process::next_event()
 {

@@ -90,6 +90,17 @@ std::optional<packet> receive_packet(int socket)
     return result;
 }
 
+std::optional<packet> wait_for_packet(int socket, int limit_ms)
+{
+    pollfd wait{socket, POLLIN, 0};
+    int ready = 0;
+    while ((ready = ::poll(&wait, 1, limit_ms)) < 0 && errno == EINTR) {
+    }
+    if (ready != 1) return std::nullopt;
+    auto received = receive_packet(socket);
+    return received && !received->bytes.empty() ? std::move(received) : std::nullopt;
+}
+
 packet await_packet(int socket)
 {
     for (;;) {

@@ -32,6 +32,10 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
 /// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.
 std::optional<packet> receive_packet(int socket);
 
+/// The next packet, waited for at most `limit_ms` milliseconds (-1: without a limit). Nothing: none came, or the peer
+/// is gone.
+std::optional<packet> wait_for_packet(int socket, int limit_ms);
+
 /// The next packet, waited for. No bytes: the peer is gone.
 packet await_packet(int socket);
 

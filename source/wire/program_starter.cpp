@@ -103,18 +103,6 @@ started_program spawn_program(const std::string& path, const std::vector<std::st
     return started;
 }
 
-// Nothing when the other end is gone, or does not answer in time.
-std::optional<packet> wait_for_packet(int socket, int limit_ms)
-{
-    pollfd wait{socket, POLLIN, 0};
-    int ready = 0;
-    while ((ready = ::poll(&wait, 1, limit_ms)) < 0 && errno == EINTR) {
-    }
-    if (ready != 1) return std::nullopt;
-    auto received = receive_packet(socket);
-    return received && !received->bytes.empty() ? std::move(received) : std::nullopt;
-}
-
 void answer(int socket, const std::vector<startable_program>& programs, packet& order)
 {
     started_program started;

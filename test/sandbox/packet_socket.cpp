@@ -2,6 +2,11 @@
 
 #include "test/support/catch.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+
+#include <thread>
+
 using namespace cmcp;
 using namespace cmcp::sandbox;
 
@@ -27,4 +32,25 @@ TEST_CASE("no packet yet is told apart from the end")
     CHECK(await_packet(ours.get()).bytes == "a");
     theirs.reset();
     CHECK(await_packet(ours.get()).bytes.empty());
+}
+
+TEST_CASE("a packet is waited for in spite of signals, and no longer than said")
+{
+    auto [ours, theirs] = packet_socket_pair();
+    CHECK_FALSE(wait_for_packet(ours.get(), 0));
+    struct sigaction interrupting {
+    }, before{};
+    interrupting.sa_handler = [](int) {};
+    ::sigaction(SIGUSR1, &interrupting, &before);
+    std::thread sender([to = theirs.get(), waiting = ::pthread_self()] {
+        ::pthread_kill(waiting, SIGUSR1);
+        send_packet(to, "a");
+    });
+    const auto heard = wait_for_packet(ours.get(), -1);
+    sender.join();
+    ::sigaction(SIGUSR1, &before, nullptr);
+    REQUIRE(heard);
+    CHECK(heard->bytes == "a");
+    theirs.reset();
+    CHECK_FALSE(wait_for_packet(ours.get(), -1));
 }
