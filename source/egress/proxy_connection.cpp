@@ -12,8 +12,6 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
-#include <array>
-
 namespace cmcp {
 namespace {
 

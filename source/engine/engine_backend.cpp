@@ -13,7 +13,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <system_error>
 
 namespace cmcp::engine {

@@ -2,7 +2,7 @@
 
 #include "async/asio.hpp"
 #include "async/deadline_wheel.hpp"
-#include "http/listener.hpp"
+#include "http/stream_socket.hpp"
 
 #include <boost/beast/core/flat_buffer.hpp>
 

@@ -4,10 +4,10 @@
 #include "async/deadline_wheel.hpp"
 #include "async/memory_budget.hpp"
 #include "config/settings.hpp"
-#include "http/listener.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
 #include "http/router.hpp"
+#include "http/stream_socket.hpp"
 #include "log/bounded_log.hpp"
 
 #include <memory>

@@ -3,17 +3,14 @@
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
 #include "http/bound_address.hpp"
+#include "http/stream_socket.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 
 #include <functional>
 #include <vector>
 
 namespace cmcp {
-
-/// The connection of a client: TCP, or a UNIX socket.
-using stream_socket = asio::generic::stream_protocol::socket;
 
 /// Accepts the clients of an address.
 class listener {

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cmath>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace cmcp {

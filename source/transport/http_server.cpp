@@ -15,7 +15,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <optional>
 
 namespace cmcp {
 
@@ -38,11 +37,6 @@ void turn_away(stream_socket socket)
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);
     socket.shutdown(stream_socket::shutdown_send, ignored);
-}
-
-std::shared_ptr<memory_budget> shared_budget(const settings& config)
-{
-    return std::make_shared<memory_budget>(config.memory_limit_bytes);
 }
 
 void record_delay(loop_delay::clock::duration waited)
@@ -76,7 +70,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           layers(std::move(report_layers)),
           guard(config),
           listens(io, std::move(address)),
-          sessions(io.get_executor(), config, shared_budget(config)),
+          sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
           connections(io.get_executor()),

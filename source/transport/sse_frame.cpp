@@ -7,12 +7,10 @@ namespace cmcp {
 namespace {
 
 template <class Number>
-bool parse_number(std::string_view text, Number& into)
+std::optional<Number> parse_number(std::string_view text)
 {
-    if (text.empty() || text.front() == '-' || (text.size() > 1 && text.front() == '0')) return false;
-    const auto number = read_number<Number>(text);
-    into = number.value_or(0);
-    return number.has_value();
+    if (text.empty() || text.front() == '-' || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+    return read_number<Number>(text);
 }
 
 }  // namespace
@@ -23,10 +21,10 @@ std::optional<event_id> parse_event_id(std::string_view text)
 {
     auto dash = text.find('-');
     if (dash == std::string_view::npos || text.size() > 40) return std::nullopt;
-    event_id id;
-    if (!parse_number(text.substr(0, dash), id.stream) || !parse_number(text.substr(dash + 1), id.sequence))
-        return std::nullopt;
-    return id;
+    const auto stream = parse_number<decltype(event_id::stream)>(text.substr(0, dash));
+    const auto sequence = parse_number<decltype(event_id::sequence)>(text.substr(dash + 1));
+    if (!stream || !sequence) return std::nullopt;
+    return event_id{*stream, *sequence};
 }
 
 void append_event(std::string& out, std::string_view name, std::string_view data, const std::optional<event_id>& id)
