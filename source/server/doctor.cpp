@@ -89,14 +89,14 @@ json::array findings_json(const std::vector<finding>& list)
 }
 
 void print_json(const examined_sandbox& examined, const diagnosis& about, const settings& config,
-                const std::vector<std::string>& missing)
+                const std::vector<std::string>& required, const std::vector<std::string>& missing)
 {
     json::object report;
     report["version"] = CMCP_VERSION;
     report["backend"] = examined.backend;
     report["layers"] = layers_json(examined.layers);
     report["access"] = access_in_words(config);
-    report["required"] = json::value_from(config.sandbox_require);
+    report["required"] = json::value_from(required);
     report["missing"] = json::value_from(missing);
     report["problems"] = findings_json(about.problems);
     report["remarks"] = findings_json(about.remarks);
@@ -163,7 +163,7 @@ int doctor(const loaded_settings& loaded, bool json)
     const auto missing = sandbox::missing(examined.layers, required);
     const diagnosis about = diagnose(examined.layers, required);
     if (json)
-        print_json(examined, about, loaded.values, missing);
+        print_json(examined, about, loaded.values, required, missing);
     else
         print_table(examined, about, loaded.values, missing);
     return missing.empty() ? 0 : 1;
