@@ -96,11 +96,11 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     co_return result;
 }
 
-// A token does not help where there is nothing, so 404 and 405 come before 401.
+// Neither a token nor another media type helps where there is nothing, so 404 and 405 come first.
 std::optional<http_reply> request_reader::refuse_by_header(http_request& request) const
 {
     auto refused = guard_.check(request);
-    const bool may_be_nothing = !refused || refused->status == 401;
+    const bool may_be_nothing = !refused || refused->status == 401 || refused->status == 415;
     auto nothing = may_be_nothing ? routes_.refuse(request) : std::nullopt;
     return nothing ? nothing : refused;
 }

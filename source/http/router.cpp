@@ -29,10 +29,12 @@ bool route::fits(std::string_view wanted) const
 
 void router::place(http_request& request) const
 {
-    request.rpc_errors = request.path.empty();
+    bool known = false;
+    request.rpc_errors = true;  // a client of MCP may have the wrong address
     for (const auto& each : routes_) {
         if (!each.fits(request.path)) continue;
-        request.rpc_errors = request.rpc_errors || each.rpc_errors;
+        request.rpc_errors = (known && request.rpc_errors) || each.rpc_errors;
+        known = true;
         const bool has_method =
             std::find(each.methods.begin(), each.methods.end(), request.method) != each.methods.end();
         if (!has_method || (each.html_only && !takes_html(request))) continue;

@@ -130,6 +130,13 @@ std::string name_of_launcher(pid_t launcher)
     return std::string(prefix) + std::to_string(launcher) + "-" + std::to_string(status.st_ino);
 }
 
+// A group of that name could not be removed with its run, because the end of a process takes its time.
+void make_anew(const fs::path& folder)
+{
+    if (errno == EEXIST) remove_group(folder);
+    check(::mkdir(folder.c_str(), 0755), "make the cgroup");
+}
+
 // Folders of launchers of this PID namespace that were killed.
 void remove_abandoned(const fs::path& folder)
 {
@@ -150,7 +157,7 @@ cgroup_folders::cgroup_folders(const std::vector<cgroup_place>& parents, const s
 {
     for (const cgroup_place& each : parents) {
         cgroup_place group{each.folder / name, each.unified, each.controllers};
-        check(::mkdir(group.folder.c_str(), 0755), "make the cgroup");
+        if (::mkdir(group.folder.c_str(), 0755) != 0) make_anew(group.folder);
         all_.push_back(std::move(group));
     }
 }
@@ -280,9 +287,10 @@ std::string cgroup_tree::lacking(std::string_view controller) const
 
 std::shared_ptr<const cgroup_folders> cgroup_tree::of_caller(const std::string& caller)
 {
-    std::erase_if(callers_, [](const auto& entry) { return entry.second.expired(); });
-    if (const auto known = callers_.find(caller); known != callers_.end()) return known->second.lock();
-    auto folders = std::make_shared<cgroup_folders>(own_.all(), "caller-" + std::to_string(++last_caller_));
+    std::erase_if(callers_, [](const auto& entry) { return entry.second.folders.expired(); });
+    if (const auto known = callers_.find(caller); known != callers_.end()) return known->second.folders.lock();
+    const unsigned number = free_number();
+    auto folders = std::make_shared<cgroup_folders>(own_.all(), "caller-" + std::to_string(number));
     for (const cgroup_place& each : folders->all()) {
         divide(each);
         if (each.controls("cpu")) must_set(*folders, processor_share, each.unified ? share_unified : share_first);
@@ -290,14 +298,22 @@ std::shared_ptr<const cgroup_folders> cgroup_tree::of_caller(const std::string& 
     for (const control_file& limit : {memory_limit, process_limit})
         if (const cgroup_place* const own = own_.of(limit.controller))
             if (const auto most = most_of_a_caller(*own, limit)) must_set(*folders, limit, *most);
-    callers_[caller] = folders;
+    callers_[caller] = {number, folders};
     return folders;
 }
 
-run_cgroup cgroup_tree::make(std::uint64_t id, const std::string& caller, const run_limits& limits,
+unsigned cgroup_tree::free_number() const
+{
+    unsigned number = 0;
+    const auto has_it = [&](const auto& entry) { return entry.second.number == number; };
+    while (std::ranges::any_of(callers_, has_it)) ++number;
+    return number;
+}
+
+run_cgroup cgroup_tree::make(unsigned number, const std::string& caller, const run_limits& limits,
                              std::uint64_t helpers)
 {
-    return {of_caller(caller), std::to_string(id), limits, helpers};
+    return {of_caller(caller), std::to_string(number), limits, helpers};
 }
 
 }  // namespace cmcp::sandbox

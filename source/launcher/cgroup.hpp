@@ -82,16 +82,22 @@ public:
 
     bool holds(std::string_view controller) const { return own_.of(controller) != nullptr; }
     std::string lacking(std::string_view controller) const;  ///< why it holds no run; empty: it does
-    run_cgroup make(std::uint64_t id, const std::string& caller, const run_limits& limits, std::uint64_t helpers);
+    /// `number`: no other run has it.
+    run_cgroup make(unsigned number, const std::string& caller, const run_limits& limits, std::uint64_t helpers);
 
 private:
+    struct caller_groups {
+        unsigned number;
+        std::weak_ptr<const cgroup_folders> folders;
+    };
+
     void add(const cgroup_place& place);
     std::shared_ptr<const cgroup_folders> of_caller(const std::string& caller);
+    unsigned free_number() const;
 
     std::map<std::string, std::string, std::less<>> lacking_;
     cgroup_folders own_;
-    std::map<std::string, std::weak_ptr<const cgroup_folders>> callers_;  ///< those with runs
-    std::uint64_t last_caller_ = 0;
+    std::map<std::string, caller_groups> callers_;  ///< those with runs
 };
 
 }  // namespace cmcp::sandbox

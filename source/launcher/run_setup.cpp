@@ -53,7 +53,7 @@ run::run(const shared_parts& parts, std::uint64_t key, const run_request& reques
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     prepare(request);
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
-    cgroup_ = parts_.cgroups.make(key, request.principal, limits_, firejail_ ? firejails_own : first_process);
+    cgroup_ = parts_.cgroups.make(identity_.number(), request.principal, limits_, firejail_ ? firejails_own : first_process);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
