@@ -42,9 +42,14 @@ void check_gone(const std::string& path)
     if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR && errno != ENXIO) fail(path);
 }
 
-void keep_attributes(int to, const struct stat& status)
+void keep_owner(int to, const struct stat& status)
 {
     if (::geteuid() == 0 && ::fchown(to, status.st_uid, status.st_gid) != 0) fail("fchown");
+}
+
+void keep_attributes(int to, const struct stat& status)
+{
+    keep_owner(to, status);
     ::fchmod(to, status.st_mode & 0777);
     const std::array<timespec, 2> times{status.st_atim, status.st_mtim};
     ::futimens(to, times.data());
@@ -140,6 +145,7 @@ private:
         if (!to) fail(to_.string());
         struct stat status {};
         if (::fstat(from.get(), &status) != 0) fail(from_.string());
+        keep_owner(to.get(), status);
         enter(std::move(from), std::move(to), status, {});
     }
 

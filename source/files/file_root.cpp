@@ -33,16 +33,25 @@ struct stat status_of(const file_path& path, int fd)
     return status;
 }
 
+unique_fd open_place(const std::filesystem::path& folder)
+{
+    unique_fd opened(::open(folder.c_str(), place_flags | O_CLOEXEC));
+    if (!opened) throw std::system_error(errno, std::generic_category(), folder.string());
+    return opened;
+}
+
+file_owner owner_of(int folder)
+{
+    struct stat status {};
+    if (::fstat(folder, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
+    return file_owner(status);
+}
+
 }  // namespace
 
 file_root::file_root(const std::filesystem::path& folder)
-    : folder_(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+    : folder_(open_place(folder)), owner_(owner_of(folder_.get())), rights_(owner_)
 {
-    struct stat status {};
-    if (!folder_ || ::fstat(folder_.get(), &status) != 0)
-        throw std::system_error(errno, std::generic_category(), folder.string());
-    owner_ = status.st_uid;
-    group_ = status.st_gid;
 }
 
 unique_fd file_root::open_beneath(int folder, const std::string& relative, int flags)
@@ -76,7 +85,7 @@ unique_fd file_root::open_regular(const file_path& path) const
     const auto status = status_of(path, opened.get());
     require_regular(path, status);  // the name may mean another file by now
     // A hard link that another user made does not make the file one of this workspace.
-    if (status.st_nlink > 1 && status.st_uid != owner_) path.refuse("is a hard link to a file of somebody else.");
+    if (status.st_nlink > 1 && status.st_uid != owner_.user) path.refuse("is a hard link to a file of somebody else.");
     return opened;
 }
 
@@ -113,27 +122,14 @@ unique_fd file_root::make_parent(const file_path& path) const
                     "make the folder there, leave the leading / out.");
             if (++new_folders > most_new_folders)
                 path.refuse("needs more than 64 new folders; make some of them first.");
-            make_folder(parent.get(), std::string(name));
+            // Where it fails, another process was faster, or opening the folder says why not.
+            ::mkdirat(parent.get(), std::string(name).c_str(), 0755);
             next = open_beneath(descriptor(), so_far, place_flags);
         }
         if (!next) path.fail(errno);
         parent = std::move(next);
     }
     return parent;
-}
-
-void file_root::make_folder(int parent, const std::string& name) const
-{
-    if (::mkdirat(parent, name.c_str(), 0755) != 0)
-        return;  // another process was faster, or opening it will say why not
-    const unique_fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (folder) adopt(folder.get());
-}
-
-void file_root::adopt(int fd) const
-{
-    if (::geteuid() != 0) return;
-    if (::fchown(fd, owner_, group_) != 0) throw std::system_error(errno, std::generic_category(), "fchown");
 }
 
 }  // namespace cmcp

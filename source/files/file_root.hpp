@@ -1,6 +1,7 @@
 #pragma once
 
 #include "files/file_path.hpp"
+#include "files/owner_rights.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <sys/stat.h>
@@ -12,9 +13,12 @@ namespace cmcp {
 
 /// An open folder that nothing leads out of: every path is resolved by the kernel beneath it (openat2 with
 /// RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS), so that symbolic links, "..", and changes made meanwhile cannot escape.
+/// Its thread acts with the rights of the folder's owner until the end (owner_rights), so nothing is awaited meanwhile.
 class file_root {
 public:
     explicit file_root(const std::filesystem::path& folder);  ///< throws std::system_error
+    file_root(const file_root&) = delete;
+    file_root& operator=(const file_root&) = delete;
 
     /// Throws file_error. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added, so that it never blocks.
     unique_fd open(const file_path& path, int flags) const;
@@ -33,18 +37,13 @@ public:
     /// such a path was most often meant for the host (`/etc/…`, `/tmp/…`).
     unique_fd make_parent(const file_path& path) const;
 
-    /// Gives a file that was made here to the owner of the root, when this process may.
-    void adopt(int fd) const;
-
     int descriptor() const { return folder_.get(); }
-    uid_t owner() const { return owner_; }
+    file_owner owner() const { return owner_; }
 
 private:
-    void make_folder(int parent, const std::string& name) const;
-
     unique_fd folder_;
-    uid_t owner_ = 0;
-    gid_t group_ = 0;
+    file_owner owner_;
+    owner_rights rights_;
 };
 
 /// The last change of the content, in seconds since 1970.

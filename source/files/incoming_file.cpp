@@ -20,7 +20,7 @@ std::string hidden_name() { return ".cmcp-" + random_id() + ".tmp"; }
 }  // namespace
 
 incoming_file::incoming_file(const file_root& root, const file_path& path, mode_t mode)
-    : path_(path), leaf_(path.leaf()), folder_(root.make_parent(path))
+    : path_(path), leaf_(path.leaf()), owner_(root.owner()), folder_(root.make_parent(path))
 {
     if (path.trailing_slash()) path.refuse("ends with a slash; name the file.");
     struct stat present {};
@@ -34,7 +34,6 @@ incoming_file::incoming_file(const file_root& root, const file_path& path, mode_
         if (!file_) path.fail(errno);
         hidden_ = std::move(name);
     }
-    root.adopt(file_.get());
     if (::fchmod(file_.get(), mode) != 0) path.fail(errno);
 }
 
@@ -65,6 +64,7 @@ void incoming_file::append(std::string_view bytes)
 
 void incoming_file::publish()
 {
+    const owner_rights rights(owner_);
     if (hidden_.empty()) {
         if (link_to(leaf_)) return;
         if (errno != EEXIST) path_.fail(errno);

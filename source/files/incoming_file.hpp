@@ -31,6 +31,7 @@ private:
 
     file_path path_;
     std::string leaf_;
+    file_owner owner_;
     unique_fd folder_;
     unique_fd file_;
     std::string hidden_;  // its name until it is published; empty: it has none

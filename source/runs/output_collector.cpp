@@ -1,5 +1,6 @@
 #include "runs/output_collector.hpp"
 
+#include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/bytes.hpp"
 #include "text/random_id.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,12 +31,10 @@ std::string_view without_cut_beginning(std::string_view text)
 constexpr const char* folder_name = ".outputs";
 
 // The caller's code may have planted anything in its workspace: no link is followed.
-unique_fd open_outputs(const std::filesystem::path& workspace)
+unique_fd open_outputs(int workspace)
 {
-    const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root) return {};
-    if (::mkdirat(root.get(), folder_name, 0755) != 0 && errno != EEXIST) return {};
-    return open_folder(root.get(), folder_name);
+    if (::mkdirat(workspace, folder_name, 0755) != 0 && errno != EEXIST) return {};
+    return open_folder(workspace, folder_name);
 }
 
 // A caller may fill the folder with files of its own: the rest is left to a later run.
@@ -71,14 +71,17 @@ bool newer(const kept& a, const kept& b)
 }
 
 std::shared_ptr<output_file> create_in(const output_place& where, const output_store::limits& keep)
-{
-    const unique_fd folder = open_outputs(where.workspace);
+try {
+    const file_root workspace(where.workspace);
+    const unique_fd folder = open_outputs(workspace.descriptor());
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
     const std::string name = random_id(16) + ".txt";
     unique_fd file(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
     if (!file) return nullptr;
     return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name, where.principal);
+} catch (const std::system_error&) {
+    return nullptr;
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* own_profile = "container-mcp";
 
-constexpr std::string_view refused[] = {"execve",   "execveat", "fork",      "vfork",     "setuid",    "setgid",
-                                        "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset"};
+constexpr std::string_view refused[] = {"execve",   "execveat", "fork",      "vfork",     "setuid",   "setgid",
+                                        "setreuid", "setregid", "setresuid", "setresgid", "setgroups"};
 constexpr std::string_view added[] = {"openat2",      "open",       "openat",     "creat",      "chmod",
                                       "fchmod",       "fchmodat",   "fallocate",  "setrlimit",  "prlimit64",
                                       "memfd_create", "futex_wake", "futex_wait", "setsockopt", "sendto",
