@@ -102,7 +102,8 @@ void check_overwrite(const file_root& root, const file_path& destination, const 
 
 }  // namespace
 
-void write_file(const file_root& root, const file_policy& policy, const file_write_request& request)
+std::shared_ptr<incoming_file> prepare_file(const file_root& root, const file_policy& policy,
+                                            const file_write_request& request)
 try {
     const file_path path("path", request.path);
     const std::string leaf = path.leaf();
@@ -114,11 +115,17 @@ try {
     const unique_fd parent = root.make_parent(path);
     const auto present = look(path, parent.get(), leaf);
     if (present) check_replaceable(root, path, parent.get(), leaf, *present);
-    incoming_file file(root, path, present && S_ISREG(present->st_mode) ? present->st_mode & 0777 : 0644);
-    file.append(bytes);
-    file.publish();
+    const mode_t mode = present && S_ISREG(present->st_mode) ? present->st_mode & 0777 : 0644;
+    auto file = std::make_shared<incoming_file>(root, path, mode);
+    file->append(bytes);
+    return file;
 } catch (const std::system_error& problem) {
     file_path("path", request.path).fail(problem.code().value());
+}
+
+void write_file(const file_root& root, const file_policy& policy, const file_write_request& request)
+{
+    prepare_file(root, policy, request)->publish();
 }
 
 void delete_file(const file_root& root, const file_policy& policy, const file_path& path)

@@ -1,5 +1,7 @@
 #include "files/file_manager.hpp"
 
+#include "files/incoming_file.hpp"
+
 namespace cmcp {
 
 // Work on the pool owns its arguments and finds the folder there, too, because the call may be abandoned meanwhile.
@@ -20,18 +22,29 @@ awaitable<file_content> file_manager::read(caller who, file_read_request request
 
 awaitable<> file_manager::write(caller who, file_write_request request)
 {
-    disk_reservations::share disk;
-    if (quota_.limited()) {
-        auto find = [who, places = places_] { return places->folder(who); };
-        auto workspace = co_await pool_->run(who.principal, std::move(find));
-        disk = co_await quota_.reserve(who.principal, std::move(workspace), request.content.size());
-    }
+    if (quota_.limited()) co_return co_await write_within_quota(std::move(who), std::move(request));
     auto work = [who, request = std::move(request), places = places_, policy = policy_] {
         write_file(file_root(places->folder(who)), policy, request);
-        return true;
     };
     co_await pool_->run(who.principal, std::move(work));
-    quota_.written(std::move(disk));
+}
+
+// A run may fill the workspace while the file is written, so the quota is checked again before the file has its name.
+awaitable<> file_manager::write_within_quota(caller who, file_write_request request)
+{
+    auto find = [who, places = places_] { return places->folder(who); };
+    auto workspace = co_await pool_->run(who.principal, std::move(find));
+    const auto turn = co_await quota_.begin(who.principal, workspace);
+    co_await quota_.check(turn, request.content.size());
+    auto prepare = [workspace, request = std::move(request), policy = policy_] {
+        return prepare_file(file_root(workspace), policy, request);
+    };
+    auto file = co_await pool_->run(who.principal, std::move(prepare));
+    co_await quota_.check(turn, file->unseen());
+    const auto size = file->size();
+    auto publish = [file = std::move(file)] { file->publish(); };
+    co_await pool_->run(who.principal, std::move(publish));
+    quota_.written(turn, size);
 }
 
 awaitable<file_page> file_manager::list(caller who, file_list_request request)

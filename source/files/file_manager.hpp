@@ -30,6 +30,8 @@ public:
     std::filesystem::path folder(const caller& who) const { return places_->folder(who); }
 
 private:
+    awaitable<> write_within_quota(caller who, file_write_request request);
+
     blocking_pool* pool_;
     const workspaces* places_;
     file_policy policy_;

@@ -5,11 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace cmcp {
+
+class incoming_file;
 
 struct file_read_request {
     std::string path;
@@ -74,6 +77,10 @@ file_page list_folder(const file_root& root, const file_list_request& request);
 /// Atomic: the new file takes the place of the old one (whose mode it keeps) in one step. Folders that are missing are
 /// made. Refused: folders, FIFOs, sockets, devices, links that lead out of the root, files that are read-only.
 void write_file(const file_root& root, const file_policy& policy, const file_write_request& request);
+
+/// The same without the last step, which is publish() of what it returns.
+std::shared_ptr<incoming_file> prepare_file(const file_root& root, const file_policy& policy,
+                                            const file_write_request& request);
 
 /// Removes a file, a link, a FIFO or a socket; folders are refused.
 void delete_file(const file_root& root, const file_policy& policy, const file_path& path);

@@ -25,6 +25,9 @@ public:
     void publish();                       ///< in the place of a file or link of that name; throws file_error
     std::uint64_t size() const { return size_; }
 
+    /// Bytes that a measurement of the folder does not find.
+    std::uint64_t unseen() const { return hidden_.empty() ? size_ : 0; }
+
 private:
     bool can_be_named() const;
     bool link_to(const std::string& name) const;

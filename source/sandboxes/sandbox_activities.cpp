@@ -68,6 +68,12 @@ bool sandbox_activities::busy(const std::string& id) const
     return activity != state_->sandboxes.end() && (activity->second.closing || !activity->second.entries.empty());
 }
 
+bool sandbox_activities::shared(const std::string& id) const
+{
+    const auto activity = state_->sandboxes.find(id);
+    return activity != state_->sandboxes.end() && activity->second.entries.size() > 1;
+}
+
 std::vector<std::string> sandbox_activities::busy_ids() const
 {
     std::vector<std::string> all;

@@ -58,6 +58,7 @@ public:
     void forget(const std::string& id);  ///< the sandbox is gone (or may be used again)
 
     bool busy(const std::string& id) const;
+    bool shared(const std::string& id) const;  ///< several go on
     std::vector<std::string> busy_ids() const;
 
     /// Runs `work` so that the end of the sandbox and the cancellation of the awaiting coroutine both end it. The

@@ -1,13 +1,14 @@
 #include "sandboxes/sandbox_files.hpp"
 
 #include "files/file_error.hpp"
-#include "files/incoming_file.hpp"
 #include "files/workspace_resources.hpp"
+#include "sandboxes/gateway_refusal.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 namespace cmcp {
@@ -64,24 +65,8 @@ private:
     std::string name_;
 };
 
-int status_of(const sandbox_error& refused)
-{
-    if (refused.type == "NotFound") return 404;
-    if (refused.type == "QuotaExceeded") return 413;
-    return 400;
-}
-
-// Called where an exception is handled: a refusal goes on as the gateway's, a file_error with the status `otherwise`.
-[[noreturn]] void pass_on_as_gateway_error(int otherwise, int missing)
-try {
-    throw;
-} catch (const sandbox_error& refused) {
-    throw gateway_error(status_of(refused), refused.what(), refused.type);
-} catch (const file_missing& refused) {
-    throw gateway_error(missing, refused.what());
-} catch (const file_error& refused) {
-    throw gateway_error(otherwise, refused.what());
-}
+// Between looks at what runs have written beside an upload.
+constexpr std::chrono::seconds look_every(2);
 
 class upload_to_sandbox final : public file_upload {
 public:
@@ -104,6 +89,7 @@ public:
         auto work = [file = file_, bytes = std::move(bytes)] { file->append(bytes); };
         try {
             sandboxes_.extend(disk_, so_far);
+            if (due()) co_await sandboxes_.check_beside_others(where_, so_far);
             use_->check();
             co_await pool_.run(where_.owner, std::move(work));
         } catch (const std::runtime_error&) {
@@ -114,6 +100,8 @@ public:
     awaitable<json::object> finish() override
     {
         try {
+            disk_.resize(file_->unseen());
+            co_await sandboxes_.check_beside_others(where_, file_->size());
             use_->check();
             auto work = [file = file_] { file->publish(); };
             co_await pool_.run(where_.owner, std::move(work));
@@ -129,6 +117,17 @@ public:
     }
 
 private:
+    using clock = std::chrono::steady_clock;
+
+    // A file with a name is measured with the sandbox already, so it would count twice.
+    bool due()
+    {
+        const auto now = clock::now();
+        if (now - looked_ < look_every || file_->unseen() != file_->size()) return false;
+        looked_ = now;
+        return true;
+    }
+
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
     std::shared_ptr<sandbox_activities::entry> use_;
@@ -136,6 +135,7 @@ private:
     std::shared_ptr<incoming_file> file_;
     sandbox_record where_;
     std::string path_;
+    clock::time_point looked_ = clock::now();
 };
 
 }  // namespace
@@ -177,20 +177,31 @@ std::string sandbox_files::local_path(const std::string& named) const
 awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)
 {
     const auto use = sandboxes_.enter(where);
+    co_await sandboxes_.check_beside_others(where, bytes.size());
     auto disk = sandboxes_.reserve(where.owner, bytes.size());
     const std::string inside = relative("dest_path", path);
     auto work = [folder = sandboxes_.places().workspace(where.id), inside, bytes = std::move(bytes)] {
         const file_root workspace(folder);
         const file_path to("dest_path", inside);
         if (names_folder(workspace, inside)) to.refuse("is a folder; add the name of the file that content becomes");
-        incoming_file file(workspace, to);
-        file.append(bytes);
-        file.publish();
-        return stored_file{to.display(), file.size()};
+        auto file = std::make_shared<incoming_file>(workspace, to);
+        file->append(bytes);
+        return written_file{to.display(), std::move(file)};
     };
-    auto stored = co_await pool_.run(where.owner, std::move(work));
-    sandboxes_.measure_soon(where, std::move(disk));
+    auto written = co_await pool_.run(where.owner, std::move(work));
+    auto stored = co_await publish(std::move(where), std::move(written), std::move(disk));
     co_return stored;
+}
+
+// A run may fill the sandbox while the file is written, so the quota is checked again before the file has its name.
+awaitable<stored_file> sandbox_files::publish(sandbox_record where, written_file written, disk_reservations::share disk)
+{
+    disk.resize(written.file->unseen());
+    co_await sandboxes_.check_beside_others(where, written.file->size());
+    auto work = [file = written.file] { file->publish(); };
+    co_await pool_.run(where.owner, std::move(work));
+    sandboxes_.measure_soon(where, std::move(disk));
+    co_return stored_file{std::move(written.path), written.file->size()};
 }
 
 awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string path, std::string local)
@@ -206,11 +217,12 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     struct stat status {};
     ::fstat(from->get(), &status);
     const auto size = static_cast<std::uint64_t>(status.st_size);
+    co_await sandboxes_.check_beside_others(where, size);
     auto disk = sandboxes_.reserve(where.owner, size);
     const auto folder = sandboxes_.places().workspace(where.id);
     auto work = copy_local_file(from, size, folder, inside, source);
-    auto stored = co_await pool_.run_long(where.owner, std::move(work));
-    sandboxes_.measure_soon(where, std::move(disk));
+    auto written = co_await pool_.run_long(where.owner, std::move(work));
+    auto stored = co_await publish(std::move(where), std::move(written), std::move(disk));
     co_return stored;
 }
 
@@ -256,6 +268,7 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     try {
         auto where = sandboxes_.find(who, sandbox);
         auto use = sandboxes_.enter(where);
+        co_await sandboxes_.check_beside_others(where, announced.value_or(0));
         auto disk = sandboxes_.reserve(where.owner, announced.value_or(0));
         const std::string inside = relative("file_path", path);
         auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {

@@ -5,11 +5,9 @@
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/stored_file.hpp"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cmcp {
 
@@ -38,6 +36,7 @@ public:
                                                   std::optional<std::uint64_t> announced) override;
 
 private:
+    awaitable<stored_file> publish(sandbox_record where, written_file written, disk_reservations::share disk);
     std::string local_path(const std::string& named) const;
 
     const settings& config_;

@@ -65,6 +65,10 @@ public:
     disk_reservations::share reserve(const std::string& owner, std::uint64_t bytes);
     void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
 
+    /// Before a write of `bytes` begins and before it ends: measures the sandbox where something else goes on in it, or
+    /// the write is large. Throws QuotaExceeded when what is there and what is reserved are too much.
+    awaitable<> check_beside_others(sandbox_record into, std::uint64_t bytes);
+
     /// Measures the disk of the sandbox in the background, after a write; its reservation is given back then.
     void measure_soon(const sandbox_record& written, disk_reservations::share disk = {});
 
@@ -101,7 +105,10 @@ private:
         bool again = false;
         std::vector<disk_reservations::share> written;  // since the last one began
     };
-    using measurements = std::map<std::string, measurement>;
+    struct measurements {
+        std::map<std::string, measurement> of;  // by sandbox
+        event ended;
+    };
 
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
     std::string check_image(const std::string& image) const;

@@ -1,7 +1,6 @@
 #include "sandboxes/stored_file.hpp"
 
 #include "files/file_error.hpp"
-#include "files/incoming_file.hpp"
 #include "posix/bytes.hpp"
 
 #include <fcntl.h>
@@ -37,13 +36,13 @@ public:
     {
     }
 
-    std::optional<stored_file> go_on(std::chrono::steady_clock::time_point until)
+    std::optional<written_file> go_on(std::chrono::steady_clock::time_point until)
     {
         if (!file_) begin();
         do {
             const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(copied_at_once, left_));
             const std::string piece = read_piece(from_->get(), file_->size(), most);
-            if (piece.empty()) return end();
+            if (piece.empty()) return written_file{to_->display(), file_};
             file_->append(piece);
             left_ -= piece.size();
         } while (std::chrono::steady_clock::now() < until);
@@ -55,13 +54,7 @@ private:
     {
         const file_root workspace(workspace_);
         to_.emplace(destination(workspace, inside_, source_));
-        file_.emplace(workspace, *to_);
-    }
-
-    stored_file end()
-    {
-        file_->publish();
-        return {to_->display(), file_->size()};
+        file_ = std::make_shared<incoming_file>(workspace, *to_);
     }
 
     std::shared_ptr<unique_fd> from_;
@@ -70,7 +63,7 @@ private:
     std::string inside_;
     std::string source_;
     std::optional<file_path> to_;
-    std::optional<incoming_file> file_;
+    std::shared_ptr<incoming_file> file_;
 };
 
 }  // namespace
@@ -88,8 +81,8 @@ std::string read_piece(int fd, std::uint64_t offset, std::size_t most)
     return std::move(*bytes);
 }
 
-sliced_work<stored_file> copy_local_file(std::shared_ptr<unique_fd> from, std::uint64_t size,
-                                         std::filesystem::path workspace, std::string inside, std::string source)
+sliced_work<written_file> copy_local_file(std::shared_ptr<unique_fd> from, std::uint64_t size,
+                                          std::filesystem::path workspace, std::string inside, std::string source)
 {
     const auto copy =
         std::make_shared<local_copy>(std::move(from), size, std::move(workspace), std::move(inside), std::move(source));

@@ -1,6 +1,7 @@
 #include "test/files/file_support.hpp"
 
 #include "files/file_watch.hpp"
+#include "files/incoming_file.hpp"
 #include "files/trees.hpp"
 #include "files/workspace_resources.hpp"
 #include "files/workspaces.hpp"
@@ -268,4 +269,28 @@ TEST_CASE("writes that go on side by side stay within SANDBOX_WORKSPACE_MAX_MB t
     while (ended < 10) REQUIRE(stage.io.run_one() == 1);
     CHECK(done == 3);  // the workspace had some files already
     CHECK(whole(disk_usage(stage.scene.place)) <= quota_stage::limit);
+}
+
+TEST_CASE("what runs have written since the last measurement counts for the file tools, too")
+{
+    quota_stage stage;
+    CHECK(stage.write("one", 1 << 20).empty());
+    stage.scene.put("by_run", std::string(2 << 20, 'x'));
+    CHECK(stage.write("two", 1 << 20).find("SANDBOX_WORKSPACE_MAX_MB") != std::string::npos);
+    fs::remove(stage.scene.place / "by_run");
+    CHECK(stage.write("two", 1 << 20).empty());
+}
+
+TEST_CASE("a file is not published when runs fill the workspace while it is written")
+{
+    quota_stage stage;
+    workspace_quota quota(stage.pool, quota_stage::limit);
+    const auto turn = run_coroutine(stage.io, quota.begin("ann", stage.scene.place));
+    run_coroutine(stage.io, quota.check(turn, 2 << 20));
+    const auto file = prepare_file(stage.scene.root(), file_policy(4 << 20, {"*"}), {"two", std::string(2 << 20, 'x')});
+    stage.scene.put("by_run", std::string(3 << 20, 'x'));
+    CHECK_THROWS_AS(run_coroutine(stage.io, quota.check(turn, file->unseen())), file_error);
+    CHECK_FALSE(fs::exists(stage.scene.place / "two"));
+    fs::remove(stage.scene.place / "by_run");
+    run_coroutine(stage.io, quota.check(turn, file->unseen()));
 }

@@ -201,6 +201,40 @@ TEST_CASE("ten uploads that do not announce their size are refused when they wou
     CHECK(whole(disk_usage(s.files_of(s.id))) < 13 * megabyte);
 }
 
+TEST_CASE("an upload and what a run writes beside it take no more of the disk than the quota has")
+{
+    upload_stage s;
+    auto upload = s.begin(12 * megabyte);
+    REQUIRE(upload);
+    CHECK(s.write(*upload, 12 * megabyte));
+    const auto wrote = s.tool("execute_python_code",
+                              {{"sandbox_id", s.id}, {"code", "open('by_run', 'wb').write(b'x' * (12 << 20))"}});
+    REQUIRE(wrote.at("exit_code") == 0);
+    CHECK_FALSE(s.finish(*upload));
+    upload.reset();  // gives its bytes back
+    CHECK_FALSE(fs::exists(s.files_of(s.id) / "upload1"));
+    CHECK_FALSE(s.begin(9 * megabyte));
+    CHECK(s.begin(7 * megabyte));
+}
+
+TEST_CASE("an upload sees what a run that goes on has written, also when both are small")
+{
+    upload_stage s;
+    const auto busy = s.all->sandboxes->enter(s.all->sandboxes->find({}, s.id));
+    auto upload = s.begin(megabyte);
+    REQUIRE(upload);
+    std::ofstream(s.files_of(s.id) / "by_run") << std::string(19 * megabyte + megabyte / 2, 'x');
+    CHECK(s.write(*upload, megabyte));
+    CHECK_FALSE(s.finish(*upload));
+    upload.reset();
+    CHECK_FALSE(s.begin(megabyte));
+    fs::remove(s.files_of(s.id) / "by_run");
+    const auto later = s.begin(megabyte);
+    REQUIRE(later);
+    CHECK(s.write(*later, megabyte));
+    CHECK(s.finish(*later));
+}
+
 TEST_CASE("forks and snapshots that go on side by side take no more of the disk than the quota has")
 {
     upload_stage s;
