@@ -31,7 +31,6 @@ public:
         own.charged = std::max(own.charged, reached_);
         auto& pieces = added.is_long ? own.long_pieces : own.short_pieces;
         pieces.emplace_back(++count_, std::move(added));
-        ++waiting_;
     }
 
     /// Nothing: there is none, or only long ones and those are not wanted.
@@ -47,7 +46,6 @@ public:
         auto* pieces = least->second.first(long_ones_too);
         piece next = std::move(pieces->front().second);
         pieces->pop_front();
-        --waiting_;
         ++least->second.begun;
         return next;
     }
@@ -60,8 +58,6 @@ public:
         --own.begun;
         forget_idle();
     }
-
-    std::size_t waiting() const { return waiting_; }
 
 private:
     using numbered = std::deque<std::pair<std::uint64_t, piece>>;
@@ -95,7 +91,6 @@ private:
     std::map<std::string, line> lines_;
     duration reached_{};  // the charge of the line that was served last
     std::uint64_t count_ = 0;
-    std::size_t waiting_ = 0;
 };
 
 }  // namespace cmcp

@@ -34,7 +34,6 @@ TEST_CASE("principals take turns however much one of them has queued")
     for (const char* name : {"a1", "a2", "a3", "a4"}) all.put({"anna", false, name});
     for (const char* name : {"b1", "b2"}) all.put({"ben", false, name});
     CHECK(take_all(all, 1ms) == names{"a1", "b1", "a2", "b2", "a3", "a4"});
-    CHECK(all.waiting() == 0);
 }
 
 TEST_CASE("a principal that used much waits until the others have used as much")
