@@ -23,8 +23,6 @@ namespace cmcp {
 
 namespace {
 
-using slice_end = std::chrono::steady_clock::time_point;
-
 constexpr std::size_t most_open_levels = 64;     // two descriptors each; those above are opened again by ".."
 constexpr off_t copied_in_a_slice = 8ll << 20;   // bytes between looks at the clock
 constexpr std::size_t longest_shown_path = 200;  // the end of a path in a message
@@ -234,16 +232,12 @@ private:
         path_.resize(last.path);
     }
 
-    // A folder that was moved while the copy was below it has another ".."; its entries would be those of strangers.
     void reopen(const level& below)
     {
         level& above = way_.back();
-        above.from = unique_fd(::openat(below.from.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        above.to = unique_fd(::openat(below.to.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (!above.from || !above.to) fail(path_);
-        if (file_id::of(above.from.get()) == above.from_id && file_id::of(above.to.get()) == above.to_id) return;
-        errno = EBUSY;
-        fail(path_ + " was moved while it was copied");
+        above.from = open_above(below.from.get(), above.from_id, O_RDONLY);
+        if (above.from) above.to = open_above(below.to.get(), above.to_id, O_RDONLY);
+        if (!above.to) fail(errno == EBUSY ? path_ + " was moved while it was copied" : path_);
     }
 
     std::filesystem::path from_;

@@ -1,6 +1,11 @@
 #pragma once
 
+#include "posix/unique_fd.hpp"
+
+#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <cerrno>
 
 namespace cmcp {
 
@@ -21,5 +26,16 @@ struct file_id {
     dev_t device;
     ino_t inode;
 };
+
+/// Opens the folder above the open folder `below`. Empty with errno; EBUSY: that folder is not `known`, because the one
+/// below was moved, and its entries would be those of strangers.
+inline unique_fd open_above(int below, const file_id& known, int flags)
+{
+    unique_fd above(::openat(below, "..", flags | O_DIRECTORY | O_CLOEXEC));
+    if (!above || file_id::of(above.get()) == known) return above;
+    above.reset();
+    errno = EBUSY;
+    return above;
+}
 
 }  // namespace cmcp

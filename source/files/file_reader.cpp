@@ -1,6 +1,7 @@
 #include "files/file_error.hpp"
 #include "files/file_operations.hpp"
 #include "files/text_encoding.hpp"
+#include "posix/bytes.hpp"
 #include "text/encodings.hpp"
 
 #include <fcntl.h>
@@ -11,21 +12,6 @@
 namespace cmcp {
 
 namespace {
-
-std::string read_at_most(const file_path& path, int fd, std::uint64_t offset, std::uint64_t count)
-{
-    std::string bytes(count, '\0');
-    std::size_t filled = 0;
-    while (filled < bytes.size()) {
-        const auto got = ::pread(fd, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(offset + filled));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) path.fail(errno);
-        if (got == 0) break;
-        filled += static_cast<std::size_t>(got);
-    }
-    bytes.resize(filled);
-    return bytes;
-}
 
 std::uint64_t bytes_to_read(const file_policy& policy, const file_read_request& request, std::uint64_t size)
 {
@@ -68,9 +54,10 @@ file_content read_file(const file_root& root, const file_policy& policy, const f
     file_content reply;
     reply.size = static_cast<std::uint64_t>(status.st_size);
     reply.modified = modified_of(status);
-    auto bytes = read_at_most(path, file.get(), request.offset, bytes_to_read(policy, request, reply.size));
-    const std::uint64_t got = bytes.size();
-    const std::uint64_t taken = decode_into(reply, path, request, std::move(bytes));
+    auto bytes = read_at(file.get(), request.offset, bytes_to_read(policy, request, reply.size));
+    if (!bytes) path.fail(errno);
+    const std::uint64_t got = bytes->size();
+    const std::uint64_t taken = decode_into(reply, path, request, std::move(*bytes));
     const std::uint64_t end = request.offset + taken;
     const bool to_the_end = request.offset + got >= reply.size;
     if (taken < got && to_the_end)

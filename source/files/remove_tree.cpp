@@ -14,8 +14,6 @@ namespace cmcp {
 
 namespace {
 
-using slice_end = std::chrono::steady_clock::time_point;
-
 /// Takes one level off every folder that is left, round by round, so there is no recursion and no path too long: the
 /// files of a folder are removed, and its folders move up to the top under names that are free there.
 class tree_removal {

@@ -29,8 +29,6 @@ constexpr std::array<std::string_view, 6> left_out{".local",  ".cache",      ".o
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
-using slice_end = std::chrono::steady_clock::time_point;
-
 constexpr std::size_t most_open = 64;  // folders on the way down; those above are opened again by ".."
 
 /// Shows every entry below a folder, entry by entry; goes into a folder when the visitor says so, with a bounded number
@@ -113,7 +111,6 @@ private:
         if (into && way_.size() <= deepest_) in.inner.push_back(std::move(name));
     }
 
-    // A folder that was moved while the walk was below it has another ".."; its entries would be those of strangers.
     void leave()
     {
         const level last = std::move(way_.back());
@@ -121,8 +118,8 @@ private:
         path_.resize(last.path);
         if (way_.empty() || way_.back().folder) return;
         level& above = way_.back();
-        above.folder.reset(::openat(last.folder.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (above.folder && file_id::of(above.folder.get()) == above.id) return;
+        above.folder = open_above(last.folder.get(), above.id, O_PATH);
+        if (above.folder) return;
         cut_ = true;
         way_.clear();
     }

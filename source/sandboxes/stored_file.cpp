@@ -36,7 +36,7 @@ public:
     {
     }
 
-    std::optional<written_file> go_on(std::chrono::steady_clock::time_point until)
+    std::optional<written_file> go_on(slice_end until)
     {
         if (!file_) begin();
         do {
