@@ -170,8 +170,13 @@ awaitable<> sandbox_manager::clear(std::string owner, std::filesystem::path what
 {
     auto discard = [places = places_, what] { return places.discard(what); };
     auto moved = co_await pool_.run(owner, std::move(discard));
-    auto removal = remove_tree(std::move(moved));
-    co_await pool_.run_long(owner, std::move(removal));
+    co_await erase(std::move(owner), std::move(moved));
+}
+
+awaitable<> sandbox_manager::erase(std::string owner, std::filesystem::path what)
+{
+    auto removal = remove_tree(std::move(what));
+    co_await pool_.run_long(std::move(owner), std::move(removal));
 }
 
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)

@@ -75,7 +75,7 @@ public:
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(std::string id);
 
-    /// Removes a file or folder of places() in the background.
+    /// Removes a folder of places().make_passing() in the background.
     void remove_soon(std::string owner, std::filesystem::path what);
 
     /// A round of looking after sandboxes: `now` in seconds since 1970.
@@ -123,7 +123,8 @@ private:
     awaitable<std::uint64_t> copy_or_clear(disk_reservations::share& disk, std::filesystem::path from,
                                            std::filesystem::path to);
     void check_disk(const std::string& owner, std::uint64_t more);
-    awaitable<> clear(std::string owner, std::filesystem::path what);
+    awaitable<> clear(std::string owner, std::filesystem::path what);  // in one step for all others
+    awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(std::string id);
     awaitable<> measure(std::string owner, std::string id);

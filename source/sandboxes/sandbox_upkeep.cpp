@@ -85,7 +85,7 @@ awaitable<> sandbox_manager::look_for_packages(std::string id)
 
 void sandbox_manager::remove_soon(std::string owner, std::filesystem::path what)
 {
-    tasks_.spawn("remove a folder", clear(std::move(owner), std::move(what)));
+    tasks_.spawn("remove a folder", erase(std::move(owner), std::move(what)));
 }
 
 awaitable<> sandbox_manager::start()
