@@ -1,6 +1,7 @@
 #include "sandboxes/node_name.hpp"
 
 #include "log/log.hpp"
+#include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/handles.hpp"
 #include "text/random_id.hpp"
@@ -55,10 +56,8 @@ std::string read_name(const std::filesystem::path& file)
 bool keep_name(const std::filesystem::path& file, const std::string& name)
 {
     const auto draft = file.string() + "." + random_id().substr(0, 8);
-    const auto line = name + "\n";
     unique_fd draft_file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    const bool written =
-        draft_file && ::write(draft_file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    const bool written = draft_file && write_all(draft_file.get(), name + "\n");
     const bool kept = written && ::link(draft.c_str(), file.c_str()) == 0;
     const int problem = errno;
     if (draft_file) ::unlink(draft.c_str());

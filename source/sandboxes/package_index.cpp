@@ -105,7 +105,7 @@ void tag_reader::read_value(std::size_t& begin, std::size_t& end)
 bool is_tag(std::string_view page, std::size_t at, std::string_view name)
 {
     const std::size_t after = at + 1 + name.size();
-    return after < page.size() && lower_case(page.substr(at + 1, name.size())) == name && is_space(page[after]);
+    return after < page.size() && equal_ignoring_case(page.substr(at + 1, name.size()), name) && is_space(page[after]);
 }
 
 web_url with_slash(web_url url)

@@ -76,13 +76,12 @@ std::shared_ptr<unique_fd> open_archive(const std::filesystem::path& folder)
 
 // An archive that cannot be read is cut off, which the installer tells. The installer ends with the channel, so that
 // stays open until the installation is over.
-awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::path folder,
-                      std::shared_ptr<unique_fd> channel)
+awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::path folder, unique_fd channel)
 {
     auto open = [folder = std::move(folder)] { return open_archive(folder); };
     const auto archive = co_await pool.run(owner, std::move(open));
     const auto executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor to(executor, channel->release());
+    asio::posix::stream_descriptor to(executor, channel.release());
     for (std::uint64_t at = 0; *archive;) {
         auto read = [archive, at] { return read_at(archive->get(), at, archive_piece); };
         const auto piece = co_await pool.run(owner, std::move(read));
@@ -95,13 +94,11 @@ awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::p
     if (*archive) co_await to.async_wait(asio::posix::stream_descriptor::wait_read, as_tuple);
 }
 
-using channel_end = std::shared_ptr<unique_fd>;
-
-channel_end open_channel(sandbox::run_request& request)
+unique_fd open_channel(sandbox::run_request& request)
 {
     auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
-    return std::make_shared<unique_fd>(std::move(ours));
+    return std::move(ours);
 }
 
 /// A run, and what talks to it meanwhile.
@@ -178,9 +175,9 @@ awaitable<sandbox::run_result> package_runs::fetch(std::shared_ptr<package_work>
                                                    output_collector& output)
 {
     auto request = fetch_request_in(*of, folder);
-    const auto ours = open_channel(request);
+    auto ours = open_channel(request);
     package_source source{client_, of->ticket, of->index, of->authorization, of->left()};
-    auto door = open_package_door(std::move(*ours), std::move(source));
+    auto door = open_package_door(std::move(ours), std::move(source));
     auto end = co_await run_beside(backend_, std::move(request), std::move(door), output);
     co_return end;
 }
@@ -189,8 +186,8 @@ awaitable<sandbox::run_result> package_runs::install_fetched(std::shared_ptr<pac
                                                              std::filesystem::path folder, output_collector& output)
 {
     auto request = install_request(*of, true);
-    const auto ours = open_channel(request);
-    auto archive = hand_over(pool_, of->where.owner, std::move(folder), ours);
+    auto ours = open_channel(request);
+    auto archive = hand_over(pool_, of->where.owner, std::move(folder), std::move(ours));
     auto end = co_await run_beside(backend_, std::move(request), std::move(archive), output);
     co_return end;
 }

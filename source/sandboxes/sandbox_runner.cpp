@@ -176,13 +176,15 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitab
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
     auto look = scan_tree(workspace);
-    const auto before = co_await pool_.run_long(where.owner, std::move(look));
+    auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     auto look_again = scan_tree(workspace);
-    const auto after = co_await pool_.run_long(where.owner, std::move(look_again));
-    auto compare = [before, after] { return changed_files(before, after, most_named_files); };
+    auto after = co_await pool_.run_long(where.owner, std::move(look_again));
+    auto compare = [before = std::move(before), after = std::move(after)] {
+        return changed_files(before, after, most_named_files);
+    };
     outcome.files = co_await pool_.run(where.owner, std::move(compare));
     if (!outcome.run.output_path.empty())
         outcome.run.output_uri = "sandbox://" + where.id + "/" + outcome.run.output_path;

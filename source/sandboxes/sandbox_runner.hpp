@@ -4,7 +4,6 @@
 #include "runs/runner.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
-#include <memory>
 #include <string>
 #include <vector>
 
