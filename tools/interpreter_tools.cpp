@@ -49,9 +49,12 @@ awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_t
                                           initialize_input input)
 {
     auto where = reusable(sandboxes, context.who, input.image);
-    if (!where) {
+    if (where) {
+        sandboxes.hold(context.who, *where);
+    } else {
         new_sandbox wanted;
         wanted.image = input.image;
+        wanted.passing = true;
         where = co_await sandboxes.create(context.who, std::move(wanted));
     }
     tool_result result;
@@ -71,7 +74,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                    .title = "Initialize a sandbox",
                    .description = "Make a sandbox of your own, without network, in which execute_code runs. Call it "
                                   "once; while the sandbox lasts, calling it again gives the same one. stop_sandbox "
-                                  "removes it.",
+                                  "removes it, and so does the end of the session.",
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
                         {"image", schema::string("Image that was asked for")},

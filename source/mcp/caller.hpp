@@ -13,6 +13,8 @@ struct caller {
     std::string principal;    ///< authenticated name; empty: the default caller (no authentication)
     std::string session;      ///< session id of the older revisions; empty in the stateless era
     std::string session_tag;  ///< what the log calls it, which is no secret
+    bool session_ends =
+        false;  ///< on_session_end() tells when; not that of standard input, which goes on in the next process
     json::object client_info;
     json::object client_capabilities;
 };

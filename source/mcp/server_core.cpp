@@ -99,6 +99,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     legacy_era legacy;
     stateless_era stateless;
     task_group running;
+    std::vector<std::function<void(const caller&)>> session_end;
 };
 
 server_core::server_core(asio::any_io_executor executor, server_identity identity, core_limits limits,
@@ -155,6 +156,16 @@ std::weak_ptr<canceller> server_core::start(jsonrpc::message incoming, peer from
 }
 
 void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
+
+void server_core::on_session_end(std::function<void(const caller&)> ended)
+{
+    self_->session_end.push_back(std::move(ended));
+}
+
+void server_core::session_ended(const caller& who)
+{
+    for (const auto& tell : self_->session_end) tell(who);
+}
 
 void server_core::refuse_while(std::function<bool()> overloaded)
 {

@@ -74,6 +74,10 @@ public:
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
 
+    /// `ended` is called with each session that its transport has dropped; not at the end of the server.
+    void on_session_end(std::function<void(const caller&)> ended);
+    void session_ended(const caller& who);
+
     /// While `overloaded` says true, new requests but ping are refused with rpc_code::server_busy.
     void refuse_while(std::function<bool()> overloaded);
 

@@ -82,6 +82,16 @@ std::vector<std::string> sandbox_activities::busy_ids() const
     return all;
 }
 
+awaitable<> sandbox_activities::quiet(std::string id) const
+{
+    const auto shared = state_;
+    const auto has_entries = [&] {
+        const auto activity = shared->sandboxes.find(id);
+        return activity != shared->sandboxes.end() && !activity->second.entries.empty();
+    };
+    while (has_entries()) co_await shared->ended.wait();
+}
+
 sandbox_error ended_with_sandbox()
 {
     return {"NotFound", "The sandbox was deleted or replaced meanwhile; list_sandboxes shows those there are."};

@@ -60,6 +60,7 @@ public:
     bool busy(const std::string& id) const;
     bool shared(const std::string& id) const;  ///< several go on
     std::vector<std::string> busy_ids() const;
+    awaitable<> quiet(std::string id) const;  ///< until the sandbox has no activities
 
     /// Runs `work` so that the end of the sandbox and the cancellation of the awaiting coroutine both end it. The
     /// former is thrown as the entry's sandbox_error.

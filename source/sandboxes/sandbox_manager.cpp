@@ -130,6 +130,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.id = handles_.make("sbx");
     record.owner = who.principal;
     record.session = session_digest(who);
+    record.passing = wanted.passing && who.session_ends;
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();
@@ -225,6 +226,27 @@ awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
     if (!store_.begin_delete(record.id)) not_found(id_or_name);
     auto work = destroy(record);
     co_await uncancelled(std::move(work));
+}
+
+void sandbox_manager::hold(const caller& who, const sandbox_record& wanted)
+{
+    if (wanted.passing) store_.hold(wanted.id, session_digest(who), who.session_ends);
+}
+
+void sandbox_manager::end_session(const caller& who)
+{
+    for (auto& each : store_.passing())
+        if (each.owner == who.principal && each.session == session_digest(who))
+            tasks_.spawn("end a session's sandbox", end_with_session(std::move(each)));
+}
+
+// A job may outlive the session, and another session may take the sandbox meanwhile.
+awaitable<> sandbox_manager::end_with_session(sandbox_record left)
+{
+    co_await activities_.quiet(left.id);
+    const auto there = store_.find(left.owner, left.id);
+    if (!there || !there->passing || there->session != left.session || !store_.begin_delete(left.id)) co_return;
+    co_await destroy(std::move(left));
 }
 
 // The runs of the sandbox have ended when the record goes.

@@ -26,8 +26,9 @@ class engine_backend;
 }
 
 struct new_sandbox {
-    std::string name{};   ///< empty: one is made up
-    std::string image{};  ///< empty: SANDBOX_DEFAULT_IMAGE
+    std::string name{};    ///< empty: one is made up
+    std::string image{};   ///< empty: SANDBOX_DEFAULT_IMAGE
+    bool passing = false;  ///< ends with the session of its caller, where that ends
 };
 
 /// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
@@ -49,6 +50,10 @@ public:
     sandbox_record find(const caller& who, const std::string& id_or_name);
     sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
+
+    /// A passing sandbox that a further session wants ends with that one.
+    void hold(const caller& who, const sandbox_record& wanted);
+    void end_session(const caller& who);  ///< removes its passing sandboxes when nothing goes on in them
 
     /// A new sandbox with a copy of another's workspace and packages.
     awaitable<sandbox_record> fork(caller who, std::string id_or_name, std::string name);
@@ -127,6 +132,7 @@ private:
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(std::string id);
+    awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);
     awaitable<> look_after();

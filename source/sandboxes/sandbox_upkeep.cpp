@@ -28,6 +28,7 @@ double seconds(std::chrono::milliseconds time) { return std::chrono::duration<do
 void sandbox_manager::reconcile()
 {
     std::size_t leftovers = 0;
+    for (const auto& each : store_.passing()) store_.begin_delete(each.id);  // sessions ended with their server
     for (const auto& id : store_.unfinished_deletes()) {
         places_.remove(places_.folder(id));
         store_.finish_delete(id);

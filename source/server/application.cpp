@@ -101,6 +101,8 @@ awaitable<> application::prepare()
     register_tools(core_.tools(), *managers_, config_);
     core_.instruct(instructions_for(core_.tools()));
     register_resources(core_, *managers_);
+    if (auto* sandboxes = managers_->sandboxes.get())
+        core_.on_session_end([sandboxes](const caller& who) { sandboxes->end_session(who); });
     if (auto* languages = managers_->languages.get())
         languages->on_change([this, languages] {
             if (languages->complete()) core_.tools().changed();

@@ -81,6 +81,8 @@ void statement::take(int column, std::uint64_t& value) const
     value = static_cast<std::uint64_t>(sqlite3_column_int64(item_.get(), column));
 }
 
+void statement::take(int column, bool& value) const { value = sqlite3_column_int64(item_.get(), column) != 0; }
+
 void statement::take(int column, double& value) const { value = sqlite3_column_double(item_.get(), column); }
 
 void statement::take(int column, std::string& value) const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -72,12 +73,19 @@ private:
     void take(int column, std::int64_t& value) const;
     void take(int column, double& value) const;
     void take(int column, std::string& value) const;
+    void take(int column, bool& value) const;
     struct closer {
         void operator()(sqlite3_stmt* item) const;
     };
     statement(sqlite3* of, std::string_view sql);
     void bind(int place, std::int64_t value);
     void bind(int place, std::uint64_t value) { bind(place, static_cast<std::int64_t>(value)); }
+    // A template, because a literal would rather become a bool than a string_view.
+    template <std::same_as<bool> B>
+    void bind(int place, B value)
+    {
+        bind(place, std::int64_t{value});
+    }
     void bind(int place, double value);
     void bind(int place, std::string_view value);
 

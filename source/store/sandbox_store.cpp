@@ -6,7 +6,7 @@ namespace {
 
 std::string sandboxes_where(std::string_view condition)
 {
-    return "SELECT id, owner, session, name, image, status, created, last_used, disk FROM sandboxes "
+    return "SELECT id, owner, session, name, image, status, created, last_used, disk, passing FROM sandboxes "
            "WHERE status <> 'deleting' AND " +
            std::string(condition);
 }
@@ -43,6 +43,16 @@ std::vector<sandbox_record> sandbox_store::used_before(double when, std::string_
 {
     const auto sql = sandboxes_where("last_used < ?1 AND (?2 = '' OR status = ?2)");
     return db_.prepare(sql, when, status).records<sandbox_record>();
+}
+
+void sandbox_store::hold(std::string_view id, std::string_view session, bool passing)
+{
+    db_.prepare("UPDATE sandboxes SET session = ?, passing = ? WHERE id = ?", session, std::int64_t{passing}, id).run();
+}
+
+std::vector<sandbox_record> sandbox_store::passing()
+{
+    return db_.prepare(sandboxes_where("passing")).records<sandbox_record>();
 }
 
 std::size_t sandbox_store::count(std::string_view owner)

@@ -23,8 +23,9 @@ struct sandbox_record {
     double created = 0;
     double last_used = 0;
     std::uint64_t disk = 0;  ///< bytes, as last measured
+    bool passing = false;    ///< ends with its session
 
-    auto columns() { return std::tie(id, owner, session, name, image, status, created, last_used, disk); }
+    auto columns() { return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing); }
 };
 
 /// A copy of a workspace to go back to.
@@ -61,6 +62,10 @@ public:
     void set_disk(std::string_view id, std::uint64_t bytes);
     void set_packages(std::string_view id, const std::map<std::string, std::string>& versions);
     std::map<std::string, std::string> packages(std::string_view id);
+
+    /// From now on the sandbox belongs to this session.
+    void hold(std::string_view id, std::string_view session, bool passing);
+    std::vector<sandbox_record> passing();
 
     std::vector<sandbox_record> used_before(double when, std::string_view status);
 

@@ -78,6 +78,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           sse(core, config, sessions),
           context(config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
+        sessions.on_drop([this](const caller& who) { core.session_ended(who); });
         streamable.add_routes(routes);
         sse.add_routes(routes);
         add_tool_routes(routes, core, config);

@@ -86,6 +86,7 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     opened->state = std::make_shared<session>();
     opened->state->who.principal = std::move(principal);
     opened->state->who.session = opened->id;
+    opened->state->who.session_ends = true;
     opened->state->who.session_tag = log::next_id('s');
     if (!sse) opened->log = std::make_shared<event_log>(config_.event_log_bytes, opened->memory);
     opened->general = std::make_shared<event_stream>(
@@ -145,6 +146,7 @@ void session_store::drop(std::shared_ptr<http_session> gone)
     if (own->second.empty()) by_holder_.erase(own);
     gone->state->cancel_all();
     gone->general->close();
+    if (dropped_) dropped_(gone->state->who);
 }
 
 void session_store::sweep(clock::time_point now)

@@ -7,6 +7,7 @@
 #include "transport/event_stream.hpp"
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -70,6 +71,9 @@ public:
     /// Cancels its requests and ends its stream.
     void drop(std::shared_ptr<http_session> gone);
 
+    /// Called with each session that is dropped.
+    void on_drop(std::function<void(const caller&)> dropped) { dropped_ = std::move(dropped); }
+
     /// Drops what has been idle for too long and forgets old events; called from time to time.
     void sweep(clock::time_point now);
 
@@ -87,6 +91,7 @@ private:
     asio::any_io_executor executor_;
     const settings& config_;
     std::shared_ptr<memory_budget> budget_;
+    std::function<void(const caller&)> dropped_;
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, by_use> by_holder_;
     by_use by_use_;

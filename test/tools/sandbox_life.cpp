@@ -97,6 +97,10 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
         id = run_coroutine(io, first.create({}, {"work", {}})).id;
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
+        caller session;
+        session.session = "one";
+        session.session_ends = true;
+        run_coroutine(io, first.create(session, {"of a session", {}, true}));
         std::ofstream(first.places().workspace(id) / "a.txt") << "1";
         fs::create_directories(first.places().workspace(first.handles().make("sbx")));  // killed amid a creation
         const auto lost = run_coroutine(io, first.create({}, {"lost", {}}));

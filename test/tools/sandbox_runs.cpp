@@ -69,6 +69,84 @@ TEST_CASE("sessions without authentication do not share the interpreter's sandbo
     CHECK(text(in_session("one", "execute_code", {{"code", "print(7)"}}), "output") == "7\n");
 }
 
+namespace {
+
+/// Calls in sessions that end.
+struct session_stage : sandbox_stage {
+    static caller in(std::string session, std::string principal = {})
+    {
+        caller who;
+        who.principal = std::move(principal);
+        who.session = std::move(session);
+        who.session_ends = true;
+        return who;
+    }
+    std::string call_in(const caller& who, std::string tool, std::string field)
+    {
+        return text(run_coroutine(io, start(std::move(tool), {}, who)).structured, field);
+    }
+    std::string initialize(const caller& who) { return call_in(who, "initialize_sandbox", "container_id"); }
+    bool there(const std::string& id) const { return fs::exists(files_of(id)); }
+    void until_gone(const std::string& id)
+    {
+        io.restart();
+        while (there(id)) REQUIRE(io.run_one() == 1);
+    }
+    // Ends where everything waits for something.
+    void settle()
+    {
+        io.restart();
+        io.poll();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the sandbox of initialize_sandbox ends with its session, and no other does")
+{
+    session_stage s;
+    const auto one = s.in("one"), two = s.in("two");
+    const auto first = s.initialize(one), second = s.initialize(two);
+    const auto created = s.call_in(one, "create_sandbox", "sandbox_id");
+    caller no_end = s.in("stdio");
+    no_end.session_ends = false;
+    const auto lasting = s.initialize(no_end);
+    s.all->sandboxes->end_session(one);
+    s.until_gone(first);
+    s.all->sandboxes->end_session(no_end);
+    s.settle();
+    for (const auto& id : {second, created, lasting}) CHECK(s.there(id));
+    CHECK(s.all->sandboxes->store().passing().size() == 1);
+}
+
+TEST_CASE("what goes on in a session's sandbox may end before the sandbox does")
+{
+    session_stage s;
+    const auto one = s.in("one");
+    const auto id = s.initialize(one);
+    auto job = s.all->sandboxes->enter(s.all->sandboxes->find(one, id));
+    s.all->sandboxes->end_session(one);
+    s.settle();
+    CHECK(s.all->sandboxes->store().passing().size() == 1);
+    CHECK(s.there(id));
+    job.reset();
+    s.until_gone(id);
+}
+
+TEST_CASE("a sandbox that a further session of its principal initializes ends with that one")
+{
+    session_stage s;
+    const auto one = s.in("one", "ann"), two = s.in("two", "ann");
+    const auto id = s.initialize(one);
+    CHECK(s.initialize(two) == id);
+    s.all->sandboxes->end_session(one);
+    s.settle();
+    CHECK(s.all->sandboxes->store().passing().size() == 1);
+    CHECK(s.there(id));
+    s.all->sandboxes->end_session(two);
+    s.until_gone(id);
+}
+
 TEST_CASE("code runs in every language that is installed; an unknown one lists the known")
 {
     sandbox_stage s;

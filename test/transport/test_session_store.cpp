@@ -41,6 +41,20 @@ TEST_CASE_METHOD(store_fixture, "a session is found by its own principal only")
     CHECK_FALSE(store.find(session->id, "anna"));
 }
 
+TEST_CASE_METHOD(store_fixture, "each session that is dropped is told once, for whatever reason it is dropped")
+{
+    session_store store(io.get_executor(), config);
+    std::vector<std::string> ended;
+    store.on_drop([&](const caller& who) { ended.push_back(who.session); });
+    const auto first = make(store), second = make(store);
+    CHECK(first->state->who.session_ends);
+    store.drop(first);
+    store.drop(first);
+    CHECK(ended == std::vector{first->id});
+    store.sweep(session_store::clock::now() + config.session_timeout);
+    CHECK(ended == std::vector{first->id, second->id});
+}
+
 TEST_CASE_METHOD(store_fixture, "sessions are limited for each address and as a whole")
 {
     config.max_sessions = 3;
