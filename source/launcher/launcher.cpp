@@ -180,9 +180,9 @@ void launcher::handle_run(std::uint64_t key, run& of, key_event event)
         watch_instead(watched_[key].refusals, -1, 0);  // the listener may close it
         of.hear_refusal();
     } else if (event == key_event::measured)
-        of.hear_figures();
+        of.own_cell().hear_figures();
     else if (!of.hear())
-        ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.control(), nullptr);
+        ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.own_cell().control(), nullptr);
     watch_changing(key, of);
     for (const auto& pool : pools_)
         if (!of.begun()) pool->heard_of(key);
@@ -193,7 +193,7 @@ void launcher::handle_run(std::uint64_t key, run& of, key_event event)
 // Before the end of the probe run that showed them.
 void launcher::tell_findings(run& of)
 {
-    const auto groups = of.take_cgroups();
+    const auto groups = of.own_cell().take_cgroups();
     if (!groups) return;
     for (const auto& [controller, says] : *groups) facts_["cgroups"].as_object()[controller] = says;
     send(encode_text(message_kind::hello, json::serialize(facts_)));
@@ -203,7 +203,7 @@ void launcher::watch_changing(std::uint64_t key, const run& of)
 {
     watched& now = watched_[key];
     watch_instead(now.refusals, of.refusals(), key_tag(key, key_event::refused));
-    watch_instead(now.figures, of.figures(), key_tag(key, key_event::measured));
+    watch_instead(now.figures, of.own_cell().figures(), key_tag(key, key_event::measured));
 }
 
 void launcher::watch_instead(int& now, int wanted, std::uint64_t tag)
@@ -225,7 +225,7 @@ void launcher::watch_zygote(std::uint64_t key, int socket) { watch(socket, key_t
 
 void launcher::keep(std::uint64_t key, std::unique_ptr<run> kept)
 try {
-    const bool has_process = kept->pidfd() >= 0;
+    const bool has_process = kept->own_cell().pidfd() >= 0;
     runs_.emplace(key, std::move(kept));
     if (has_process) watch_run(key);
 } catch (...) {
@@ -247,7 +247,7 @@ void launcher::drop(std::uint64_t key)
 
 void launcher::watch_run(std::uint64_t key)
 {
-    const run& of = *runs_.at(key);
+    const cell& of = runs_.at(key)->own_cell();
     watch(of.pidfd(), key_tag(key, key_event::ended));
     watch(of.control(), key_tag(key, key_event::said));
 }
@@ -258,7 +258,7 @@ void launcher::unwatch_run(std::uint64_t key)
 {
     const run* const of = find(key);
     if (of == nullptr) return;
-    for (const int fd : {of->pidfd(), of->control()})
+    for (const int fd : {of->own_cell().pidfd(), of->own_cell().control()})
         if (fd >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);  // fails where it was taken off before
     const auto changing = watched_.find(key);
     if (changing == watched_.end()) return;

@@ -153,7 +153,7 @@ bool standby_pool::begin(std::uint64_t key, const start_message& start, const st
     forget(key);
     run* const standby = keeper_.find(key);
     try {
-        if (!standby->fits(start.request)) throw step_failed("find the workspace as it was", ESTALE);
+        if (!standby->own_cell().fits(start.request)) throw step_failed("find the workspace as it was", ESTALE);
         standby->begin(start, descriptors);
     } catch (const std::exception&) {
         standby->kill(cause::cancelled);

@@ -188,7 +188,6 @@ void workspace_watch::open(int folder, const run_limits& limits)
     folder_.reset(check(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open workspace"));
     key_ = workspace_ledger::key_of(folder_.get());
     began_full_ = ledger_.last_finding(key_) != workspace_ledger::finding::fits;
-    begin();
 }
 
 void workspace_watch::begin()

@@ -1,9 +1,8 @@
-#include "launcher/run.hpp"
+#include "launcher/cell.hpp"
 
 #include "jail/apparmor.hpp"
 #include "jail/closing.hpp"
 #include "jail/fault.hpp"
-#include "jail/held_program.hpp"
 #include "jail/jail.hpp"
 #include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
@@ -20,7 +19,7 @@
 
 #include <string>
 
-// How a run comes about; run.cpp has its life.
+// How a cell comes about; cell.cpp has its life.
 namespace cmcp::sandbox {
 namespace {
 
@@ -47,21 +46,21 @@ std::uint64_t namespaces_of_a_run(bool with_time)
 
 }  // namespace
 
-run::run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
+cell::cell(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
     : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces), probe_(probe)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
-    prepare(request);
+    prepare(request, probe);
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
     cgroup_ = parts_.cgroups.make(identity_.number(), request.principal, limits_, firejail_ ? firejails_own : first_process);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
-void run::prepare(const run_request& request)
+void cell::prepare(const run_request& request, bool probe)
 {
     jail_plan& plan = *plan_;
     plan.request = request;
-    plan.probe = probe_;
+    plan.probe = probe;
     plan.filters = parts_.filters.choose(request.programs);
     plan.announcing = parts_.filters.announcing(request.programs);
     if (parts_.with_apparmor) plan.apparmor = apparmor_profile_for(request.argv.at(0));
@@ -78,7 +77,7 @@ void run::prepare(const run_request& request)
     plan.outside = outside_;
 }
 
-void run::prepare_view()
+void cell::prepare_view()
 {
     jail_plan& plan = *plan_;
     if (parts_.jailer != nullptr) {
@@ -93,7 +92,7 @@ void run::prepare_view()
 }
 
 // A run in a full workspace may only make room.
-void run::allow_only_removal()
+void cell::allow_only_removal()
 {
     if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
     landlock_rules& rules = plan_->rules;
@@ -103,7 +102,7 @@ void run::allow_only_removal()
     rules.read_remove.push_back(folder);
 }
 
-void run::prepare_workspace(int folder)
+void cell::prepare_workspace(int folder)
 {
     jail_plan& plan = *plan_;
     if (parts_.jailer != nullptr && !parts_.ids.privileged()) return;
@@ -120,39 +119,25 @@ void run::prepare_workspace(int folder)
     outside_ = owner;
 }
 
-void run::launch(const start_message& start, std::vector<unique_fd> descriptors)
+void cell::launch(void (*live)(jail_plan&))
 {
-    id_ = start.id;
-    take_descriptors(*plan_, start, descriptors);
-    begin_clock();
     if (firejail_)
         launch_firejail();
     else
-        clone_child(run_child);
+        clone_first_process(live);
     plan_.reset();
 }
 
-void run::launch_standby(int library)
-{
-    program_ = library >= 0 ? program::held : program::executed_when_told;
-    phase_ = phase::closes_in;
-    plan_->held_library = library;
-    clone_child(library >= 0 ? run_held_child : run_waiting_child);
-    plan_.reset();
-}
-
-std::vector<int> run::clone_descriptors() const
+std::vector<int> cell::clone_descriptors() const
 {
     std::vector<int> descriptors{plan_->control.get()};
     if (cgroup_.folder() >= 0) descriptors.push_back(cgroup_.folder());
     return descriptors;
 }
 
-void run::attach(cloned child)
+void cell::attach(cloned child)
 {
     child_ = std::move(child);
-    program_ = program::cloned;
-    phase_ = phase::closes_in;
     const auto plan = std::move(plan_);
     settle(child_.pid);
     if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan)))
@@ -162,7 +147,7 @@ void run::attach(cloned child)
 }
 
 // The user who made a pipe owns it, so /dev/stdout would not open for another user.
-void run::give_pipes(std::initializer_list<int> pipes) const
+void cell::give_pipes(std::initializer_list<int> pipes) const
 {
     for (const int pipe : pipes)
         if (parts_.ids.privileged() && pipe >= 0 && ::fchown(pipe, outside_.user, outside_.group) != 0)
@@ -170,21 +155,21 @@ void run::give_pipes(std::initializer_list<int> pipes) const
 }
 
 // The children of the process inherit its groups and its priority. 0: the caller.
-void run::settle(pid_t process) const
+void cell::settle(pid_t process) const
 {
     cgroup_.take(process);
     lower_priority(process);
 }
 
 // The server's own work goes before runs also where no group shares the processors out.
-void run::lower_priority(pid_t process) const
+void cell::lower_priority(pid_t process) const
 {
     constexpr int behind_the_server = 10;
     if (cgroup_.holds("cpu")) return;
     check(::setpriority(PRIO_PROCESS, static_cast<id_t>(process), behind_the_server), "lower the priority");
 }
 
-void run::clone_child(void (*live)(jail_plan&))
+void cell::clone_first_process(void (*live)(jail_plan&))
 {
     jail_plan& plan = *plan_;
     give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
@@ -195,7 +180,7 @@ void run::clone_child(void (*live)(jail_plan&))
     send_packet(control_.get(), "g");
 }
 
-void run::launch_firejail()
+void cell::launch_firejail()
 {
     jail_plan& plan = *plan_;
     firejail_->messages.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));

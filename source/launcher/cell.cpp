@@ -1,0 +1,169 @@
+#include "launcher/cell.hpp"
+
+#include "jail/closing.hpp"
+#include "jail/setup_step.hpp"
+#include "posix/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+// The life of a cell; cell_setup.cpp has how it comes about.
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::chrono::milliseconds first_look{5};
+constexpr std::chrono::milliseconds between_looks{50};  // at groups, whose limits the kernel itself keeps
+constexpr std::chrono::seconds longest_silence{5};      // with a measurer that says nothing
+
+}  // namespace
+
+cell::~cell()
+try {
+    if (!child_.pidfd) return;
+    kill(cause::cancelled);
+    finish([] { return false; });
+} catch (const std::exception&) {  // its processes have ended; only the figures are lost
+}
+
+bool cell::fits(const run_request& request) const
+try {
+    if (parts_.views->find(request).place != view_) return false;
+    if (request.workspace.empty()) return true;
+    return folder_ == workspace_ledger::key_of(parts_.root.open(request.workspace, O_PATH).get()) &&
+           workspace_.as_full_as_before();
+} catch (const step_failed&) {
+    return false;  // the workspace is not there any more
+}
+
+void cell::begin()
+{
+    workspace_.begin();
+    begun_ = measured_ = std::chrono::steady_clock::now();
+    next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
+}
+
+void cell::hear_inside(int helper, unique_fd first)
+{
+    if (!firejail_) return;
+    firejail_->helper = helper;
+    if (first) firejail_->first = std::move(first);
+}
+
+void cell::hear_ready(std::span<unique_fd> descriptors)
+{
+    if (probe_) probed_ = cgroup_.look_at(child_.pid, limits_);
+    if (descriptors.size() < 3) return;
+    meter_ = usage_meter(usage_sources::from(descriptors), firejail_ ? firejail_->helper : 0);
+}
+
+void cell::kill(cause why)
+{
+    next_look_ = steady_time::max();
+    if (!killed_for_) {
+        killed_for_ = why;
+        // The kernel drops the times of processes that end with the first process.
+        cpu_ = std::max(cpu_, meter_.processor_time());
+    }
+    kill_process(child_.pidfd.get());
+    cgroup_.kill_all();
+}
+
+bool cell::needs_measurer() const { return meter_ && (!cgroup_.holds("memory") || workspace_.counts()); }
+
+// Where no process can be made for it now, the next look tries again.
+void cell::start_measurer()
+try {
+    measuring what;
+    if (!cgroup_.holds("memory")) what.memory_limit = limits_.memory;
+    if (workspace_.counts()) what.written_limit = workspace_bounds(limits_).bytes;
+    what.disk = workspace_.disk();
+    const auto settle_it = [this] {
+        cgroup_.take_beside(0);
+        lower_priority(0);
+    };
+    measurer_ = std::make_unique<measurer>(meter_, what, parts_.measurers, settle_it, cgroup_.caller());
+} catch (const step_failed&) {
+    measurer_.reset();
+}
+
+void cell::hear_figures()
+{
+    const auto figures = measurer_->take();
+    if (!figures) return;
+    latest_ = *figures;
+    measured_ = std::chrono::steady_clock::now();
+    if (!cgroup_.holds("memory")) judge_usage(latest_.used);
+}
+
+void cell::judge_usage(const usage& used)
+{
+    peak_memory_ = std::max(peak_memory_, used.memory);
+    out_of_processes_ |= used.processes >= limits_.processes;
+    if (used.memory > limits_.memory) return kill(cause::memory_limit);
+    if (used.processes > limits_.processes) kill(cause::process_limit);
+}
+
+// In v1 the kernel ends one process for want of memory, and the others would go on without it.
+void cell::look_at_groups()
+{
+    if (cgroup_.out_of_memory() || cgroup_.memory() > limits_.memory) return kill(cause::memory_limit);
+    out_of_processes_ |= cgroup_.at_process_limit();
+}
+
+void cell::look(steady_time now)
+{
+    next_look_ = now + between_looks;
+    if (cgroup_.holds("memory")) look_at_groups();
+    if (killed_for_) return;
+    if (needs_measurer() && (!measurer_ || measurer_->over())) start_measurer();
+    detail_ = workspace_.look(limits_, begun_, latest_);
+    if (!detail_.empty()) return kill(cause::file_size_limit);
+    if (!meter_ || cgroup_.holds("memory") || now < measured_ + longest_silence) return;
+    detail_ = "its memory could not be measured in time: its processes map too many places, or none can be made here.";
+    kill(cause::memory_limit);
+}
+
+// Firejail's own end comes before that of the namespaces. A process that it has not let go yet only has the control
+// socket.
+std::string cell::wait_for_firejail(const std::function<bool()>& hear)
+{
+    const unique_fd& first = firejail_->first;
+    pollfd over{first ? first.get() : control_.get(), POLLIN, 0};
+    constexpr int patience_ms = 10'000;
+    while (!first && hear() && ::poll(&over, 1, patience_ms) > 0) over.fd = first ? first.get() : control_.get();
+    if (first) ::poll(&over, 1, patience_ms);
+    if (killed_for_ || first) return {};
+    return explain_setup_failure(firejail_complaint(firejail_->messages.get()), 0);
+}
+
+std::string cell::finish(const std::function<bool()>& hear)
+{
+    next_look_ = steady_time::max();
+    siginfo_t info{};
+    rusage used{};
+    const auto pidfd = child_.pidfd.get();
+    while (::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED, &used) != 0 && errno == EINTR) {
+    }
+    std::string complaint = firejail_ ? wait_for_firejail(hear) : std::string();
+    hear();
+    child_.pidfd.reset();
+    workspace_.note_end(limits_);
+    if (firejail_) return complaint;  // the rest is Firejail's own use
+    cpu_ = std::max(cpu_, processor_time(used));
+    peak_memory_ = std::max(peak_memory_, static_cast<std::uint64_t>(used.ru_maxrss) * 1024);
+    return {};
+}
+
+cell::figures_at_end cell::so_far() const
+{
+    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(),
+            out_of_processes_ || cgroup_.out_of_processes(), workspace_.began_full()};
+}
+
+}  // namespace cmcp::sandbox

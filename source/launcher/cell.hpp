@@ -1,0 +1,142 @@
+#pragma once
+
+#include "jail/identities.hpp"
+#include "jail/jail.hpp"
+#include "jail/seccomp_filter.hpp"
+#include "jail/watchdog.hpp"
+#include "jsonrpc/json.hpp"
+#include "launcher/cgroup.hpp"
+#include "launcher/firejail.hpp"
+#include "launcher/measurer.hpp"
+#include "launcher/view_store.hpp"
+#include "launcher/workspace_ledger.hpp"
+#include "launcher/workspace_root.hpp"
+#include "wire/run_result.hpp"
+
+#include <chrono>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cmcp::sandbox {
+
+using steady_time = std::chrono::steady_clock::time_point;
+
+/// Parts of the launcher that all its cells share.
+struct shared_parts {
+    identities& ids;
+    view_store* views;           ///< none under Firejail
+    const workspace_root& root;  ///< of workspaces
+    workspace_ledger& workspaces;
+    cgroup_tree& cgroups;
+    killed_processes& measurers;  ///< of cells that are over
+    const call_filters& filters;
+    bool with_time_namespace;
+    bool with_apparmor;
+    firejail* jailer;  ///< none: the launcher makes namespaces and mounts itself
+};
+
+/// The surroundings of a program, seen from the launcher: a user, namespaces, a root, a workspace, limits, and the
+/// first process, whose end is the end of all others.
+class cell {
+public:
+    /// Of this shape, without a process. `key`: the launcher's own number for it. Throws step_failed.
+    cell(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe);
+    cell(const cell&) = delete;
+    cell& operator=(const cell&) = delete;
+    ~cell();  ///< ends it
+
+    jail_plan& plan() { return *plan_; }  ///< as long as it has no process
+    const jail_plan& plan() const { return *plan_; }
+
+    /// Clones the first process, which lives as told, or as Firejail's. Throws step_failed, then nothing runs.
+    void launch(void (*live)(jail_plan&));
+    std::vector<int> clone_descriptors() const;  ///< for the order of a clone to a zygote
+    void attach(cloned child);                   ///< the clone lives as a guest; throws, then the cell must be ended
+
+    int pidfd() const { return child_.pidfd.get(); }  ///< of the first process; -1: it has none
+    int control() const { return control_.get(); }    ///< the socket to the first process
+
+    /// The workspace is still that folder, and as full; the view is that of a new cell.
+    bool fits(const run_request& request) const;
+    void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
+    void begin();                                             ///< the first program begins
+
+    void hear_ready(std::span<unique_fd> descriptors);  ///< child_says::ready has come
+    void hear_inside(int helper, unique_fd first);      ///< child_says::inside has come
+
+    /// The descriptor to watch for figures; -1: nobody measures it. Changes in look().
+    int figures() const { return measurer_ ? measurer_->figures() : -1; }
+    void hear_figures();
+
+    /// Of a probe: what the kernel says of its cgroups, by controller; nothing: it has been taken, or not yet seen.
+    std::optional<json::object> take_cgroups() { return std::exchange(probed_, std::nullopt); }
+
+    steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
+    void look(steady_time now);
+
+    void kill(cause why);
+    std::optional<cause> killed_for() const { return killed_for_; }
+    const std::string& detail() const { return detail_; }  ///< names the exceeded limit
+
+    /// Once pidfd() is readable: collects the first process; nothing of the cell is left then. Where Firejail did not
+    /// get as far as that process, its complaint; `hear` takes messages and is false after the last.
+    std::string finish(const std::function<bool()>& hear);
+
+    struct figures_at_end {
+        std::chrono::microseconds cpu{0};  ///< as far as the cell knows better than its programs' own ends tell
+        std::uint64_t peak_memory = 0;     ///< bytes
+        bool out_of_memory = false;
+        bool out_of_processes = false;
+        bool began_full = false;  ///< the workspace
+    };
+    figures_at_end so_far() const;
+
+private:
+    void prepare(const run_request& request, bool probe);
+    void prepare_view();
+    void prepare_workspace(int folder);
+    void allow_only_removal();
+    void clone_first_process(void (*live)(jail_plan&));
+    void launch_firejail();
+    std::string wait_for_firejail(const std::function<bool()>& hear);
+    void settle(pid_t process) const;
+    void lower_priority(pid_t process) const;
+    bool needs_measurer() const;
+    void start_measurer();
+    void look_at_groups();
+    void judge_usage(const usage& used);
+
+    shared_parts parts_;
+    identities::lease identity_;
+    id_pair outside_{};  ///< who it is outside
+    run_limits limits_;
+    std::unique_ptr<jail_plan> plan_ = std::make_unique<jail_plan>();  ///< until it has a process
+    std::string view_;                                                 ///< the place of its view
+    std::pair<dev_t, ino_t> folder_{};                                 ///< of the workspace
+    workspace_watch workspace_;
+    run_cgroup cgroup_;
+    unique_fd control_;
+    cloned child_;
+    std::optional<firejail_run> firejail_;
+    bool probe_ = false;
+    std::optional<json::object> probed_;
+    usage_meter meter_;
+    std::unique_ptr<measurer> measurer_;
+    measured latest_;         ///< figures
+    steady_time measured_{};  ///< when they came
+    steady_time begun_{};
+    steady_time next_look_ = steady_time::max();
+    std::optional<cause> killed_for_;
+    std::chrono::microseconds cpu_{0};
+    std::uint64_t peak_memory_ = 0;
+    bool out_of_processes_ = false;
+    std::string detail_;
+};
+
+}  // namespace cmcp::sandbox
