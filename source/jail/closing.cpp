@@ -26,17 +26,6 @@
 namespace cmcp::sandbox {
 namespace {
 
-// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
-void install_filters(const jail_plan& plan)
-{
-    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
-    const int fd = listener.get();
-    if (listener) send_packet(plan.control.get(), encoded(child_says::listen), {&fd, 1});
-    for (const bpf_program* filter : plan.filters)
-        if (!(listener && filter == plan.filters.front()) && !install_filter(*filter))
-            throw step_failed("system call filter");
-}
-
 void tell_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes)
 {
     send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
@@ -118,7 +107,18 @@ void give_up_privileges(const jail_plan& plan)
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_parent();
     if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
-    if (!left_out("seccomp")) install_filters(plan);
+}
+
+// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
+void install_filters(const jail_plan& plan)
+{
+    if (left_out("seccomp")) return;
+    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
+    const int fd = listener.get();
+    if (listener) send_packet(plan.control.get(), encoded(child_says::listen), {&fd, 1});
+    for (const bpf_program* filter : plan.filters)
+        if (!(listener && filter == plan.filters.front()) && !install_filter(*filter))
+            throw step_failed("system call filter");
 }
 
 void report_failure(int control, const std::exception& failure)

@@ -24,8 +24,12 @@ void tell_ready(int control, const usage_sources& sources);
 
 void enter_working_folder(const run_request& request);
 
-/// Profile, capabilities, Landlock, system call filters: nothing of it can be taken back.
+/// Profile, capabilities, no_new_privs, Landlock: nothing of it can be taken back.
 void give_up_privileges(const jail_plan& plan);
+
+/// The system call filters, in the payload's own process before any code of the caller: a chain of ancestors can have
+/// one listener, and each payload has its own.
+void install_filters(const jail_plan& plan);
 
 /// Tells the launcher that a step failed, and ends the process.
 [[noreturn]] void report_failure(int control, const std::exception& failure);

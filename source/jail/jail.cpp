@@ -197,6 +197,7 @@ void run_child(jail_plan& plan, const guest& inside)
         const pid_t child = check(::fork(), "start a process");
         if (child != 0) reap_until_end(plan, child);
         check(::setsid(), "new session");
+        install_filters(plan);
         inside();
         ::_exit(127);
     } catch (const std::exception& failure) {
