@@ -45,8 +45,8 @@ struct shared_parts {
 /// first process, whose end is the end of all others.
 class cell {
 public:
-    /// Of this shape, without a process. `key`: the launcher's own number for it. Throws step_failed.
-    cell(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe);
+    /// Of this shape, without a process. Throws step_failed.
+    cell(const shared_parts& parts, const run_request& request, bool probe);
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
     ~cell();  ///< ends it

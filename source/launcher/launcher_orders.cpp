@@ -156,7 +156,7 @@ void launcher::start(start_message start, std::vector<unique_fd> descriptors)
 void launcher::start_cold(start_message start, std::vector<unique_fd> descriptors)
 try {
     const std::uint64_t key = next_key();
-    auto cold = std::make_unique<run>(parts(), key, start.request, start.probe);
+    auto cold = std::make_unique<run>(parts(), start.request, start.probe);
     cold->launch(start, std::move(descriptors));
     keep(key, std::move(cold));
 } catch (const std::exception& failure) {

@@ -10,8 +10,8 @@
 
 namespace cmcp::sandbox {
 
-run::run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe)
-    : cell_(parts, key, request, probe), processes_(request.limits.processes)
+run::run(const shared_parts& parts, const run_request& request, bool probe)
+    : cell_(parts, request, probe), processes_(request.limits.processes)
 {
 }
 

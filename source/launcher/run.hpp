@@ -17,7 +17,7 @@ namespace cmcp::sandbox {
 class run {
 public:
     /// A run of this shape without a process: launch(), launch_standby() or attach() gives it one. Throws step_failed.
-    run(const shared_parts& parts, std::uint64_t key, const run_request& request, bool probe);
+    run(const shared_parts& parts, const run_request& request, bool probe);
 
     /// Clones a process that begins at once. Throws step_failed, then nothing runs.
     void launch(const start_message& start, std::vector<unique_fd> descriptors);

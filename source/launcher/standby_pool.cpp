@@ -168,7 +168,7 @@ bool standby_pool::make(const std::string& shape, const run_request& request, bo
 try {
     if (!can_make()) return false;
     const std::uint64_t key = keeper_.next_key();
-    auto standby = std::make_unique<run>(keeper_.parts(), key, request, probe);
+    auto standby = std::make_unique<run>(keeper_.parts(), request, probe);
     if (!launch(key, *standby)) return false;
     keeper_.keep(key, std::move(standby));
     runs_.push_back({key, shape, false});
