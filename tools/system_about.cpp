@@ -22,12 +22,14 @@ struct env_var_input {
 void add_sandbox_variables(variable_map& to)
 {
     to["PATH"] = "/usr/local/bin:/usr/bin:/bin";
-    to["HOME"] = sandbox::run_request().workspace_inside;
+    sandbox::run_request model;
+    add_python_variables(model, python_home::none);
+    to["HOME"] = model.workspace_inside;
     to["LANG"] = "C.UTF-8";
     to["TERM"] = "dumb";
     to["USER"] = "sandbox";
     to["LOGNAME"] = "sandbox";
-    for (auto& [name, value] : python_variables(python_home::none)) to[name] = value;
+    for (auto& [name, value] : model.environment) to[name] = value;
 }
 
 // The settings that are not secret, and the variables of runs; never the server's own environment.

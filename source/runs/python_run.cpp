@@ -41,16 +41,15 @@ std::string check_python(const std::string& code)
 
 }  // namespace
 
-run_variables python_variables(python_home home)
+void add_python_variables(sandbox::run_request& request, python_home home)
 {
-    // Numerical libraries get one thread, because each thread counts against the limits of the run.
-    run_variables all{{"MPLBACKEND", "Agg"},
-                      {"MPLCONFIGDIR", "/tmp/matplotlib"},
-                      {"OPENBLAS_NUM_THREADS", "1"},
-                      {"PYTHONDONTWRITEBYTECODE", "1"}};
+    auto& all = request.environment;
+    all.emplace_back("MPLBACKEND", "Agg");
+    all.emplace_back("MPLCONFIGDIR", "/tmp/matplotlib");
+    all.emplace_back("OPENBLAS_NUM_THREADS", "1");  // each thread counts against the limits of the run
+    all.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
     // A file named json.py must not stand in for the standard library; -I sees to that elsewhere.
     if (home == python_home::sandbox) all.emplace_back("PYTHONSAFEPATH", "1");
-    return all;
 }
 
 std::vector<std::string> python_arguments(python_home home, std::string interpreter, std::string program,
@@ -69,7 +68,7 @@ void start_python(sandbox::run_request& request, python_home home, const std::st
     std::vector<std::string> arguments{request.workspace_inside};
     if (home == python_home::sandbox) arguments.emplace_back("figures");
     request.argv = python_arguments(home, interpreter, python_program(), std::move(arguments));
-    for (auto& variable : python_variables(home)) request.environment.push_back(std::move(variable));
+    add_python_variables(request, home);
     request.result_channel = true;
     request.prepared = true;
 }

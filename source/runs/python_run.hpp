@@ -22,10 +22,8 @@ enum class python_home {
     sandbox,  ///< also the packages installed in the sandbox; figures that are shown become files
 };
 
-using run_variables = std::vector<std::pair<std::string, std::string>>;
-
-/// Environment variables of Python runs, beside those of every run.
-run_variables python_variables(python_home home);
+/// Adds the environment variables of Python runs.
+void add_python_variables(sandbox::run_request& request, python_home home);
 
 /// The arguments that start `interpreter` with a program of ours, given by -c.
 std::vector<std::string> python_arguments(python_home home, std::string interpreter, std::string program,

@@ -120,7 +120,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
         std::string(python_figures) + "_install_figures()\ndel _install_figures\n" + std::string(kernel_driver);
     request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
                                     {config_.sandbox_work_dir});
-    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
+    add_python_variables(request, python_home::sandbox);
     limit(request.limits, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     one.process = std::make_shared<kernel_process>(executor_, backend_);

@@ -71,6 +71,7 @@ private:
     static awaitable<> answer(std::shared_ptr<package_door> self, std::uint32_t number, std::string address);
     awaitable<> answer_page(std::uint32_t number, web_url at);
     awaitable<> answer_file(std::uint32_t number, web_url at);
+    awaitable<std::string> read_page(web_url from, std::string page);
     awaitable<> refuse(std::uint32_t number, unsigned status, std::string sentence);
     fetch_request request(web_url at) const;
     void note(const web_url& at, const fetch_error& failure);
@@ -215,10 +216,19 @@ awaitable<> package_door::answer_page(std::uint32_t number, web_url at)
     auto reply = co_await source_.client.get(source_.ticket, std::move(wanted));
     count(*source_.ticket, reply.received);
     std::string page;
-    if (reply.status == 200) page = source_.index->take_page(reply.url, std::move(reply.body));
+    if (reply.status == 200) page = co_await read_page(std::move(reply.url), std::move(reply.body));
     co_await write_head(number, reply.status, std::move(reply.type), page.size());
     co_await write_data(number, page);
     co_await write('e', number);
+}
+
+awaitable<std::string> package_door::read_page(web_url from, std::string page)
+{
+    auto work = [index = std::shared_ptr<const package_index>(source_.index), from = std::move(from),
+                 page = std::move(page)]() mutable { return index->read(from, std::move(page)); };
+    auto read = co_await source_.pool.run(source_.owner, std::move(work));
+    source_.index->remember(std::move(read.files));
+    co_return std::move(read.text);
 }
 
 awaitable<> package_door::answer_file(std::uint32_t number, web_url at)

@@ -108,6 +108,35 @@ bool is_tag(std::string_view page, std::size_t at, std::string_view name)
     return after < page.size() && equal_ignoring_case(page.substr(at + 1, name.size()), name) && is_space(page[after]);
 }
 
+void add_file(package_index::read_page& to, std::string key, web_url url)
+{
+    url.fragment.clear();
+    if (to.files.size() < most_files) to.files.emplace_back(std::move(key), std::move(url));
+}
+
+package_index::read_page read_links(web_url from, const std::string& page)
+{
+    package_index::read_page read;
+    std::size_t done = 0;
+    each_link(page, [&](bool is_base, std::size_t begin, std::size_t end) {
+        std::string shown;
+        try {
+            web_url url = from.follow(unescaped(std::string_view(page).substr(begin, end - begin)));
+            shown = escaped(plain(url).text());
+            if (is_base)
+                from = url;
+            else
+                add_file(read, key_of(url), url);
+        } catch (const bad_url&) {  // no file is there
+            shown.clear();
+        }
+        read.text.append(page, done, begin - done).append(shown);
+        done = end;
+    });
+    read.text.append(page, done);
+    return read;
+}
+
 web_url with_slash(web_url url)
 {
     url.fragment.clear();
@@ -180,59 +209,38 @@ std::optional<package_index::place> package_index::find_page(const std::string& 
     return page;
 }
 
-std::string package_index::take_page(const web_url& from, std::string page)
+package_index::read_page package_index::read(const web_url& from, std::string page) const
 {
-    if (kind_ == package_kind::pip) return take_links(from, page);
-    take_tarballs(page);
-    return page;
-}
-
-std::string package_index::take_links(web_url from, const std::string& page)
-{
-    std::string seen;
-    std::size_t done = 0;
-    each_link(page, [&](bool is_base, std::size_t begin, std::size_t end) {
-        std::string shown;
-        try {
-            web_url url = from.follow(unescaped(std::string_view(page).substr(begin, end - begin)));
-            shown = escaped(plain(url).text());
-            if (is_base)
-                from = url;
-            else
-                remember(key_of(url), url);
-        } catch (const bad_url&) {  // no file is there
-            shown.clear();
-        }
-        seen.append(page, done, begin - done).append(shown);
-        done = end;
-    });
-    return seen.append(page, done);
+    return kind_ == package_kind::pip ? read_links(from, page) : read_tarballs(std::move(page));
 }
 
 // npm asks for the path of a tarball at the registry, wherever the tarball is (replace-registry-host).
-void package_index::take_tarballs(const std::string& page)
+package_index::read_page package_index::read_tarballs(std::string page) const
 {
     static constexpr std::string_view member = "\"tarball\"";
+    read_page read;
     for (std::size_t at = page.find(member); at != std::string::npos; at = page.find(member, at + 1)) {
         const std::size_t begin = page.find_first_not_of(" \t\n\r:", at + member.size());
         if (begin == std::string::npos || page[begin] != '"') continue;
         const std::size_t end = page.find('"', begin + 1);
-        if (end == std::string::npos) return;
+        if (end == std::string::npos) break;
         try {
             web_url url = web_url::parse(page.substr(begin + 1, end - begin - 1));
             web_url address = root_;
             address.target = url.target.substr(0, url.target.find('?'));
-            remember(key_of(address), std::move(url));
+            add_file(read, key_of(address), std::move(url));
         } catch (const bad_url&) {  // npm does not ask for it either
             continue;
         }
     }
+    read.text = std::move(page);
+    return read;
 }
 
-void package_index::remember(std::string key, web_url url)
+void package_index::remember(std::vector<std::pair<std::string, web_url>> files)
 {
-    url.fragment.clear();
-    if (named_.size() < most_files) named_.insert_or_assign(std::move(key), std::move(url));
+    for (auto& [key, url] : files)
+        if (named_.size() < most_files) named_.insert_or_assign(std::move(key), std::move(url));
 }
 
 }  // namespace cmcp

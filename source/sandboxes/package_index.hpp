@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cmcp {
 
@@ -31,15 +33,21 @@ public:
     /// Where an address that a run asks for is; nothing: the run may not ask for it.
     std::optional<place> find(std::string_view address) const;
 
-    /// Remembers the files that the page at `from` names. The page as a run may see it, with plain addresses.
-    std::string take_page(const web_url& from, std::string page);
+    struct read_page {
+        std::string text;                                    ///< as a run may see it, with plain addresses
+        std::vector<std::pair<std::string, web_url>> files;  ///< that the page names, by their plain addresses
+    };
+
+    /// Reads the page at `from`. Long pages take long; any thread may do it.
+    read_page read(const web_url& from, std::string page) const;
+
+    /// From now on a run may ask for these files.
+    void remember(std::vector<std::pair<std::string, web_url>> files);
 
 private:
     std::optional<place> find_page(const std::string& key) const;
     std::optional<web_url> find_file(const std::string& key) const;
-    std::string take_links(web_url from, const std::string& page);
-    void take_tarballs(const std::string& page);
-    void remember(std::string key, web_url url);
+    read_page read_tarballs(std::string page) const;
 
     package_kind kind_;
     web_url root_;                          ///< ends with a slash

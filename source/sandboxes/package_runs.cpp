@@ -176,7 +176,7 @@ awaitable<sandbox::run_result> package_runs::fetch(std::shared_ptr<package_work>
 {
     auto request = fetch_request_in(*of, folder);
     auto ours = open_channel(request);
-    package_source source{client_, of->ticket, of->index, of->authorization, of->left()};
+    package_source source{client_, pool_, of->ticket, of->index, of->authorization, of->where.owner, of->left()};
     auto door = open_package_door(std::move(ours), std::move(source));
     auto end = co_await run_beside(backend_, std::move(request), std::move(door), output);
     co_return end;

@@ -36,11 +36,6 @@ void run_in_shell_of_image(sandbox::run_request& request, std::string command)
     request.argv = {"/bin/sh", "-c", image_shell, std::move(command)};
 }
 
-void add_python_variables(sandbox::run_request& request)
-{
-    for (auto& variable : python_variables(python_home::sandbox)) request.environment.push_back(std::move(variable));
-}
-
 // The owner's quota bounds the workspace of a sandbox.
 void name_quota(std::string& detail)
 {
@@ -112,7 +107,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
         run_in_shell_of_image(request, std::move(text));
     else
         run_in_bash(request, std::move(text));
-    add_python_variables(request);
+    add_python_variables(request, python_home::sandbox);
     request.limits.wall = command_terms_.time(options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
@@ -127,7 +122,7 @@ sandbox::run_request sandbox_runner::program_request(const sandbox_record& where
     } else {
         request.argv = {"/bin/sh", "-c", language_script(of, program)};
         request.script = std::move(source);
-        add_python_variables(request);
+        add_python_variables(request, python_home::sandbox);
     }
     return request;
 }

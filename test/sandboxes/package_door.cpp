@@ -30,6 +30,7 @@ struct door_stage {
     std::shared_ptr<egress_ticket> ticket;
     std::shared_ptr<package_index> index;
     asio::posix::stream_descriptor run{io};
+    blocking_pool pool;
     task_group tasks{io.get_executor()};
 
     explicit door_stage(std::vector<std::string> allowed = {}, std::uint64_t most = 1 << 20)
@@ -41,7 +42,7 @@ struct door_stage {
         index = std::make_shared<package_index>(package_kind::pip, web_url::parse(web.url("/simple")));
         auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
         run.assign(theirs.release());
-        package_source source{client, ticket, index, "Basic c2VjcmV0", std::chrono::seconds(10)};
+        package_source source{client, pool, ticket, index, "Basic c2VjcmV0", "owner", std::chrono::seconds(10)};
         tasks.spawn("door", open_package_door(std::move(ours), std::move(source)));
     }
     void links(const std::string& page) { web.on("/simple/one/", send(answer(page))); }

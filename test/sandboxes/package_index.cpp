@@ -21,7 +21,9 @@ package_index pip_index(const std::string& root = "https://index.example/simple"
 
 std::string shown(package_index& index, const std::string& page)
 {
-    return index.take_page(web_url::parse("https://index.example/simple/one/"), page);
+    auto read = index.read(web_url::parse("https://index.example/simple/one/"), page);
+    index.remember(std::move(read.files));
+    return read.text;
 }
 
 }  // namespace
@@ -91,7 +93,9 @@ TEST_CASE("npm may ask for packages, with scopes, and for tarballs at their path
     CHECK(place_of(index, "http://registry.example/npm/@own%2fpad") == "page https://registry.example/npm/@own%2fpad");
     const std::string page = R"({"versions": {"1.0.0": {"dist": {"tarball": "https://cdn.example/p/-/p-1.tgz?x"}},
         "2": {"dist":{"tarball" :"no address"}}, "3": {"tarball": 3}, "4": {"tarball")";
-    CHECK(index.take_page(web_url::parse("https://registry.example/npm/p"), page) == page);
+    auto read = index.read(web_url::parse("https://registry.example/npm/p"), page);
+    index.remember(std::move(read.files));
+    CHECK(read.text == page);
     CHECK(place_of(index, "http://registry.example/p/-/p-1.tgz") == "file https://cdn.example/p/-/p-1.tgz?x");
     for (const char* address :
          {"http://registry.example/npm/-/user/token", "http://registry.example/npm/-/v1/search?text=x",
