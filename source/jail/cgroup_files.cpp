@@ -30,19 +30,13 @@ std::vector<pid_t> processes_in(const fs::path& folder)
     return all;
 }
 
-bool holds(const fs::path& folder, pid_t process)
-{
-    const auto all = processes_in(folder);
-    return std::find(all.begin(), all.end(), process) != all.end();
-}
-
 // A number that is still in the group after its pidfd was opened belongs to that process.
 std::vector<unique_fd> kill_members(const fs::path& folder)
 {
     std::vector<unique_fd> all;
     for (const pid_t process : processes_in(folder)) {
         unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-        if (!pidfd || !holds(folder, process)) continue;
+        if (!pidfd || !has_member(folder, process)) continue;
         kill_process(pidfd.get());
         all.push_back(std::move(pidfd));
     }
@@ -83,6 +77,12 @@ std::uint64_t number_in(const fs::path& file, const std::string& name)
     for (std::uint64_t value = 0; words >> key >> value;)
         if (key == name) return value;
     return 0;
+}
+
+bool has_member(const fs::path& folder, pid_t process)
+{
+    const auto all = processes_in(folder);
+    return std::find(all.begin(), all.end(), process) != all.end();
 }
 
 void remove_group(const fs::path& folder)

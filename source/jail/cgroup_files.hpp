@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,6 +17,9 @@ std::uint64_t number_in(const std::filesystem::path& file);  ///< 0 where there 
 
 /// The number behind `name` in a file of names and numbers; 0 where there is none.
 std::uint64_t number_in(const std::filesystem::path& file, const std::string& name);
+
+/// Also of a process that a /proc mounted with hidepid does not show.
+bool has_member(const std::filesystem::path& folder, pid_t process);
 
 /// Removes a group that its launcher left behind, with all groups below it. Processes in it are killed, and their end
 /// is waited for, two seconds at most.

@@ -51,6 +51,19 @@ bool has(const std::string& list, std::string_view word, char separator)
     return false;
 }
 
+// Our own path in a hierarchy, from a line "number:controllers:path"; in v2 without controllers.
+std::string own_path(std::string_view controller)
+{
+    std::istringstream lines(read_control("/proc/self/cgroup"));
+    for (std::string line; std::getline(lines, line);) {
+        const auto first = line.find(':'), second = line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string list = line.substr(first + 1, second - first - 1);
+        if (controller.empty() ? list.empty() : has(list, controller, ',')) return line.substr(second + 1);
+    }
+    return {};
+}
+
 // A launcher that replaces one that was lost starts where the server was moved to: runs belong beside that, not below.
 fs::path undivided(const fs::path& folder) { return folder.filename() == aside ? folder.parent_path() : folder; }
 
@@ -67,7 +80,7 @@ fs::path below_mount(const mounted& at, std::string path)
 
 fs::path own_folder(std::string_view controller)
 {
-    const std::string path = group_path("self", controller);
+    const std::string path = own_path(controller);
     if (path.empty()) return {};
     for (const mounted& each : cgroup_mounts()) {
         const bool same =
@@ -158,19 +171,6 @@ bool move_ourselves_aside(const fs::path& folder)
 bool cgroup_place::controls(std::string_view controller) const
 {
     return std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
-}
-
-// A line is "number:controllers:path", in v2 without controllers.
-std::string group_path(const std::string& process, std::string_view controller)
-{
-    std::istringstream lines(read_control("/proc/" + process + "/cgroup"));
-    for (std::string line; std::getline(lines, line);) {
-        const auto first = line.find(':'), second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string list = line.substr(first + 1, second - first - 1);
-        if (controller.empty() ? list.empty() : has(list, controller, ',')) return line.substr(second + 1);
-    }
-    return {};
 }
 
 cgroup_places find_cgroup_places()

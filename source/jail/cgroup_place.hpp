@@ -26,10 +26,6 @@ struct cgroup_places {
     std::map<std::string, std::string, std::less<>> lacking;  ///< controller to the reason why no place has it
 };
 
-/// The path of a process ("self" or its number) in the hierarchy of v1 that has `controller`, or in v2 where that is
-/// empty. Empty: the process is in none.
-std::string group_path(const std::string& process, std::string_view controller);
-
 cgroup_places find_cgroup_places();
 
 /// In v2, where only leaves hold processes: moves the server, its helpers and this process into a leaf below, and hands

@@ -108,19 +108,6 @@ void put_into(const cgroup_folders& groups, pid_t process)
             throw step_failed("enter the cgroup");
 }
 
-// The last folders of a group's path are the launcher's, the caller's and the run's: by these it is the same in every
-// view of the hierarchy.
-fs::path own_part(const fs::path& folder)
-{
-    return folder.parent_path().parent_path().filename() / folder.parent_path().filename() / folder.filename();
-}
-
-bool is_member(const cgroup_place& place, std::string_view controller, pid_t process)
-{
-    const std::string_view hierarchy = place.unified ? std::string_view() : controller;
-    return group_path(std::to_string(process), hierarchy).ends_with("/" + own_part(place.folder).string());
-}
-
 // A number of a process means nothing in another PID namespace, which may share the hierarchy: so a launcher's group is
 // named by both.
 std::string name_of_launcher(pid_t launcher)
@@ -228,7 +215,7 @@ json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
         const cgroup_place* const place = folders_.of(each);
         if (place == nullptr) continue;
         std::string says = place->unified ? "cgroup v2" : "cgroup v1";
-        if (!is_member(*place, each, process))
+        if (!has_member(place->folder, process))
             says = "a run is not in its cgroup";
         else if (!is_in_force(*place, each, limits))
             says = "the limit of a run's cgroup is not in force";

@@ -98,8 +98,9 @@ TEST_CASE("memory that is lent to a child until it executes a program counts onc
     stage s;
     auto wanted = s.python(
         "import subprocess, threading\nx = b'x' * (75 << 20)\n"
-        "def start():\n  for i in range(1000): subprocess.run(['/bin/true'])\n"
+        "def start():\n  for i in range(300): subprocess.run(['/bin/true'])\n"
         "start()\nt = threading.Thread(target=start)\nt.start()\nt.join()\nprint('done')");
+    wanted.limits.wall = std::chrono::seconds(60) * slowness();
     wanted.limits.memory = 128 << 20;
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::exited);
