@@ -43,7 +43,7 @@ std::string living_part(int directory, const std::string& process)
     };
     if (lives(process)) return process;
     for (const auto& name : threads_of(directory, process))
-        if (const std::string part = process + "/task/" + name; lives(part)) return part;
+        if (std::string part = process + "/task/" + name; lives(part)) return part;
     return process;
 }
 

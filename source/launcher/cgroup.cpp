@@ -219,7 +219,7 @@ json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
             says = "a run is not in its cgroup";
         else if (!is_in_force(*place, each, limits))
             says = "the limit of a run's cgroup is not in force";
-        findings[each] = std::move(says);
+        findings[each] = says;
     }
     return findings;
 }
