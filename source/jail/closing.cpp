@@ -26,7 +26,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-void tell_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes)
+void send_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes)
 {
     send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
 }
@@ -48,14 +48,13 @@ bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end
 
 [[noreturn]] void end_run(int control, const siginfo_t& end, bool own_namespace)
 {
-    const bool out_of_processes = ended_badly(end) && at_process_limit();
+    const bool out_of_processes = lacked_processes(end);
     int status = 0;
     ::wait4(end.si_pid, &status, 0, nullptr);
     if (own_namespace) end_all_others();
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
-    tell_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
-             out_of_processes);
+    tell_end(control, status, used, out_of_processes);
     ::_exit(0);
 }
 
@@ -121,10 +120,23 @@ void install_filters(const jail_plan& plan)
             throw step_failed("system call filter");
 }
 
-void report_failure(int control, const std::exception& failure)
+void tell_failure(int control, const std::exception& failure)
 {
     send_packet(control, encoded(child_says::failed, error_of(failure), std::string_view(failure.what())));
+}
+
+void report_failure(int control, const std::exception& failure)
+{
+    tell_failure(control, failure);
     ::_exit(1);
+}
+
+bool lacked_processes(const siginfo_t& end) { return ended_badly(end) && at_process_limit(); }
+
+void tell_end(int control, int status, const rusage& used, bool out_of_processes)
+{
+    send_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
+             out_of_processes);
 }
 
 void end_all_others()
@@ -178,7 +190,7 @@ void report_end_in_advance(int control, pid_t payload)
     ::getrusage(RUSAGE_CHILDREN, &orphans);
     ::kill(-1, SIGKILL);
     const auto own = std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000);
-    tell_end(control, 0, own + processor_time(orphans), peak, false);
+    send_end(control, 0, own + processor_time(orphans), peak, false);
     end_all_others();
     ::_exit(0);
 }

@@ -31,8 +31,18 @@ void give_up_privileges(const jail_plan& plan);
 /// one listener, and each payload has its own.
 void install_filters(const jail_plan& plan);
 
-/// Tells the launcher that a step failed, and ends the process.
+/// Tells the launcher that a step failed.
+void tell_failure(int control, const std::exception& failure);
+
+/// The same, and ends the process.
 [[noreturn]] void report_failure(int control, const std::exception& failure);
+
+/// Whether a payload has ended badly while its cell could not have made one more process. Called while it still takes
+/// its place.
+bool lacked_processes(const siginfo_t& end);
+
+/// Tells the launcher how the payload ended.
+void tell_end(int control, int status, const rusage& used, bool out_of_processes);
 
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.

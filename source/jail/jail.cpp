@@ -122,7 +122,9 @@ void name_host()
     if (::sethostname("sandbox", 7) != 0 && errno != EPERM && errno != ENOSYS) throw step_failed("set the host name");
 }
 
-void enter_jail(jail_plan& plan)
+}  // namespace
+
+usage_sources enter_jail(jail_plan& plan)
 {
     close_foreign_descriptors(plan);
     die_with_parent();
@@ -130,10 +132,8 @@ void enter_jail(jail_plan& plan)
     await_packet_or_end(plan.control.get());  // until the launcher has mapped the ids, too
     left_out("own_uid");
     become_inside_user(!plan.maps_itself);
-    {
-        const usage_sources mounts = build_file_system(plan);
-        tell_ready(plan.control.get(), mounts);
-    }
+    usage_sources mounts = build_file_system(plan);
+    tell_ready(plan.control.get(), mounts);
     take_null_of_own_root();
     if (!left_out("network_namespace")) bring_loopback_up();
     if (!left_out("uts_namespace")) name_host();
@@ -145,7 +145,10 @@ void enter_jail(jail_plan& plan)
     plan.root.reset();
     plan.workspace.reset();
     give_up_privileges(plan);
+    return mounts;
 }
+
+namespace {
 
 void watch_run_signals()
 {
@@ -197,6 +200,7 @@ void run_child(jail_plan& plan, const guest& inside)
         const pid_t child = check(::fork(), "start a process");
         if (child != 0) reap_until_end(plan, child);
         check(::setsid(), "new session");
+        if (!left_out("rlimits")) apply_cpu_limit(plan.request.limits);
         install_filters(plan);
         inside();
         ::_exit(127);

@@ -3,6 +3,7 @@
 #include "jail/landlock.hpp"
 #include "jail/namespaces.hpp"
 #include "jail/seccomp_filter.hpp"
+#include "jail/watchdog.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
@@ -44,6 +45,10 @@ enum class child_says : char {
     waiting = 'w',   ///< confined, waits for its start
     executes = 'x',  ///< a clone: the run is executed after all
 };
+
+/// Takes every step by which a process becomes the first one of a cell, once the launcher has said "g". Throws
+/// step_failed.
+usage_sources enter_jail(jail_plan& plan);
 
 /// The part of process 2 of a run, once the jail is closed. It does not return; throws step_failed when it cannot be
 /// done.

@@ -36,7 +36,6 @@ void apply_cpu_limit(const run_limits& limits)
 
 void apply_limits(const run_limits& limits)
 {
-    apply_cpu_limit(limits);
     // Less than any core file needs. A limit of 0 would still let the kernel hand the dump to the host's handler
     // (core(5)).
     set_limit(RLIMIT_CORE, 1, "limit core files");

@@ -9,14 +9,14 @@ namespace cmcp::sandbox {
 /// Seconds of processor time one process of a run may take: what is asked for, or twice the wall time.
 std::chrono::seconds cpu_seconds(const run_limits& limits);
 
-/// Sets the resource limits of this process and its descendants; never above the hard limits in force.
-/// Throws step_failed.
+/// Sets the resource limits of this process and its descendants but that of processor time, which each payload has for
+/// itself; never above the hard limits in force. Throws step_failed.
 void apply_limits(const run_limits& limits);
 
 /// Sets one limit (RLIMIT_…), soft and hard, never above the hard one in force. Throws step_failed(`step`).
 void set_limit(int which, std::uint64_t value, const char* step);
 
-/// Only the limit of processor time; it can be lowered later.
+/// The limit of processor time; it can be lowered later.
 void apply_cpu_limit(const run_limits& limits);
 
 }  // namespace cmcp::sandbox

@@ -80,8 +80,13 @@ void wait_for_run(jail_plan& plan)
 {
     send_packet(plan.control.get(), encoded(child_says::waiting));
     packet message = await_packet_or_end(plan.control.get());
-    start_message start = decode_start(message.bytes);
-    take_descriptors(plan, start, message.descriptors);
+    take_start(plan, message.bytes, message.descriptors);
+}
+
+void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>& descriptors)
+{
+    start_message start = decode_start(bytes);
+    take_descriptors(plan, start, descriptors);
     plan.probe = start.probe;
     apply_cpu_limit(start.request.limits);
     const std::string& folder = start.request.working_dir;

@@ -3,6 +3,7 @@
 #include "jail/jail.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -17,6 +18,9 @@ void take_places(jail_plan& plan);
 /// Process 2 of a run that is prepared before anyone asks for it: says that it waits, and completes the plan with its
 /// start. Ends where nothing does.
 void wait_for_run(jail_plan& plan);
+
+/// Completes the plan with a start as encode_begin() of zygote_wire.hpp wrote it. Throws step_failed.
+void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>& descriptors);
 
 std::vector<std::string> make_environment(const run_request& request);  ///< NAME=value
 

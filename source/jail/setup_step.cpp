@@ -22,6 +22,11 @@ constexpr advice table[] = {
     {"start program", EACCES, "The program may not be executed inside the sandbox: allow it for this kind of run."},
     {"start program", ENOEXEC, "The file is not a program: start it through its interpreter."},
     {"start program", E2BIG, "The arguments are too long for the kernel: pass the code as the run's script instead."},
+    {"see the processes of the cell", 0,
+     "A lasting cell needs a /proc of its own, which this container masks: permit it, or start the program without "
+     "one."},
+    {"start a process", EAGAIN,
+     "The sandbox's limit of processes is reached: end some of its processes, or the sandbox, and try again."},
     {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},
     {"workspace is full", 0,
      "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},

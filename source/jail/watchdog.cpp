@@ -153,6 +153,11 @@ std::uint64_t usage_meter::in_sockets()
     return in_sockets_ = socket_memory(sources_.sockets.get(), known.empty() || has_internet_sockets(known));
 }
 
+std::size_t usage_meter::processes() const
+{
+    return sources_.processes ? process_names(sources_.processes.get()).size() : 0;
+}
+
 std::uint64_t usage_meter::written() const
 {
     std::uint64_t all = 0;

@@ -45,6 +45,8 @@ public:
     /// would raise the peak the exact proportional figures are read.
     usage measure(std::uint64_t limit);
 
+    std::size_t processes() const;  ///< now, without the first one
+
     /// Bytes that all processes so far have written to files on disk, less what was thrown away before it got there; 0
     /// where the kernel does not count it.
     std::uint64_t written() const;

@@ -31,21 +31,33 @@ try {
 } catch (const std::exception&) {  // its processes have ended; only the figures are lost
 }
 
-bool cell::fits(const run_request& request) const
+bool cell::has_view_of(const run_request& request) const
 try {
-    if (parts_.views->find(request).place != view_) return false;
-    if (request.workspace.empty()) return true;
-    return folder_ == workspace_ledger::key_of(parts_.root.open(request.workspace, O_PATH).get()) &&
-           workspace_.as_full_as_before();
+    return parts_.views->find(request).place == view_;
+} catch (const step_failed&) {
+    return false;  // a program of it is not there any more
+}
+
+bool cell::has_workspace_of(const run_request& request) const
+try {
+    if (request.workspace.empty()) return folder_ == workspace_ledger::key();
+    return folder_ == workspace_ledger::key_of(parts_.root.open(request.workspace, O_PATH).get());
 } catch (const step_failed&) {
     return false;  // the workspace is not there any more
 }
 
 void cell::begin()
 {
+    if (next_look_ != steady_time::max() || killed_for_) return;
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
     next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
+}
+
+void cell::rest()
+{
+    next_look_ = steady_time::max();
+    measurer_.reset();
 }
 
 void cell::hear_inside(int helper, unique_fd first)
@@ -72,6 +84,12 @@ void cell::kill(cause why)
     }
     kill_process(child_.pidfd.get());
     cgroup_.kill_all();
+}
+
+void cell::give_up(std::string why)
+{
+    if (!killed_for_) detail_ = std::move(why);
+    kill(cause::signalled);
 }
 
 bool cell::needs_measurer() const { return meter_ && (!cgroup_.holds("memory") || workspace_.counts()); }
@@ -104,7 +122,7 @@ void cell::hear_figures()
 void cell::judge_usage(const usage& used)
 {
     peak_memory_ = std::max(peak_memory_, used.memory);
-    out_of_processes_ |= used.processes >= limits_.processes;
+    if (used.processes >= limits_.processes) ++refused_forks_;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
     if (used.processes > limits_.processes) kill(cause::process_limit);
 }
@@ -113,7 +131,7 @@ void cell::judge_usage(const usage& used)
 void cell::look_at_groups()
 {
     if (cgroup_.out_of_memory() || cgroup_.memory() > limits_.memory) return kill(cause::memory_limit);
-    out_of_processes_ |= cgroup_.at_process_limit();
+    if (cgroup_.at_process_limit()) ++refused_forks_;
 }
 
 void cell::look(steady_time now)
@@ -162,8 +180,9 @@ std::string cell::finish(const std::function<bool()>& hear)
 
 cell::figures_at_end cell::so_far() const
 {
-    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(),
-            out_of_processes_ || cgroup_.out_of_processes(), workspace_.began_full()};
+    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(), workspace_.began_full()};
 }
+
+std::uint64_t cell::memory() const { return cgroup_.holds("memory") ? cgroup_.memory() : latest_.used.memory; }
 
 }  // namespace cmcp::sandbox

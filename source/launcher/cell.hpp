@@ -62,10 +62,12 @@ public:
     int pidfd() const { return child_.pidfd.get(); }  ///< of the first process; -1: it has none
     int control() const { return control_.get(); }    ///< the socket to the first process
 
-    /// The workspace is still that folder, and as full; the view is that of a new cell.
-    bool fits(const run_request& request) const;
+    bool has_view_of(const run_request& request) const;       ///< as a new cell would have it
+    bool has_workspace_of(const run_request& request) const;  ///< still that folder
+    bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    void begin();                                             ///< the first program begins
+    void begin();                                             ///< a program begins
+    void rest();                                              ///< until then nobody looks: nothing can change in it
 
     void hear_ready(std::span<unique_fd> descriptors);  ///< child_says::ready has come
     void hear_inside(int helper, unique_fd first);      ///< child_says::inside has come
@@ -84,6 +86,8 @@ public:
     std::optional<cause> killed_for() const { return killed_for_; }
     const std::string& detail() const { return detail_; }  ///< names the exceeded limit
 
+    void give_up(std::string why);  ///< kills, with this sentence as detail()
+
     /// Once pidfd() is readable: collects the first process; nothing of the cell is left then. Where Firejail did not
     /// get as far as that process, its complaint; `hear` takes messages and is false after the last.
     std::string finish(const std::function<bool()>& hear);
@@ -92,10 +96,15 @@ public:
         std::chrono::microseconds cpu{0};  ///< as far as the cell knows better than its programs' own ends tell
         std::uint64_t peak_memory = 0;     ///< bytes
         bool out_of_memory = false;
-        bool out_of_processes = false;
         bool began_full = false;  ///< the workspace
     };
     figures_at_end so_far() const;
+
+    std::uint64_t refused_forks() const { return refused_forks_ + cgroup_.refused_forks(); }  ///< as far as known
+
+    std::size_t processes() const { return meter_.processes(); }  ///< now, without the first
+    std::uint64_t memory() const;                                 ///< bytes now
+    std::chrono::microseconds cpu_time() const { return meter_.processor_time(); }
 
 private:
     void prepare(const run_request& request, bool probe);
@@ -135,7 +144,7 @@ private:
     std::optional<cause> killed_for_;
     std::chrono::microseconds cpu_{0};
     std::uint64_t peak_memory_ = 0;
-    bool out_of_processes_ = false;
+    std::uint64_t refused_forks_ = 0;  ///< looks that found the limit of processes reached
     std::string detail_;
 };
 

@@ -70,10 +70,10 @@ std::uint64_t figure(const cgroup_folders& of, const control_file& file)
     return place.empty() ? 0 : number_in(place);
 }
 
-bool counts(const cgroup_folders& groups, const control_file& file, const std::string& event)
+std::uint64_t events(const cgroup_folders& groups, const control_file& file, const std::string& event)
 {
     const fs::path place = place_of(groups, file);
-    return !place.empty() && number_in(place, event) > 0;
+    return place.empty() ? 0 : number_in(place, event);
 }
 
 std::uint64_t share_of(const cgroup_folders& caller) { return figure(caller, processor_share); }
@@ -230,9 +230,9 @@ void run_cgroup::kill_all() const
         if (each.unified) write_control(each.folder / "cgroup.kill", "1");
 }
 
-bool run_cgroup::out_of_memory() const { return counts(folders_, memory_events, "oom_kill"); }
+bool run_cgroup::out_of_memory() const { return events(folders_, memory_events, "oom_kill") > 0; }
 
-bool run_cgroup::out_of_processes() const { return counts(folders_, process_events, "max"); }
+std::uint64_t run_cgroup::refused_forks() const { return events(folders_, process_events, "max"); }
 
 std::uint64_t run_cgroup::memory() const { return figure(folders_, memory_now) + figure(folders_, socket_now); }
 

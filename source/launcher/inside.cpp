@@ -154,6 +154,7 @@ void prepare(inside_plan& arrived)
     tell_inside(plan.control.get());
     tell_ready(plan.control.get(), open_usage_sources());
     apply_limits(plan.request.limits);
+    apply_cpu_limit(plan.request.limits);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
 }

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-// The loop and its runs; launcher_orders.cpp has the orders of the server.
+// The loop and its runs; launcher_orders.cpp has the orders of the server, launcher_cells.cpp the lasting cells.
 namespace cmcp::sandbox {
 namespace {
 
@@ -39,16 +39,15 @@ std::uint64_t launcher::key_tag(std::uint64_t key, key_event event)
 launcher::launcher(unique_fd server, launcher_options settings)
     : server_(std::move(server)),
       settings_(std::move(settings)),
-      poll_(check(::epoll_create1(EPOLL_CLOEXEC), "make the event loop")),
       signals_(watch_signals({SIGTERM, SIGINT})),
       cgroups_(settings_.use_cgroups),
       with_time_namespace_(::access("/proc/self/ns/time", F_OK) == 0),
       no_apparmor_(find_no_apparmor())
 {
     check(signals_.get(), "watch signals");
-    watch(server_.get(), server_tag);
-    watch(signals_.get(), signal_tag);
-    watch(workspaces_.readable(), count_tag);
+    poll_.add(server_.get(), server_tag);
+    poll_.add(signals_.get(), signal_tag);
+    poll_.add(workspaces_.readable(), count_tag);
     facts_ = launcher_facts();  // before the launcher leaves the server's namespaces
     facts_["cgroups"] = controllers_lacking(cgroups_);
     facts_["watchdog"] = true;
@@ -80,26 +79,20 @@ void launcher::enter_place()
     facts_["firejail"] = firejail_->version();
 }
 
-void launcher::watch(int fd, std::uint64_t tag)
-{
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = tag;
-    check(::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event), "watch a descriptor");
-}
-
 void launcher::serve()
 {
     while (!done_) wait_and_handle();
     for (auto& [id, each] : runs_) each->kill(cause::cancelled);
     runs_.clear();
+    live_cells_.clear();
 }
 
 int launcher::milliseconds_to_next_event() const
 {
     auto next = steady_time::max();
     for (const auto& pool : pools_) next = std::min(next, pool->next_event());
-    for (const auto& [id, each] : runs_) next = std::min(next, each->next_event());
+    for (const auto& [key, each] : runs_) next = std::min(next, each->next_event());
+    for (const auto& [key, each] : live_cells_) next = std::min(next, each->own()->next_event());
     if (next == steady_time::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
@@ -108,7 +101,7 @@ int launcher::milliseconds_to_next_event() const
 void launcher::wait_and_handle()
 {
     epoll_event events[16];
-    const int count = ::epoll_wait(poll_.get(), events, 16, milliseconds_to_next_event());
+    const int count = poll_.wait(events, 16, milliseconds_to_next_event());
     for (int i = 0; i < count; ++i) {
         if ((events[i].events & EPOLLOUT) != 0) flush();
         if ((events[i].events & ~EPOLLOUT) != 0) handle(events[i].data.u64);
@@ -150,6 +143,7 @@ void launcher::look_at_runs()
             of.look(now);
             watch_changing(key, of);
         });
+    look_at_cells(now);
     measurers_.collect();
     for (const auto& pool : pools_)
         if (now >= pool->next_event()) pool->look(now, running());
@@ -168,6 +162,8 @@ void launcher::handle(std::uint64_t tag)
     const auto event = static_cast<key_event>(tag % events);
     if (event == key_event::zygote_said)
         for (const auto& pool : pools_) pool->hear_zygote(key);
+    else if (live_cells_.contains(key))
+        handle_cell(key, event);
     else if (event == key_event::ended)
         look_after(key, [&](run& of) { end(key, of); });
     else
@@ -177,23 +173,24 @@ void launcher::handle(std::uint64_t tag)
 void launcher::handle_run(std::uint64_t key, run& of, key_event event)
 {
     if (event == key_event::refused) {
-        watch_instead(watched_[key].refusals, -1, 0);  // the listener may close it
+        poll_.replace(watched_[key].refusals, -1, 0);  // the listener may close it
         of.hear_refusal();
     } else if (event == key_event::measured)
-        of.own_cell().hear_figures();
+        of.in().hear_figures();
     else if (!of.hear())
-        ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.own_cell().control(), nullptr);
+        poll_.remove(of.control());
     watch_changing(key, of);
     for (const auto& pool : pools_)
         if (!of.begun()) pool->heard_of(key);
     tell_findings(of);
     if (of.over() && !of.reported()) send(encode_ended(of.report()));
+    if (of.reported() && of.first_process() < 0) drop(key);  // its cell lives on
 }
 
 // Before the end of the probe run that showed them.
 void launcher::tell_findings(run& of)
 {
-    const auto groups = of.own_cell().take_cgroups();
+    const auto groups = of.in().take_cgroups();
     if (!groups) return;
     for (const auto& [controller, says] : *groups) facts_["cgroups"].as_object()[controller] = says;
     send(encode_text(message_kind::hello, json::serialize(facts_)));
@@ -202,16 +199,8 @@ void launcher::tell_findings(run& of)
 void launcher::watch_changing(std::uint64_t key, const run& of)
 {
     watched& now = watched_[key];
-    watch_instead(now.refusals, of.refusals(), key_tag(key, key_event::refused));
-    watch_instead(now.figures, of.own_cell().figures(), key_tag(key, key_event::measured));
-}
-
-void launcher::watch_instead(int& now, int wanted, std::uint64_t tag)
-{
-    if (now == wanted) return;
-    if (now >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, now, nullptr);  // fails where it is closed already
-    now = wanted;
-    if (wanted >= 0) watch(wanted, tag);
+    poll_.replace(now.refusals, of.refusals(), key_tag(key, key_event::refused));
+    poll_.replace(now.figures, of.figures(), key_tag(key, key_event::measured));
 }
 
 shared_parts launcher::parts()
@@ -221,11 +210,11 @@ shared_parts launcher::parts()
             *filters_, with_time_namespace_, with_apparmor, firejail_.get()};
 }
 
-void launcher::watch_zygote(std::uint64_t key, int socket) { watch(socket, key_tag(key, key_event::zygote_said)); }
+void launcher::watch_zygote(std::uint64_t key, int socket) { poll_.add(socket, key_tag(key, key_event::zygote_said)); }
 
 void launcher::keep(std::uint64_t key, std::unique_ptr<run> kept)
 try {
-    const bool has_process = kept->own_cell().pidfd() >= 0;
+    const bool has_process = kept->in().pidfd() >= 0;
     runs_.emplace(key, std::move(kept));
     if (has_process) watch_run(key);
 } catch (...) {
@@ -247,23 +236,26 @@ void launcher::drop(std::uint64_t key)
 
 void launcher::watch_run(std::uint64_t key)
 {
-    const cell& of = runs_.at(key)->own_cell();
-    watch(of.pidfd(), key_tag(key, key_event::ended));
-    watch(of.control(), key_tag(key, key_event::said));
+    const run& of = *runs_.at(key);
+    if (of.first_process() >= 0) poll_.add(of.first_process(), key_tag(key, key_event::ended));
+    poll_.add(of.control(), key_tag(key, key_event::said));
 }
 
-// epoll(7): a process that was cloned meanwhile may hold a copy of the descriptor, so that closing it is not enough.
-// Its events would come without end.
 void launcher::unwatch_run(std::uint64_t key)
 {
     const run* const of = find(key);
     if (of == nullptr) return;
-    for (const int fd : {of->own_cell().pidfd(), of->own_cell().control()})
-        if (fd >= 0) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);  // fails where it was taken off before
+    poll_.remove(of->first_process());
+    poll_.remove(of->control());
+    unwatch_changing(key);
+}
+
+void launcher::unwatch_changing(std::uint64_t key)
+{
     const auto changing = watched_.find(key);
     if (changing == watched_.end()) return;
-    watch_instead(changing->second.refusals, -1, 0);
-    watch_instead(changing->second.figures, -1, 0);
+    poll_.replace(changing->second.refusals, -1, 0);
+    poll_.replace(changing->second.figures, -1, 0);
     watched_.erase(changing);
 }
 
@@ -290,10 +282,7 @@ void launcher::send(std::string message)
 void launcher::flush()
 try {
     while (!outbox_.empty() && send_packet(server_.get(), outbox_.front())) outbox_.pop_front();
-    epoll_event event{};
-    event.events = outbox_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT;
-    event.data.u64 = server_tag;
-    ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, server_.get(), &event);
+    poll_.want_room(server_.get(), server_tag, !outbox_.empty());
 } catch (const std::system_error&) {
     done_ = true;  // the server is gone
 }

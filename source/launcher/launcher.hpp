@@ -1,8 +1,10 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
+#include "launcher/live_cell.hpp"
 #include "launcher/run.hpp"
 #include "launcher/standby_pool.hpp"
+#include "launcher/watched_descriptors.hpp"
 #include "wire/launcher_options.hpp"
 
 #include <deque>
@@ -65,14 +67,22 @@ private:
     void start(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
     void refuse(std::uint64_t id, const std::string& why);
+    void start_in_cell(const start_message& start, const std::vector<unique_fd>& descriptors);
+    live_cell& cell_for(const run_request& request);
+    void handle_cell(std::uint64_t key, key_event event);
+    void look_at_cells(steady_time now);
+    void rest_or_watch(std::uint64_t key, live_cell& of);
+    void lose_cell(std::uint64_t key);
+    std::vector<std::uint64_t> runs_in(const cell& in) const;
+    void end_cell(const cell_name& name);
+    void list_cells(std::uint64_t question);
     void end(std::uint64_t key, run& over);
     void unwatch_run(std::uint64_t key);
     void watch_changing(std::uint64_t key, const run& of);
-    void watch_instead(int& now, int wanted, std::uint64_t tag);
+    void unwatch_changing(std::uint64_t key);
     void look_at_runs();
     std::size_t running() const;
     void enter_place();
-    void watch(int fd, std::uint64_t tag);
     static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
     void send(std::string message);
@@ -81,7 +91,7 @@ private:
     unique_fd server_;
     launcher_options settings_;
     json::object facts_;
-    unique_fd poll_;
+    watched_descriptors poll_;
     unique_fd signals_;
     cgroup_tree cgroups_;
     killed_processes measurers_;
@@ -94,11 +104,12 @@ private:
     workspace_ledger workspaces_;
     std::deque<uncounted_start> uncounted_;
     bool with_time_namespace_;
-    std::string no_apparmor_;                             ///< why runs enter no profile; empty: they do
-    std::uint64_t last_key_ = 0;                          ///< of runs and zygotes
-    std::map<std::uint64_t, std::unique_ptr<run>> runs_;  ///< by key
-    std::vector<std::unique_ptr<standby_pool>> pools_;    ///< the first that has a run for a start takes it
-    std::map<std::uint64_t, watched> watched_;            ///< by key of the run
+    std::string no_apparmor_;                                         ///< why runs enter no profile; empty: they do
+    std::uint64_t last_key_ = 0;                                      ///< of runs, cells and zygotes
+    std::map<std::uint64_t, std::unique_ptr<run>> runs_;              ///< by key
+    std::map<std::uint64_t, std::unique_ptr<live_cell>> live_cells_;  ///< by key
+    std::vector<std::unique_ptr<standby_pool>> pools_;                ///< the first that has a run for a start takes it
+    std::map<std::uint64_t, watched> watched_;                        ///< by key of the run or cell
     std::deque<std::string> outbox_;
     bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;

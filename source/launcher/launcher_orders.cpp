@@ -63,6 +63,8 @@ try {
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
     if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
+    if (kind == message_kind::end_cell) return end_cell(decode_end_cell(message.bytes));
+    if (kind == message_kind::list_cells) return list_cells(decode_list_cells(message.bytes));
 } catch (const std::exception& failure) {
     if (std::exchange(ignores_, true)) return;  // one line is enough to know of it
     std::fprintf(stderr, "container-mcp-launcher: a message of the server is ignored: %s\n", failure.what());
@@ -148,6 +150,7 @@ void launcher::start_counted()
 
 void launcher::start(start_message start, std::vector<unique_fd> descriptors)
 {
+    if (!start.request.cell.empty() && !start.probe) return start_in_cell(start, descriptors);
     for (const auto& pool : pools_)
         if (pool->take(start, descriptors)) return;
     start_cold(std::move(start), std::move(descriptors));

@@ -60,7 +60,7 @@ bool standby_clones::can_make() const { return active_.ready && clones_ < option
 
 bool standby_clones::launch(std::uint64_t key, run& standby)
 {
-    if (!active_.process->order(standby.own_cell().clone_descriptors())) return false;
+    if (!active_.process->order(standby.in().clone_descriptors())) return false;
     ordered_.push_back(key);
     if (++clones_ >= options_.runs) refill_.soon();
     return true;

@@ -32,7 +32,7 @@ std::optional<run_request> standby_commands::shape_for(const start_message& star
 
 bool standby_commands::launch(std::uint64_t, run& standby)
 {
-    const bool holds = may_hold_ && may_be_held(standby.own_cell().plan().request);
+    const bool holds = may_hold_ && may_be_held(standby.in().plan().request);
     if (holds && !library_) library_ = held_library();
     standby.launch_standby(holds ? library_.get() : -1);
     return true;

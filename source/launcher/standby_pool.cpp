@@ -153,7 +153,9 @@ bool standby_pool::begin(std::uint64_t key, const start_message& start, const st
     forget(key);
     run* const standby = keeper_.find(key);
     try {
-        if (!standby->own_cell().fits(start.request)) throw step_failed("find the workspace as it was", ESTALE);
+        const cell& in = standby->in();
+        if (!in.has_view_of(start.request) || !in.has_workspace_of(start.request) || !in.is_as_full_as_before())
+            throw step_failed("find the workspace as it was", ESTALE);
         standby->begin(start, descriptors);
     } catch (const std::exception&) {
         standby->kill(cause::cancelled);

@@ -145,12 +145,25 @@ void native_backend::link::take(const packet& message)
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::hello) facts_ = decode_text(message.bytes);
     if (kind == message_kind::prepared) note_zygote(decode_text(message.bytes));
+    if (kind == message_kind::cells) {
+        auto answer = decode_cells(message.bytes);
+        const auto waits = find(answer.id);
+        if (!waits) return;
+        waits->cells = std::move(answer.cells);
+        return waits->arrived.notify();
+    }
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
-    const auto entry = pending_.find(ended.id);
-    if (entry == pending_.end()) return;
-    entry->second->result = std::move(ended.result);
-    entry->second->arrived.notify();
+    const auto waits = find(ended.id);
+    if (!waits) return;
+    waits->result = std::move(ended.result);
+    waits->arrived.notify();
+}
+
+std::shared_ptr<pending_run> native_backend::link::find(std::uint64_t id) const
+{
+    const auto entry = pending_.find(id);
+    return entry == pending_.end() ? nullptr : entry->second;
 }
 
 void native_backend::link::send(std::string bytes, std::vector<unique_fd> descriptors)

@@ -15,10 +15,11 @@
 
 namespace cmcp::sandbox {
 
-/// A run that the launcher was asked for. `arrived` is notified once `result` is there.
+/// A run, or a list of cells, that the launcher was asked for. `arrived` is notified once `result` or `cells` is there.
 struct pending_run {
     event arrived;
     std::optional<run_result> result;
+    std::optional<std::vector<cell_state>> cells{};
 };
 
 /// The server's end of the conversation with the launcher: sends packets, hands each `ended` to its run, starts the
@@ -58,6 +59,7 @@ private:
     void note_zygote(std::string state);
     void on_readable(const boost::system::error_code& error);
     void take(const packet& message);
+    std::shared_ptr<pending_run> find(std::uint64_t id) const;
     void flush();
     void stop_listening_when_idle();
     void lose_launcher();

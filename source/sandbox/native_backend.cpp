@@ -68,6 +68,24 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     co_return flight->take_result();
 }
 
+/// A question for the launcher's cells, forgotten with the object.
+class question {
+public:
+    explicit question(link_ptr link) : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_))
+    {
+        link_->send(encode_list_cells(id_));
+    }
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+    ~question() { link_->forget(id_); }
+    const std::shared_ptr<pending_run>& answer() const { return answer_; }
+
+private:
+    link_ptr link_;
+    std::uint64_t id_;
+    std::shared_ptr<pending_run> answer_;
+};
+
 run_request probe_request()
 {
     run_request request;
@@ -152,6 +170,17 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
     auto result = co_await run_to_end(link_, std::move(request), output, false);
     co_return result;
 }
+
+awaitable<std::vector<cell_state>> native_backend::cells()
+{
+    if (link_->pid() < 0) co_return std::vector<cell_state>();
+    const question all_cells(link_);
+    const auto answer = all_cells.answer();
+    while (!answer->cells && !answer->result) co_await answer->arrived.wait();
+    co_return std::move(answer->cells).value_or(std::vector<cell_state>());
+}
+
+void native_backend::end_cell(const cell_name& name) { link_->send(encode_end_cell(name)); }
 
 awaitable<bool> native_backend::zygote_settles()
 {

@@ -2,10 +2,12 @@
 
 #include "sandbox/backend.hpp"
 #include "sandbox/launcher_process.hpp"
+#include "wire/launcher_protocol.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -35,6 +37,11 @@ public:
     awaitable<run_result> run(run_request request, output_receiver& output) override;
     awaitable<layers> probe() override;
     std::string_view name() const override;
+
+    /// The lasting cells that live; none while there is no launcher.
+    awaitable<std::vector<cell_state>> cells();
+
+    void end_cell(const cell_name& name);  ///< with every run in it; nothing where there is none
 
     layer zygote_now() const;  ///< also the last layer that probe() returns
 

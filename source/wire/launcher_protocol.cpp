@@ -14,9 +14,9 @@ void fields(Wire& wire, wired<Wire, run_limits>& limits)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
-    wire(request.principal, request.result_channel, request.prepared, request.data_libraries, request.argv,
-         request.working_dir, request.workspace, request.workspace_inside, request.environment, request.programs.all,
-         request.programs.names, request.limits);
+    wire(request.cell, request.principal, request.result_channel, request.prepared, request.data_libraries,
+         request.argv, request.working_dir, request.workspace, request.workspace_inside, request.environment,
+         request.programs.all, request.programs.names, request.limits);
 }
 
 template <class Wire>
@@ -25,6 +25,24 @@ void fields(Wire& wire, wired<Wire, ended_message>& ended)
     auto& result = ended.result;
     wire(ended.id, result.why, result.exit_code, result.signal, result.error, result.detail, result.denied, result.wall,
          result.cpu, result.peak_memory, result.prepared, result.waited);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, cell_name>& name)
+{
+    wire(name.principal, name.cell);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, cell_state>& state)
+{
+    wire(state.name, state.processes, state.memory, state.cpu);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, cells_message>& cells)
+{
+    wire(cells.id, cells.cells);
 }
 
 namespace {
@@ -36,7 +54,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::prepared))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::cells))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -62,6 +80,18 @@ std::uint64_t decode_cancel(std::string_view message) { return decoded<std::uint
 std::string encode_ended(const ended_message& ended) { return encoded(message_kind::ended, ended); }
 
 ended_message decode_ended(std::string_view message) { return decoded<ended_message>(body_of(message)); }
+
+std::string encode_end_cell(const cell_name& name) { return encoded(message_kind::end_cell, name); }
+
+cell_name decode_end_cell(std::string_view message) { return decoded<cell_name>(body_of(message)); }
+
+std::string encode_list_cells(std::uint64_t id) { return encoded(message_kind::list_cells, id); }
+
+std::uint64_t decode_list_cells(std::string_view message) { return decoded<std::uint64_t>(body_of(message)); }
+
+std::string encode_cells(const cells_message& cells) { return encoded(message_kind::cells, cells); }
+
+cells_message decode_cells(std::string_view message) { return decoded<cells_message>(body_of(message)); }
 
 std::string encode_text(message_kind kind, std::string_view text) { return encoded(kind).append(text); }
 

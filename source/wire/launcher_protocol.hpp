@@ -3,16 +3,29 @@
 #include "wire/run_request.hpp"
 #include "wire/run_result.hpp"
 
+#include <chrono>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Messages between server and launcher: one a packet, the kind in the first byte.
 /// Descriptors of a start message, in this order, those in brackets only when the message says so:
 /// [the message's body], standard output, standard error, [input], [script], [result channel].
 namespace cmcp::sandbox {
 
-enum class message_kind : std::uint8_t { hello = 1, start, start_in_memfd, cancel, ended, prepared };
+enum class message_kind : std::uint8_t {
+    hello = 1,
+    start,
+    start_in_memfd,
+    cancel,
+    ended,
+    prepared,
+    end_cell,
+    list_cells,
+    cells,
+};
 
 /// Server to launcher: start a run.
 struct start_message {
@@ -23,7 +36,28 @@ struct start_message {
     run_request request;  ///< without `input` and `script`: they are descriptors
 };
 
-/// Launcher to server: a run is over and no process that it started is left.
+/// A lasting cell, by its names, which a start in it uses too.
+struct cell_name {
+    std::string principal, cell;
+    auto operator<=>(const cell_name&) const = default;
+};
+
+/// The use of a lasting cell at one moment.
+struct cell_state {
+    cell_name name;
+    std::uint64_t processes = 0;  ///< without the first one
+    std::uint64_t memory = 0;     ///< bytes
+    std::chrono::microseconds cpu{0};
+};
+
+/// Launcher to server: the lasting cells that live.
+struct cells_message {
+    std::uint64_t id = 0;  ///< of the question
+    std::vector<cell_state> cells;
+};
+
+/// Launcher to server: a run is over. No process that it started is left, but for those of other sessions in a lasting
+/// cell.
 struct ended_message {
     std::uint64_t id = 0;
     run_result result;  ///< without `result`
@@ -39,6 +73,15 @@ std::uint64_t decode_cancel(std::string_view message);
 
 std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);
+
+std::string encode_end_cell(const cell_name& name);
+cell_name decode_end_cell(std::string_view message);
+
+std::string encode_list_cells(std::uint64_t id);
+std::uint64_t decode_list_cells(std::string_view message);
+
+std::string encode_cells(const cells_message& cells);
+cells_message decode_cells(std::string_view message);
 
 /// Launcher to server, a JSON object: its facts (`hello`), and the zygote's state at each change (`prepared`):
 /// {"state": on|starting|off, "detail": …}

@@ -44,6 +44,18 @@ void check_message(std::string_view message)
             if (encode_ended(decode_ended(written)) != written) std::abort();
             return;
         }
+        case message_kind::end_cell:
+            if (decode_end_cell(encode_end_cell(decode_end_cell(message))) != decode_end_cell(message)) std::abort();
+            return;
+        case message_kind::list_cells:
+            if (decode_list_cells(encode_list_cells(decode_list_cells(message))) != decode_list_cells(message))
+                std::abort();
+            return;
+        case message_kind::cells: {
+            const std::string written = encode_cells(decode_cells(message));
+            if (encode_cells(decode_cells(written)) != written) std::abort();
+            return;
+        }
         case message_kind::start_in_memfd:  // the body is in a descriptor
             return;
         case message_kind::hello:

@@ -200,12 +200,19 @@ std::vector<std::string> every_message(const places& at)
     run_request request = request_in(at.workspace(), "echo > " + (at.foreign() / "made").string());
     request.environment = {{"LD_PRELOAD", "/workspace/evil.so"}};
     request.prepared = true;
+    run_request in_cell = request;
+    in_cell.cell = "one";
     ended_message ended;
     ended.id = 1;
     return {kind(message_kind::start) + encode_start(1, false, request),
             kind(message_kind::start) + encode_start(2, true, request),
             kind(message_kind::start_in_memfd) + encode_start(3, false, request),
+            kind(message_kind::start) + encode_start(4, false, in_cell),
             encode_cancel(1),
+            encode_cancel(4),
+            encode_end_cell({"", "one"}),
+            encode_list_cells(5),
+            encode_cells({5, {}}),
             encode_ended(ended),
             encode_text(message_kind::prepared, "{}"),
             encode_text(message_kind::hello, "{}"),

@@ -1,0 +1,68 @@
+#include "launcher/live_cell.hpp"
+
+#include "jail/apparmor.hpp"
+#include "jail/cell_server.hpp"
+#include "jail/setup_step.hpp"
+#include "wire/packet_socket.hpp"
+#include "wire/wire.hpp"
+
+namespace cmcp::sandbox {
+namespace {
+
+// A start's own parts do not count for the cell.
+run_request shape_of_cell(run_request request)
+{
+    request.working_dir.clear();
+    request.environment.clear();
+    request.result_channel = false;
+    request.prepared = false;
+    return request;
+}
+
+}  // namespace
+
+// Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
+live_cell::live_cell(const shared_parts& parts, std::uint64_t key, const run_request& request)
+    : name_{request.principal, request.cell},
+      programs_(request.programs),
+      first_program_(request.argv.at(0)),
+      cell_(std::make_shared<cell>(parts, key, shape_of_cell(request), false))
+{
+    if (parts.with_apparmor) cell_->plan().apparmor = apparmor_profile_for("bash");
+    cell_->launch(serve_cell);
+}
+
+std::string live_cell::obstacle(const run_request& request) const
+{
+    const std::string end_it = "; end it first.";
+    if (!cell_->has_workspace_of(request)) return "The sandbox's processes use another workspace" + end_it;
+    const bool same = request.programs.all == programs_.all && request.programs.names == programs_.names;
+    if (!same || (!programs_.all && request.argv.at(0) != first_program_))
+        return "The sandbox's processes may execute other programs" + end_it;
+    return {};
+}
+
+bool live_cell::hear()
+{
+    for (;;) {
+        auto heard = receive_packet(cell_->control());
+        if (!heard) return true;
+        if (heard->bytes.empty()) return false;
+        wire_reader message(heard->bytes);
+        const auto says = message.next<child_says>();
+        if (says == child_says::ready) cell_->hear_ready(heard->descriptors);
+        if (says != child_says::failed) continue;
+        const int error = message.next<int>();
+        failure_ = explain_setup_failure(message.next<std::string>(), error);
+    }
+}
+
+void live_cell::end()
+{
+    ends_ = true;
+    cell_->kill(cause::cancelled);
+}
+
+cell_state live_cell::state() const { return {name_, cell_->processes(), cell_->memory(), cell_->cpu_time()}; }
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "launcher/cell.hpp"
+#include "wire/launcher_protocol.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cmcp::sandbox {
+
+/// A cell that lives on when its programs end, until it is told to end or breaks a limit. Its first process makes a run
+/// of each start (jail/cell_server.hpp).
+class live_cell {
+public:
+    /// Of the shape that the request has; nothing runs in it yet. Throws step_failed.
+    live_cell(const shared_parts& parts, std::uint64_t key, const run_request& request);
+
+    const cell_name& name() const { return name_; }
+    const std::shared_ptr<cell>& own() const { return cell_; }
+
+    /// Why a run of this request cannot be in it, a sentence; empty: it can.
+    std::string obstacle(const run_request& request) const;
+
+    /// A cell that was made in a full workspace only lets programs remove files, also once there is room.
+    bool is_outdated() const { return cell_->so_far().began_full && !cell_->is_as_full_as_before(); }
+
+    bool hear();  ///< reads the first process's messages; false: no more come
+    const std::string& failure() const { return failure_; }  ///< of a step before the first run; empty: none
+
+    void end();  ///< nothing starts in it any more
+    bool ends() const { return ends_ || cell_->killed_for(); }
+
+    cell_state state() const;
+
+private:
+    cell_name name_;
+    program_view programs_;
+    std::string first_program_;
+    std::shared_ptr<cell> cell_;
+    std::string failure_;
+    bool ends_ = false;
+};
+
+}  // namespace cmcp::sandbox
