@@ -108,16 +108,21 @@ void give_up_privileges(const jail_plan& plan)
     if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
 }
 
-// Some containers have a listener of their own: then refused calls fail all the same, but nobody hears of them.
-void install_filters(const jail_plan& plan)
+// Some containers have a listener of their own, beside which there can be no other.
+unique_fd install_filters(const jail_plan& plan)
 {
-    if (left_out("seccomp")) return;
-    const unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
-    const int fd = listener.get();
-    if (listener) send_packet(plan.control.get(), encoded(child_says::listen), {&fd, 1});
+    if (left_out("seccomp")) return {};
+    unique_fd listener = plan.announcing != nullptr ? install_announcing_filter(*plan.announcing) : unique_fd();
     for (const bpf_program* filter : plan.filters)
         if (!(listener && filter == plan.filters.front()) && !install_filter(*filter))
             throw step_failed("system call filter");
+    return listener;
+}
+
+void tell_listener(int control, const unique_fd& listener)
+{
+    const int fd = listener.get();
+    if (listener) send_packet(control, encoded(child_says::listen), {&fd, 1});
 }
 
 void tell_failure(int control, const std::exception& failure)

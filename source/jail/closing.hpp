@@ -29,7 +29,9 @@ void give_up_privileges(const jail_plan& plan);
 
 /// The system call filters, in the payload's own process before any code of the caller: a chain of ancestors can have
 /// one listener, and each payload has its own.
-void install_filters(const jail_plan& plan);
+/// Returns the listener for tell_listener(); none: refused calls fail all the same, but nobody hears of them.
+unique_fd install_filters(const jail_plan& plan);
+void tell_listener(int control, const unique_fd& listener);
 
 /// Tells the launcher that a step failed.
 void tell_failure(int control, const std::exception& failure);

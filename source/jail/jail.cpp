@@ -139,7 +139,7 @@ usage_sources enter_jail(jail_plan& plan)
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
-    if (!left_out("rlimits")) apply_limits(plan.request.limits);
+    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.serves ? 2 : 1);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
     plan.root.reset();
@@ -201,7 +201,7 @@ void run_child(jail_plan& plan, const guest& inside)
         if (child != 0) reap_until_end(plan, child);
         check(::setsid(), "new session");
         if (!left_out("rlimits")) apply_cpu_limit(plan.request.limits);
-        install_filters(plan);
+        tell_listener(control, install_filters(plan));
         inside();
         ::_exit(127);
     } catch (const std::exception& failure) {

@@ -28,6 +28,7 @@ struct jail_plan {
     unique_fd output, error, input, script, result;
     std::string apparmor;                       ///< the profile to enter; empty: none
     std::function<void()> before_fork = [] {};  ///< in process 1, once the jail is closed
+    bool serves = false;                        ///< the first process of a lasting cell
     bool executes = true;      ///< false: the clone of an interpreter, which enters the profile without an exec
     int held_library = -1;     ///< of a program that is to be held, see held_program.hpp; the launcher's own
     unique_fd outside_socket;  ///< of a probe run, made before its rules were in force
@@ -43,6 +44,7 @@ enum class child_says : char {
     ended = 'e',   ///< wait status of the payload, its processor time (us), peak memory (bytes)
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     waiting = 'w',   ///< confined, waits for its start
+    standby = 's',   ///< the first process of a lasting cell: the number of its standby process; 0: none
     executes = 'x',  ///< a clone: the run is executed after all
 };
 

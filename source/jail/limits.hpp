@@ -11,7 +11,8 @@ std::chrono::seconds cpu_seconds(const run_limits& limits);
 
 /// Sets the resource limits of this process and its descendants but that of processor time, which each payload has for
 /// itself; never above the hard limits in force. Throws step_failed.
-void apply_limits(const run_limits& limits);
+/// `own`: processes of the sandbox beside those of the run.
+void apply_limits(const run_limits& limits, std::uint64_t own = 1);
 
 /// Sets one limit (RLIMIT_…), soft and hard, never above the hard one in force. Throws step_failed(`step`).
 void set_limit(int which, std::uint64_t value, const char* step);

@@ -153,9 +153,12 @@ std::uint64_t usage_meter::in_sockets()
     return in_sockets_ = socket_memory(sources_.sockets.get(), known.empty() || has_internet_sockets(known));
 }
 
-std::size_t usage_meter::processes() const
+std::size_t usage_meter::processes(int without) const
 {
-    return sources_.processes ? process_names(sources_.processes.get()).size() : 0;
+    if (!sources_.processes) return 0;
+    auto names = process_names(sources_.processes.get());
+    std::erase(names, std::to_string(without));
+    return names.size();
 }
 
 std::uint64_t usage_meter::written() const

@@ -9,7 +9,7 @@ void fields(Wire& wire, wired<Wire, jail_plan>& plan)
 {
     auto& rules = plan.rules;
     wire(rules.read_execute, rules.read_only, rules.read_write, rules.read_remove, plan.writable_may_execute,
-         plan.outside.user, plan.outside.group, plan.maps_itself, plan.apparmor);
+         plan.outside.user, plan.outside.group, plan.maps_itself, plan.apparmor, plan.serves);
 }
 
 namespace {

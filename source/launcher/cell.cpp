@@ -46,8 +46,10 @@ try {
     return false;  // the workspace is not there any more
 }
 
-void cell::begin()
+void cell::begin(const run_limits& limits)
 {
+    limits_.workspace_size = limits.workspace_size;
+    limits_.workspace_files = limits.workspace_files;
     if (next_look_ != steady_time::max() || killed_for_) return;
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
@@ -122,9 +124,10 @@ void cell::hear_figures()
 void cell::judge_usage(const usage& used)
 {
     peak_memory_ = std::max(peak_memory_, used.memory);
-    if (used.processes >= limits_.processes) ++refused_forks_;
+    const std::uint64_t most = limits_.processes + beside_limit_;
+    if (used.processes >= most) ++refused_forks_;
     if (used.memory > limits_.memory) return kill(cause::memory_limit);
-    if (used.processes > limits_.processes) kill(cause::process_limit);
+    if (used.processes > most) kill(cause::process_limit);
 }
 
 // In v1 the kernel ends one process for want of memory, and the others would go on without it.

@@ -45,8 +45,9 @@ struct shared_parts {
 /// first process, whose end is the end of all others.
 class cell {
 public:
-    /// Of this shape, without a process. Throws step_failed.
-    cell(const shared_parts& parts, const run_request& request, bool probe);
+    /// Of this shape, without a process. `key`: the launcher's own number for it. Throws step_failed.
+    /// `lasts`: it serves one program after the other.
+    cell(const shared_parts& parts, const run_request& request, bool probe, bool lasts = false);
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
     ~cell();  ///< ends it
@@ -66,11 +67,12 @@ public:
     bool has_workspace_of(const run_request& request) const;  ///< still that folder
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    void begin();                                             ///< a program begins
-    void rest();                                              ///< until then nobody looks: nothing can change in it
+    void begin(const run_limits& limits);  ///< a program begins; those of the workspace are the latest ones
+    void rest();                           ///< until then nobody looks: nothing can change in it
 
-    void hear_ready(std::span<unique_fd> descriptors);  ///< child_says::ready has come
-    void hear_inside(int helper, unique_fd first);      ///< child_says::inside has come
+    void hear_ready(std::span<unique_fd> descriptors);      ///< child_says::ready has come
+    void hear_standby(int process) { standby_ = process; }  ///< child_says::standby has come
+    void hear_inside(int helper, unique_fd first);          ///< child_says::inside has come
 
     /// The descriptor to watch for figures; -1: nobody measures it. Changes in look().
     int figures() const { return measurer_ ? measurer_->figures() : -1; }
@@ -102,8 +104,8 @@ public:
 
     std::uint64_t refused_forks() const { return refused_forks_ + cgroup_.refused_forks(); }  ///< as far as known
 
-    std::size_t processes() const { return meter_.processes(); }  ///< now, without the first
-    std::uint64_t memory() const;                                 ///< bytes now
+    std::size_t processes() const { return meter_.processes(standby_); }  ///< now, without the sandbox's own
+    std::uint64_t memory() const;                                         ///< bytes now
     std::chrono::microseconds cpu_time() const { return meter_.processor_time(); }
 
 private:
@@ -134,6 +136,8 @@ private:
     cloned child_;
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
+    std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
+    int standby_ = 0;                 ///< the number of the one that does now; 0: none
     std::optional<json::object> probed_;
     usage_meter meter_;
     std::unique_ptr<measurer> measurer_;

@@ -46,14 +46,20 @@ std::uint64_t namespaces_of_a_run(bool with_time)
 
 }  // namespace
 
-cell::cell(const shared_parts& parts, const run_request& request, bool probe)
-    : parts_(parts), identity_(parts.ids.take()), limits_(request.limits), workspace_(parts.workspaces), probe_(probe)
+cell::cell(const shared_parts& parts, const run_request& request, bool probe, bool lasts)
+    : parts_(parts),
+      identity_(parts.ids.take()),
+      limits_(request.limits),
+      workspace_(parts.workspaces),
+      probe_(probe),
+      beside_limit_(lasts ? 1 : 0)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     prepare(request, probe);
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
-    cgroup_ =
-        parts_.cgroups.make(identity_.number(), request.principal, limits_, firejail_ ? firejails_own : first_process);
+    plan_->serves = lasts;
+    cgroup_ = parts_.cgroups.make(identity_.number(), request.principal, limits_,
+                                  firejail_ ? firejails_own : first_process + beside_limit_);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 

@@ -166,7 +166,7 @@ void prepare(inside_plan& arrived)
     try {
         give_up_privileges(plan);
         check(::setsid(), "new session");
-        install_filters(plan);
+        tell_listener(control, install_filters(plan));
         execute_payload(plan);
     } catch (const std::exception& failure) {
         report_failure(control, failure);

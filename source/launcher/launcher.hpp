@@ -28,7 +28,9 @@ public:
     std::uint64_t next_key() { return ++last_key_; }
     void watch_zygote(std::uint64_t key, int socket);
     void keep(std::uint64_t key, std::unique_ptr<run> kept);
-    void watch_run(std::uint64_t key);  ///< the run has a process now
+    void watch_run(std::uint64_t key);             ///< the run has a process now
+    void attach(std::uint64_t key, cloned child);  ///< that was ordered for the run or cell; throws
+    void lose_clone(std::uint64_t key);            ///< none comes: the run is dropped, the cell gets another process
     run* find(std::uint64_t key);
     void drop(std::uint64_t key);  ///< ends and forgets the run; the server is not told
     void start_cold(start_message start, std::vector<unique_fd> descriptors);
@@ -37,12 +39,6 @@ public:
 private:
     /// The meaning of a descriptor of a run or a zygote that is readable.
     enum class key_event : std::uint64_t { ended, said, refused, measured, zygote_said, count };
-
-    /// A start that cannot begin before its workspace has been counted.
-    struct uncounted_start {
-        start_message start;
-        std::vector<unique_fd> descriptors;
-    };
 
     /// The descriptors of a run that are watched now, and by and by others or none.
     struct watched {
@@ -66,10 +62,15 @@ private:
     void add_clones(zygote_options options);
     void start(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
+    void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
     void refuse(std::uint64_t id, const std::string& why);
-    void start_in_cell(const start_message& start, const std::vector<unique_fd>& descriptors);
+    void start_in_cell(start_message start, std::vector<unique_fd> descriptors);
+    void begin_in(const live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors);
     live_cell& cell_for(const run_request& request);
+    void find_process(std::uint64_t key, live_cell& of);
+    void begin_cell(std::uint64_t key, live_cell& of);
     void handle_cell(std::uint64_t key, key_event event);
+    void hear_cell(std::uint64_t key, key_event event);
     void look_at_cells(steady_time now);
     void rest_or_watch(std::uint64_t key, live_cell& of);
     void lose_cell(std::uint64_t key);
@@ -102,7 +103,8 @@ private:
     std::unique_ptr<view_store> views_;
     workspace_root root_;
     workspace_ledger workspaces_;
-    std::deque<uncounted_start> uncounted_;
+    std::deque<waiting_start> uncounted_;  ///< starts whose workspace is counted first
+
     bool with_time_namespace_;
     std::string no_apparmor_;                                         ///< why runs enter no profile; empty: they do
     std::uint64_t last_key_ = 0;                                      ///< of runs, cells and zygotes

@@ -2,11 +2,15 @@
 #include "launcher/launcher.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <utility>
 
 // Cells that live on when their runs end. launcher.cpp has the loop.
 namespace cmcp::sandbox {
 namespace {
+
+const std::string not_looked_after = "the launcher could not look after the sandbox's processes: ";
 
 /// A refusal that is a sentence already.
 struct cell_refusal : std::runtime_error {
@@ -15,15 +19,24 @@ struct cell_refusal : std::runtime_error {
 
 }  // namespace
 
-void launcher::start_in_cell(const start_message& start, const std::vector<unique_fd>& descriptors)
+void launcher::start_in_cell(start_message start, std::vector<unique_fd> descriptors)
 try {
     if (firejail_) throw cell_refusal("Firejail's runs share no processes: start the program without a lasting cell.");
     if (start.request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
-    const live_cell& in = cell_for(start.request);
-    const std::uint64_t key = next_key();
-    keep(key, std::make_unique<run>(in.own(), start, descriptors));
+    live_cell& in = cell_for(start.request);
+    if (in.has_process()) return begin_in(in, start, descriptors);
+    in.waiting.push_back({std::move(start), std::move(descriptors)});
 } catch (const cell_refusal& refusal) {
     refuse(start.id, refusal.what());
+} catch (const std::exception& failure) {
+    refuse(start.id, explain_setup_failure(failure));
+}
+
+void launcher::begin_in(const live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors)
+try {
+    const auto stands_in = [&](const auto& pool) { return pool->stands_in_for(start.request); };
+    const bool loaded = in.interprets() && std::any_of(pools_.begin(), pools_.end(), stands_in);
+    keep(next_key(), std::make_unique<run>(in.own(), start, descriptors, loaded));
 } catch (const std::exception& failure) {
     refuse(start.id, explain_setup_failure(failure));
 }
@@ -34,7 +47,7 @@ live_cell& launcher::cell_for(const run_request& request)
     const cell_name name{request.principal, request.cell};
     for (const auto& [key, each] : live_cells_) {
         if (each->ends() || each->name() != name) continue;
-        if (each->is_outdated()) {
+        if (each->has_process() && each->is_outdated()) {
             each->end();
             continue;
         }
@@ -42,23 +55,77 @@ live_cell& launcher::cell_for(const run_request& request)
         return *each;
     }
     const std::uint64_t key = next_key();
-    live_cell& fresh = *live_cells_.emplace(key, std::make_unique<live_cell>(parts(), key, request)).first->second;
-    poll_.add(fresh.own()->pidfd(), key_tag(key, key_event::ended));
-    poll_.add(fresh.own()->control(), key_tag(key, key_event::said));
-    return fresh;
+    live_cell& kept = *live_cells_.emplace(key, std::make_unique<live_cell>(parts(), request)).first->second;
+    find_process(key, kept);
+    return kept;
+}
+
+// An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it.
+void launcher::find_process(std::uint64_t key, live_cell& of)
+try {
+    if (of.own()->plan().request.programs.all)
+        for (const auto& pool : pools_)
+            if (pool->order_for(key, *of.own())) return;
+    of.launch();
+    begin_cell(key, of);
+} catch (...) {
+    live_cells_.erase(key);
+    throw;
+}
+
+void launcher::begin_cell(std::uint64_t key, live_cell& of)
+{
+    poll_.add(of.own()->pidfd(), key_tag(key, key_event::ended));
+    poll_.add(of.own()->control(), key_tag(key, key_event::said));
+    for (const waiting_start& each : std::exchange(of.waiting, {})) begin_in(of, each.start, each.descriptors);
+}
+
+void launcher::attach(std::uint64_t key, cloned child)
+{
+    if (const auto in = live_cells_.find(key); in != live_cells_.end()) {
+        in->second->attach(std::move(child));
+        return begin_cell(key, *in->second);
+    }
+    run* const of = find(key);
+    if (of == nullptr) return measurers_.add(std::move(child.pidfd), nullptr);  // its cell was ended meanwhile
+    of->attach(std::move(child));
+    watch_run(key);
+}
+
+// A cell that no clone has come for is made without an interpreter.
+void launcher::lose_clone(std::uint64_t key)
+{
+    const auto in = live_cells_.find(key);
+    if (in == live_cells_.end()) return drop(key);
+    try {
+        if (in->second->interprets()) throw step_failed("hand over the plan", EAGAIN);
+        in->second->launch();
+        begin_cell(key, *in->second);
+    } catch (const std::exception& failure) {
+        const std::vector<waiting_start> starts = std::exchange(in->second->waiting, {});
+        live_cells_.erase(in);
+        for (const waiting_start& each : starts) refuse(each.start.id, explain_setup_failure(failure));
+    }
 }
 
 void launcher::handle_cell(std::uint64_t key, key_event event)
+{
+    if (event == key_event::ended)
+        lose_cell(key);
+    else
+        hear_cell(key, event);
+}
+
+void launcher::hear_cell(std::uint64_t key, key_event event)
 try {
     live_cell& of = *live_cells_.at(key);
-    if (event == key_event::ended) return lose_cell(key);
     if (event == key_event::measured)
         of.own()->hear_figures();
     else if (!of.hear())
         poll_.remove(of.own()->control());
     poll_.replace(watched_[key].figures, of.own()->figures(), key_tag(key, key_event::measured));
 } catch (const std::exception& failure) {
-    live_cells_.at(key)->own()->give_up(std::string("the launcher could not look after it: ") + failure.what());
+    live_cells_.at(key)->own()->give_up(not_looked_after + failure.what());
 }
 
 void launcher::look_at_cells(steady_time now)
@@ -69,7 +136,7 @@ void launcher::look_at_cells(steady_time now)
                 each->own()->look(now);
                 rest_or_watch(key, *each);
             } catch (const std::exception& failure) {
-                each->own()->give_up(std::string("the launcher could not look after it: ") + failure.what());
+                each->own()->give_up(not_looked_after + failure.what());
             }
         }
 }
@@ -101,7 +168,10 @@ void launcher::lose_cell(std::uint64_t key)
     unwatch_changing(key);
     poll_.remove(in.pidfd());
     poll_.remove(in.control());
-    in.finish([&] { return lost->hear(); });
+    try {
+        in.finish([&] { return lost->hear(); });
+    } catch (const std::exception&) {  // its processes have ended; only the figures are lost
+    }
     for (const std::uint64_t each : runs_in(in)) {
         run& ended = *find(each);
         ended.lose_cell(lost->failure());
@@ -112,8 +182,13 @@ void launcher::lose_cell(std::uint64_t key)
 
 void launcher::end_cell(const cell_name& name)
 {
-    for (const auto& [key, each] : live_cells_)
-        if (each->name() == name) each->end();
+    for (const auto& [key, each] : live_cells_) {
+        if (each->name() != name) continue;
+        each->end();
+        for (const waiting_start& start : std::exchange(each->waiting, {})) tell_cancelled(start.start.id);
+    }
+    std::erase_if(live_cells_,
+                  [&](const auto& entry) { return entry.second->name() == name && !entry.second->has_process(); });
 }
 
 void launcher::list_cells(std::uint64_t question)

@@ -101,14 +101,11 @@ void launcher::add_clones(zygote_options options)
 
 void launcher::cancel(std::uint64_t id)
 {
-    const auto waited = [id](const uncounted_start& each) { return each.start.id == id; };
+    const auto waited = [id](const waiting_start& each) { return each.start.id == id; };
     bool waits = std::erase_if(uncounted_, waited) != 0;
+    for (const auto& [key, each] : live_cells_) waits = std::erase_if(each->waiting, waited) != 0 || waits;
     for (const auto& pool : pools_) waits = pool->cancel(id) || waits;
-    if (waits) {
-        ended_message ended{id, {}};
-        ended.result.why = cause::cancelled;
-        return send(encode_ended(ended));
-    }
+    if (waits) return tell_cancelled(id);
     for (auto& [key, each] : runs_)
         if (each->begun() && each->id() == id) return each->kill(cause::cancelled);
 }
@@ -122,6 +119,13 @@ void launcher::receive_start(packet message)
         uncounted_.push_back({std::move(start), std::move(message.descriptors)});
     else
         this->start(std::move(start), std::move(message.descriptors));
+}
+
+void launcher::tell_cancelled(std::uint64_t id)
+{
+    ended_message ended{id, {}};
+    ended.result.why = cause::cancelled;
+    send(encode_ended(ended));
 }
 
 bool launcher::must_be_counted(const start_message& start)
@@ -138,7 +142,7 @@ try {
 void launcher::start_counted()
 {
     workspaces_.collect();
-    std::deque<uncounted_start> starts;
+    std::deque<waiting_start> starts;
     starts.swap(uncounted_);
     for (auto& each : starts) {
         if (must_be_counted(each.start))
@@ -150,7 +154,7 @@ void launcher::start_counted()
 
 void launcher::start(start_message start, std::vector<unique_fd> descriptors)
 {
-    if (!start.request.cell.empty() && !start.probe) return start_in_cell(start, descriptors);
+    if (!start.request.cell.empty() && !start.probe) return start_in_cell(std::move(start), std::move(descriptors));
     for (const auto& pool : pools_)
         if (pool->take(start, descriptors)) return;
     start_cold(std::move(start), std::move(descriptors));

@@ -22,14 +22,21 @@ run_request shape_of_cell(run_request request)
 }  // namespace
 
 // Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
-live_cell::live_cell(const shared_parts& parts, std::uint64_t key, const run_request& request)
+live_cell::live_cell(const shared_parts& parts, const run_request& request)
     : name_{request.principal, request.cell},
       programs_(request.programs),
       first_program_(request.argv.at(0)),
-      cell_(std::make_shared<cell>(parts, key, shape_of_cell(request), false))
+      cell_(std::make_shared<cell>(parts, shape_of_cell(request), false, true))
 {
     if (parts.with_apparmor) cell_->plan().apparmor = apparmor_profile_for("bash");
-    cell_->launch(serve_cell);
+}
+
+void live_cell::launch() { cell_->launch(serve_cell); }
+
+void live_cell::attach(cloned child)
+{
+    interprets_ = true;
+    cell_->attach(std::move(child));
 }
 
 std::string live_cell::obstacle(const run_request& request) const
@@ -51,6 +58,7 @@ bool live_cell::hear()
         wire_reader message(heard->bytes);
         const auto says = message.next<child_says>();
         if (says == child_says::ready) cell_->hear_ready(heard->descriptors);
+        if (says == child_says::standby) cell_->hear_standby(message.next<int>());
         if (says != child_says::failed) continue;
         const int error = message.next<int>();
         failure_ = explain_setup_failure(message.next<std::string>(), error);

@@ -5,18 +5,33 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
+
+/// A start that cannot begin yet.
+struct waiting_start {
+    start_message start;
+    std::vector<unique_fd> descriptors;
+};
 
 /// A cell that lives on when its programs end, until it is told to end or breaks a limit. Its first process makes a run
 /// of each start (jail/cell_server.hpp).
 class live_cell {
 public:
-    /// Of the shape that the request has; nothing runs in it yet. Throws step_failed.
-    live_cell(const shared_parts& parts, std::uint64_t key, const run_request& request);
+    /// Of the shape that the request has, without a process: launch() or attach() gives it one. Throws step_failed.
+    live_cell(const shared_parts& parts, const run_request& request);
 
     const cell_name& name() const { return name_; }
     const std::shared_ptr<cell>& own() const { return cell_; }
+
+    void launch();  ///< clones the launcher, so every program is executed; throws step_failed
+    void attach(
+        cloned child);  ///< of a loaded interpreter, which Python runs become; throws, then the cell must be ended
+    bool has_process() const { return cell_->pidfd() >= 0; }
+    bool interprets() const { return interprets_; }
+
+    std::vector<waiting_start> waiting;  ///< for the process
 
     /// Why a run of this request cannot be in it, a sentence; empty: it can.
     std::string obstacle(const run_request& request) const;
@@ -38,6 +53,7 @@ private:
     std::string first_program_;
     std::shared_ptr<cell> cell_;
     std::string failure_;
+    bool interprets_ = false;
     bool ends_ = false;
 };
 

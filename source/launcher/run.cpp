@@ -1,5 +1,6 @@
 #include "launcher/run.hpp"
 
+#include "jail/cell_server.hpp"
 #include "jail/held_program.hpp"
 #include "jail/limits.hpp"
 #include "jail/sealed_memory.hpp"
@@ -25,13 +26,17 @@ run::run(const shared_parts& parts, const run_request& request, bool probe)
 {
 }
 
-run::run(std::shared_ptr<cell> joined, const start_message& start, const std::vector<unique_fd>& descriptors)
-    : cell_(std::move(joined)), processes_(start.request.limits.processes), refused_forks_(cell_->refused_forks())
+run::run(std::shared_ptr<cell> joined, const start_message& start, const std::vector<unique_fd>& descriptors,
+         bool loaded)
+    : cell_(std::move(joined)),
+      processes_(start.request.limits.processes),
+      program_(loaded ? program::cloned : program::executed),
+      refused_forks_(cell_->refused_forks())
 {
     const unique_fd memory = sealed_memory("start", encode_begin(start, true));
     unique_fd theirs;
     std::tie(own_control_, theirs) = packet_socket_pair();
-    hand_over(std::string(1, 's'), start, descriptors, {memory.get(), theirs.get()});
+    hand_over(std::string(loaded ? begin_loaded : begin_executed), start, descriptors, {memory.get(), theirs.get()});
     next_look_ = begun_ + between_answers;
 }
 
@@ -83,7 +88,7 @@ void run::begin_clock(const start_message& start)
     evidence_.cpu_limit = cpu_seconds(start.request.limits);
     begun_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + start.request.limits.wall;
-    cell_->begin();
+    cell_->begin(start.request.limits);
 }
 
 bool run::hear()
@@ -108,6 +113,8 @@ void run::hear(child_says says, wire_reader& message, std::vector<unique_fd>& de
             return cell_->hear_ready(descriptors);
         case child_says::inside:
             return cell_->hear_inside(message.next<int>(), one ? std::move(descriptors[0]) : unique_fd());
+        case child_says::standby:  // of lasting cells
+            return;
         case child_says::listen:
             if (one) refusals_ = refusal_listener(std::move(descriptors[0]));
             return;

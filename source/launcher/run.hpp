@@ -21,8 +21,10 @@ public:
     /// Throws step_failed.
     run(const shared_parts& parts, const run_request& request, bool probe);
 
-    /// In a lasting cell, in which it begins at once. Throws step_failed.
-    run(std::shared_ptr<cell> joined, const start_message& start, const std::vector<unique_fd>& descriptors);
+    /// In a lasting cell, in which it begins at once; `loaded`: as a clone of the program that the first process has
+    /// loaded. Throws step_failed.
+    run(std::shared_ptr<cell> joined, const start_message& start, const std::vector<unique_fd>& descriptors,
+        bool loaded);
 
     /// Clones a process that begins at once. Throws step_failed, then nothing runs.
     void launch(const start_message& start, std::vector<unique_fd> descriptors);

@@ -58,9 +58,16 @@ std::optional<run_request> standby_clones::shape_for(const start_message& start)
 
 bool standby_clones::can_make() const { return active_.ready && clones_ < options_.runs; }
 
-bool standby_clones::launch(std::uint64_t key, run& standby)
+bool standby_clones::launch(std::uint64_t key, run& standby) { return order(key, standby.in()); }
+
+bool standby_clones::order_for(std::uint64_t key, const cell& of)
 {
-    if (!active_.process->order(standby.in().clone_descriptors())) return false;
+    return role_ == role::main && can_make() && order(key, of);
+}
+
+bool standby_clones::order(std::uint64_t key, const cell& of)
+{
+    if (!active_.process->order(of.clone_descriptors())) return false;
     ordered_.push_back(key);
     if (++clones_ >= options_.runs) refill_.soon();
     return true;
@@ -93,8 +100,7 @@ void standby_clones::hear(zygote::message said, bool from_active)
     } else if (said.kind == zygote_says::refused && !ordered_.empty()) {
         const std::uint64_t key = ordered_.front();
         ordered_.pop_front();
-        keeper_.drop(key);
-        lost(key, explain_setup_failure("clone", said.error));
+        lose_order(key, explain_setup_failure("clone", said.error));
     } else if (said.kind == zygote_says::failed) {
         if (from_active) return turn_off(said.text);
         next_ = {};
@@ -108,13 +114,17 @@ void standby_clones::attach(cloned child)
     const std::uint64_t key = ordered_.front();
     ordered_.pop_front();
     try {
-        keeper_.find(key)->attach(std::move(child));
-        keeper_.watch_run(key);
+        keeper_.attach(key, std::move(child));
         if (next_.ready) refill_.at_once();
     } catch (const std::exception& failure) {
-        keeper_.drop(key);
-        lost(key, failure.what());
+        lose_order(key, failure.what());
     }
+}
+
+void standby_clones::lose_order(std::uint64_t key, const std::string& why)
+{
+    keeper_.lose_clone(key);
+    lost(key, why);
 }
 
 void standby_clones::note_loss(bool, const std::string& why)
@@ -128,11 +138,10 @@ void standby_clones::turn_off(const std::string& why)
     const bool was_ready = active_.ready;
     active_ = {};
     obstacle_ = why;
-    for (const std::uint64_t key : ordered_) {
-        keeper_.drop(key);
+    for (const std::uint64_t key : std::exchange(ordered_, {})) {
+        keeper_.lose_clone(key);
         forget(key);
     }
-    ordered_.clear();
     start_queued_cold({});
     if (was_ready && ++losses_ < most_losses) {
         active_ = start_zygote();

@@ -26,6 +26,8 @@ public:
 
     void hear_zygote(std::uint64_t key) override;
     void look(steady_time now, std::size_t running) override;
+    bool stands_in_for(const run_request& request) const override;
+    bool order_for(std::uint64_t key, const cell& of) override;
 
 private:
     struct loaded_interpreter {
@@ -41,7 +43,8 @@ private:
     void note_loss(bool was_ready, const std::string& why) override;
     void refill() override;
 
-    bool stands_in_for(const run_request& request) const;
+    bool order(std::uint64_t key, const cell& of);
+    void lose_order(std::uint64_t key, const std::string& why);
     loaded_interpreter start_zygote();
     void take_over();
     void hear(zygote::message said, bool from_active);

@@ -56,6 +56,11 @@ public:
     void lost(std::uint64_t key, const std::string& why);  ///< a run ended before it began
     virtual void hear_zygote(std::uint64_t) {}             ///< the zygote of this key has said something
 
+    /// Whether a clone of the pool's interpreter can be what the request starts.
+    virtual bool stands_in_for(const run_request&) const { return false; }
+    /// Orders a clone as the first process of a lasting cell. False: none will come.
+    virtual bool order_for(std::uint64_t, const cell&) { return false; }
+
     steady_time next_event() const;
     virtual void look(steady_time now, std::size_t running);  ///< `running`: the runs that go on
 

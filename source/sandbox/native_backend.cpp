@@ -175,7 +175,7 @@ awaitable<std::vector<cell_state>> native_backend::cells()
 {
     if (link_->pid() < 0) co_return std::vector<cell_state>();
     const question all_cells(link_);
-    const auto answer = all_cells.answer();
+    const auto& answer = all_cells.answer();
     while (!answer->cells && !answer->result) co_await answer->arrived.wait();
     co_return std::move(answer->cells).value_or(std::vector<cell_state>());
 }

@@ -1,5 +1,6 @@
 #include "zygote/nursery.hpp"
 
+#include "jail/cell_server.hpp"
 #include "jail/closing.hpp"
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"
@@ -32,13 +33,9 @@ void end_in_advance(int status)
     if (status == 0) tell_end_in_advance();
 }
 
-// Process 2 of a run: the interpreter that is already there, or a start of its own where that one has loaded too much.
-void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
+// The interpreter that is already there, or a start of its own where that one has loaded too much.
+[[noreturn]] void interpret(interpreter& python, jail_plan& plan, void (*before_end)(int status))
 {
-    needed.make_present();
-    python.after_fork();
-    python.take(plan.request);
-    wait_for_run(plan);
     take_places(plan);
     if (plan.probe) answer_probe(plan);
     if (python.meets_other_packages()) {
@@ -47,7 +44,24 @@ void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
     }
     ::prctl(PR_SET_DUMPABLE, 1);  // as exec would: the run's own files in /proc are its own
     ::close(plan.control.get());
-    python.run(end_in_advance);
+    python.run(before_end);
+}
+
+// Process 2 of a run.
+void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
+{
+    needed.make_present();
+    python.after_fork();
+    python.take(plan.request);
+    wait_for_run(plan);
+    interpret(python, plan, end_in_advance);
+}
+
+// The first process of a lasting cell, which does not end with a run, hears of no end in advance.
+[[noreturn]] void become_run_in_cell(interpreter& python, jail_plan& plan)
+{
+    python.take(plan.request);
+    interpret(python, plan, [](int) {});
 }
 
 }  // namespace
@@ -87,6 +101,17 @@ void nursery::clone(packet order)
     send_packet(launcher_, answer, child.pidfd ? std::span<const int>(&pidfd, 1) : std::span<const int>());
 }
 
+void nursery::serve(jail_plan& plan)
+{
+    const auto prepare = [this] {
+        needed_.make_present();
+        python_.after_fork();
+    };
+    const loaded_program loaded{[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); }, prepare,
+                                [&] { become_run_in_cell(python_, plan); }, own_data_};
+    serve_cell(plan, loaded);
+}
+
 void nursery::live(unique_fd control)
 {
     jail_plan plan;
@@ -94,9 +119,10 @@ void nursery::live(unique_fd control)
     decode_plan(await_packet_or_end(plan.control.get()), plan);
     plan.filters = filters_.choose(plan.request.programs);
     plan.announcing = filters_.announcing(plan.request.programs);
+    plan.executes = false;
+    if (plan.serves) serve(plan);
     // Memory that the interpreter held before the run began is not the run's.
     plan.request.limits.memory += own_data_;
-    plan.executes = false;
     plan.before_fork = [this] { python_.before_fork(); };
     run_child(plan, [&] { become_run(python_, needed_, plan); });
 }

@@ -40,6 +40,42 @@ struct shared_stage : stage {
     }
 };
 
+native_backend::options launcher_with_interpreter()
+{
+    native_backend::options options = launcher_under_test();
+    auto& loaded = options.launcher.zygote.emplace();
+    loaded.path = std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote";
+    loaded.profile = "stdlib";
+    loaded.argv = {
+        "/usr/bin/python3", "-I", "-B", "-X", "utf8", "-c", "import os\n# A run begins.\nexec(os.fdopen(3).read())"};
+    return options;
+}
+
+/// The same with an interpreter that is kept loaded.
+struct python_stage : shared_stage {
+    python_stage() : shared_stage(launcher_with_interpreter())
+    {
+        loaded = cmcp::test::run_coroutine(io, backend.zygote_settles());
+    }
+
+    run_request python_in_cell(std::string script)
+    {
+        run_request request = in_cell("");
+        request.argv = backend_argv();
+        request.script = std::move(script);
+        request.prepared = true;
+        return request;
+    }
+    static std::vector<std::string> backend_argv() { return launcher_with_interpreter().launcher.zygote->argv; }
+
+    bool loaded;
+};
+
+bool has_interpreter()
+{
+    return !under_firejail() && std::filesystem::exists(std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote");
+}
+
 }  // namespace
 
 TEST_CASE("runs of a cell share processes, /tmp and the network's loopback", "[run][cell]")
@@ -129,7 +165,7 @@ TEST_CASE("the first process of a cell outlives what its inmates do to it", "[ru
     if (under_firejail()) return;
     shared_stage s;
     const auto attack = s.run_in(
-        "kill -STOP 1; kill -KILL 1; kill -9 -1; kill -TERM 1; renice 19 1; "
+        "kill -STOP 1; kill -KILL 1; kill -9 -1; kill -TERM 1; kill -STOP -1; renice 19 1; "
         "for signal in $(seq 64); do kill -$signal 1; done; "
         "ls /proc/1 && echo seen; cat /proc/1/environ; gdb -p 1 -batch; prlimit --pid 1 --nproc=0:0; "
         "prlimit --pid 1 --cpu=0:0; prlimit --pid 1 --nofile=0:0; true");
@@ -140,23 +176,28 @@ TEST_CASE("the first process of a cell outlives what its inmates do to it", "[ru
     CHECK(s.output.out == "serves\n");
 }
 
+// The process that stands by may serve one start more; its place is taken then.
 TEST_CASE("a start that cannot fork says so", "[run][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
-    s.run_in("echo kept > /tmp/kept");
     run_request full_of_processes = s.in_cell("");
     full_of_processes.argv = {"/usr/bin/python3", "-c",
                               "import os, time\n"
-                              "try:\n"
-                              "    while os.fork(): pass\n"
-                              "except OSError: print('full', flush=True)\n"
-                              "time.sleep(1000)"};
+                              "while True:\n"
+                              "    try:\n"
+                              "        if os.fork() == 0: time.sleep(1000)\n"
+                              "    except OSError:\n"
+                              "        print('full', flush=True)\n"
+                              "        time.sleep(0.001)\n"};
+    full_of_processes.limits.wall = std::chrono::seconds(60) * slowness();
     beside full(s, std::move(full_of_processes));
     full.await_output();
-    CHECK(s.run_in("true").error.find("limit of processes") != std::string::npos);
+    std::string error;
+    for (int i = 0; i != 20 && error.empty(); ++i) error = s.run_in("true").error;
+    CHECK(error.find("limit of processes") != std::string::npos);
     s.backend.end_cell({"someone", "one"});
-    full.await_end();
+    CHECK(full.await_end().why == cause::cancelled);
 }
 
 TEST_CASE("a cell that breaks its memory limit ends with every run in it", "[run][cell]")
@@ -248,6 +289,72 @@ TEST_CASE("a cell ends with its launcher", "[run][cell]")
     REQUIRE(::poll(&end, 1, 10'000) == 1);
     s.run_in("cat /tmp/kept; pgrep -c sleep");
     CHECK(s.output.out == "0\n");
+}
+
+TEST_CASE("clones of a loaded interpreter share a cell with shells", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    REQUIRE(s.loaded);
+    const auto first =
+        s.run_now(s.python_in_cell("open('/tmp/kept', 'w').write('kept')\nprint(os.getppid())\n"
+                                   "import subprocess\n"
+                                   "subprocess.Popen(['sleep', '1000'], start_new_session=True)"));
+    INFO(first.error << s.output.err);
+    CHECK(first.why == cause::exited);
+    CHECK(first.prepared);
+    CHECK(s.output.out == "1\n");
+    CHECK(s.has_processes(1));
+    CHECK_FALSE(s.run_in("cat /tmp/kept; pgrep -a sleep; ulimit -d").prepared);
+    CHECK(s.output.out.starts_with("kept"));
+    CHECK(s.output.out.find("sleep 1000") != std::string::npos);
+    CHECK(s.output.out.ends_with(std::to_string(s.in_cell("").limits.memory / 1024) + "\n"));
+    CHECK(s.run_now(s.python_in_cell("import sys; sys.exit(7)")).exit_code == 7);
+    CHECK(s.run_now(s.python_in_cell("os.abort()")).signal == SIGABRT);
+}
+
+TEST_CASE("a clone in a cell is confined before its code begins", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    const auto result = s.run_now(s.python_in_cell(
+        "import ctypes, re\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(*[re.search(name + ':\\s*(\\w+)', status)[1] for name in"
+        " ('Uid', 'Gid', 'CapPrm', 'CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp', 'Seccomp_filters')])\n"
+        "print(sorted(os.listdir('/proc/self/fd')), os.path.exists('/proc/1'), os.access('/usr', os.W_OK))\n"
+        "print(ctypes.CDLL(None).unshare(0x10000000))"));
+    INFO(s.output.err);
+    CHECK(result.prepared);
+    CHECK(s.output.out.starts_with("1000 1000 0000000000000000 0000000000000000 0000000000000000 1 2 "));
+    CHECK(s.output.out.find("False False\n-1\n") != std::string::npos);
+    CHECK(result.denied == std::vector<std::string>{"unshare"});
+    CHECK(s.run_in("true").denied.empty());
+}
+
+TEST_CASE("a clone in a cell that is too late ends alone", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    s.run_in("setsid sleep 1000 >/dev/null 2>&1 & until pgrep sleep; do :; done");
+    run_request late = s.python_in_cell("import subprocess; subprocess.run(['sleep', '2000'])");
+    late.limits.wall = std::chrono::milliseconds(500) * slowness();
+    const auto result = s.run_now(std::move(late));
+    CHECK(result.why == cause::timeout);
+    CHECK(result.prepared);
+    CHECK(s.has_processes(1));
+}
+
+TEST_CASE("starts that wait for a cell's first process end with the cell", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    beside waits(s, s.in_cell("sleep 1000"));
+    s.io.restart();
+    s.io.poll();  // the start is on its way
+    s.backend.end_cell({"someone", "one"});
+    CHECK(waits.await_end().why == cause::cancelled);
+    CHECK(s.run_now(s.python_in_cell("print(1)")).prepared);
 }
 
 TEST_CASE("Firejail has no lasting cells and says so", "[run][cell]")
