@@ -26,9 +26,8 @@ std::string sentence_for(int error)
             return "is a folder; name a file in it.";
         case EACCES:
         case EPERM:
-            return "cannot be used: its permissions, or those of a folder above it, do not allow it. What a run made, "
-                   "a "
-                   "run may change with chmod; name another file otherwise.";
+            return "cannot be used: its permissions, or those of a folder above it, do not allow it. "
+                   "What a run made, a run may change with chmod; name another file otherwise.";
         case ENAMETOOLONG:
             return "holds a name that is too long; a name has at most 255 bytes.";
         case EAGAIN:

@@ -45,8 +45,8 @@ struct standby_process {
     unique_fd orders;
 };
 
-constexpr std::chrono::milliseconds quiet_after_start{
-    10};  // after a start, before the next process is made to stand by
+// After a start, before the next process is made to stand by.
+constexpr std::chrono::milliseconds quiet_after_start{10};
 
 struct started_program {
     pid_t process;  // and its session
@@ -178,11 +178,7 @@ private:
     }
 
     // Other programs' sockets would stay open with a copy of theirs, and their ends would not be heard.
-    void keep_only(int orders) const
-    {
-        std::vector<int> kept{0, 1, 2, 3, 4, orders};
-        close_all_but(kept);
-    }
+    static void keep_only(int orders) { close_all_but({0, 1, 2, 3, 4, orders}); }
 
     // A step that fails is told once there is a run to tell it to.
     [[noreturn]] void stand_by(unique_fd orders)

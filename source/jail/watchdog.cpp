@@ -59,13 +59,18 @@ struct process_figures {
     std::uint64_t threads;
 };
 
-process_figures figures_of(int directory, const std::string& process)
+process_figures figures_of_part(int directory, const std::string& part)
 {
-    const std::string part = living_part(directory, process);
     const std::string text = read_text(directory, part + "/status");
     return {part, bytes_in_line(text, "\nVmPTE:"), bytes_in_line(text, "\nVmRSS:"),
             bytes_in_line(text, "\nRssAnon:") + bytes_in_line(text, "\nRssShmem:"),
             std::max<std::uint64_t>(1, number_in_line(text, "\nThreads:"))};
+}
+
+process_figures figures_of(int directory, const std::string& process)
+{
+    process_figures first = figures_of_part(directory, process);
+    return first.resident != 0 ? first : figures_of_part(directory, living_part(directory, process));
 }
 
 // Reads "number argument argument…" of proc_pid_syscall(5), "running" of a thread that waits for nothing.

@@ -45,8 +45,7 @@ struct shared_parts {
 /// first process, whose end is the end of all others.
 class cell {
 public:
-    /// Of this shape, without a process. `key`: the launcher's own number for it. Throws step_failed.
-    /// `lasts`: it serves one program after the other.
+    /// Of this shape, without a process. `lasts`: it serves one program after the other. Throws step_failed.
     cell(const shared_parts& parts, const run_request& request, bool probe, bool lasts = false);
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;

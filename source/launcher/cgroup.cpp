@@ -76,8 +76,6 @@ std::uint64_t events(const cgroup_folders& groups, const control_file& file, con
     return place.empty() ? 0 : number_in(place, event);
 }
 
-std::uint64_t share_of(const cgroup_folders& caller) { return figure(caller, processor_share); }
-
 // Three quarters of what the group that holds the launcher may have, so that one caller leaves room for others and for
 // the server. Nothing where that has no limit; v1 shows none as a number that no machine has.
 std::optional<std::uint64_t> most_of_a_caller(const cgroup_place& callers, const control_file& file)
@@ -201,7 +199,7 @@ void run_cgroup::take_beside(pid_t process) const
 
 bool run_cgroup::is_in_force(const cgroup_place& place, std::string_view controller, const run_limits& limits) const
 {
-    if (controller == "cpu") return share_of(*caller_) == (place.unified ? share_unified : share_first);
+    if (controller == "cpu") return figure(*caller_, processor_share) == (place.unified ? share_unified : share_first);
     const bool is_memory = controller == "memory";
     const std::uint64_t wanted = is_memory ? limits.memory : most_processes_;
     const std::uint64_t most = figure(folders_, is_memory ? memory_limit : process_limit);
