@@ -158,6 +158,7 @@ json::object with_sandbox_run_output(json::object schema)
     members["result"] = schema::any("With stateful: the value of the last expression");
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
     members["hint"] = schema::string("What brings a Python module that was not there");
+    members["note"] = schema::string("What became of processes and /tmp of this run, or of those before");
     members["error"] = schema::string("What went wrong and what to do");
     return with_job_id(std::move(schema));
 }

@@ -89,8 +89,9 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, job_manager& jobs
         {.about = {.name = "execute_terminal_command",
                    .title = "Execute a command in a sandbox",
                    .description = "Run a command in bash in a sandbox of yours, without network; every program of its "
-                                  "image is there. Files stay for later calls; those that the run made or changed come "
-                                  "back as links, small images as images.",
+                                  "image is there. Files and /tmp stay for later calls; files that the run made or "
+                                  "changed come back as links, small images as images. A server that the command "
+                                  "starts with nohup or setsid lives on, and later calls reach it on 127.0.0.1.",
                    .output_schema = run_output("What it printed as errors"),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},

@@ -47,12 +47,20 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
+void add_use(json::object& row, const sandbox::cell_state& live)
+{
+    row["processes"] = live.processes;
+    row["memory_bytes"] = live.memory;
+}
+
 awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, tool_context& context, no_input)
 {
     tool_result result;
     json::array& rows = result.structured["sandboxes"].emplace_array();
+    const auto cells = co_await sandboxes.cells().now();
     for (const auto& record : sandboxes.list(context.who)) {
         auto row = sandbox_json(record);
+        if (const auto live = cells.find(record.id); live != cells.end()) add_use(row, live->second);
         json::array& packages = row["packages"].emplace_array();
         for (const auto& [name, version] : sandboxes.store().packages(record.id))
             packages.push_back(json::object{{"name", name}, {"version", version}});
@@ -65,16 +73,19 @@ json::object list_sandboxes_output()
 {
     auto package =
         schema::object("", {{"name", schema::string("")}, {"version", schema::string("")}}, {"name", "version"});
-    auto row = schema::object("",
-                              {{"sandbox_id", schema::string("")},
-                               {"name", schema::string("")},
-                               {"status", schema::one_of("", {"running", "stopped"})},
-                               {"image", schema::string("")},
-                               {"created", schema::string("ISO 8601, UTC")},
-                               {"last_used", schema::string("ISO 8601, UTC")},
-                               {"disk_bytes", schema::typed("integer", "")},
-                               {"packages", schema::array("Installed ones", std::move(package))}},
-                              {"sandbox_id", "name", "status", "image", "created", "last_used"});
+    auto row =
+        schema::object("",
+                       {{"sandbox_id", schema::string("")},
+                        {"name", schema::string("")},
+                        {"status", schema::one_of("", {"running", "stopped"})},
+                        {"image", schema::string("")},
+                        {"created", schema::string("ISO 8601, UTC")},
+                        {"last_used", schema::string("ISO 8601, UTC")},
+                        {"disk_bytes", schema::typed("integer", "")},
+                        {"processes", schema::typed("integer", "Those that run in it; left out: it is not live")},
+                        {"memory_bytes", schema::typed("integer", "Of its processes")},
+                        {"packages", schema::array("Installed ones", std::move(package))}},
+                       {"sandbox_id", "name", "status", "image", "created", "last_used"});
     return schema::output({{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}},
                           {"sandboxes"});
 }

@@ -71,7 +71,7 @@ void add_languages(managers& all, const settings& config, const asio::any_io_exe
 void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor, const runner& runs,
                    const handle_maker& handles)
 {
-    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, *all.pool, all.records, handles);
+    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, all.backend(), *all.pool, all.records, handles);
     if (all.engine) all.sandboxes->use_engine(*all.engine);
     all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
     add_languages(all, config, executor);

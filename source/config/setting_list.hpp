@@ -96,7 +96,7 @@ SETTING(
 SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
         "standby runs, confined, for the next command of the last caller");
 SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "64", number(1, 100'000),
-        "processes and threads of a run");
+        "processes and threads of a run, or of all that goes on in a sandbox");
 SETTING("SANDBOX_MEMORY_LIMIT", std::uint64_t, memory_limit, "512", number(16, terabyte, mib),
         "memory of a command, MiB");
 SETTING("SANDBOX_FILE_SIZE_LIMIT", std::uint64_t, file_size_limit, "256", number(1, terabyte, mib),
@@ -202,6 +202,9 @@ SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seco
         "an unused sandbox is stopped after so many seconds");
 SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),
         "an unused sandbox is deleted after so many seconds");
+SETTING("SANDBOX_MAX_LIVE", std::size_t, max_live_sandboxes, "64", number(1, 10'000),
+        "sandboxes at once that have processes or a /tmp; one caller has at most half. The longest unused one without "
+        "programs gives way to another");
 SETTING("SANDBOX_MAX_PER_CALLER", std::size_t, sandbox_max_per_caller, "1000", number(1, many),
         "sandboxes of one caller");
 SETTING("SANDBOX_DISK_QUOTA", std::uint64_t, sandbox_disk_quota, "10240", number(1, terabyte, mib),
@@ -213,7 +216,7 @@ SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s
 SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),
         "runs of one caller in the background, those that wait included");
 SETTING("SANDBOX_KERNEL_MEMORY", std::uint64_t, kernel_memory_limit, "512", number(32, terabyte, mib),
-        "memory of a Python kernel, MiB");
+        "memory of a Python kernel, MiB; a live sandbox has this and SANDBOX_MEMORY_LIMIT for all that goes on in it");
 SETTING("SANDBOX_KERNEL_CPU", milliseconds, kernel_cpu_limit, "14400", seconds(1s, 365 * day),
         "processor time of a Python kernel over its life, seconds");
 SETTING("SANDBOX_MAX_KERNELS", std::size_t, max_kernels, "64", number(1, 100'000), "Python kernels that live at once");

@@ -78,6 +78,9 @@ public:
     awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override;
     awaitable<sandbox::layers> probe() override;  ///< of both
     std::string_view name() const override { return native_.name(); }
+    bool keeps_cells() const override { return native_.keeps_cells(); }
+    awaitable<std::vector<sandbox::cell_state>> cells() override { return native_.cells(); }
+    awaitable<> end_cell(sandbox::cell_name name) override { return native_.end_cell(std::move(name)); }
 
 private:
     sandbox::backend& native_;

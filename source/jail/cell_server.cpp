@@ -213,10 +213,18 @@ private:
         order.descriptors.erase(order.descriptors.begin(), order.descriptors.begin() + 2);
         take_start(plan_, read_memory(memory.get(), "read the start"), order.descriptors);
         const bool becomes_loaded = loaded_ != nullptr && order.bytes == begin_loaded;
+        limit_memory(becomes_loaded ? loaded_->own_data : 0);
         if (becomes_loaded) loaded_->become();
-        if (loaded_ != nullptr && !left_out("rlimits"))
-            set_limit(RLIMIT_DATA, plan_.request.limits.memory, "limit memory");
         execute_payload(plan_);
+    }
+
+    // The first process has the limit of the cell, with the data of what it has loaded.
+    void limit_memory(std::uint64_t own_data) const
+    {
+        const run_limits& limits = plan_.request.limits;
+        if (left_out("rlimits")) return;
+        const std::uint64_t most = limits.process_memory != 0 ? limits.process_memory : limits.memory;
+        set_limit(RLIMIT_DATA, std::min(most, limits.memory) + own_data, "limit memory");
     }
 
     // While none can be made, a start tries again and tells why.
@@ -247,12 +255,13 @@ private:
         const bool out_of_processes = known && lacked_processes(end);
         if (known && place->killed) kill_session(end.si_pid);
         if (known && !place->killed) left_.push_back({end.si_pid, clock::now() + before_hang_up});
+        const std::size_t left_behind = known && !place->killed ? sessions_.count(end.si_pid) : 0;
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
         if (standby_ && standby_->process == end.si_pid) forget_standby();
         if (!known) return;
-        tell_end(place->control.get(), status, used, out_of_processes);
+        tell_end(place->control.get(), status, used, out_of_processes, left_behind);
         programs_.erase(place);
     }
 

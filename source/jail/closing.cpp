@@ -26,9 +26,10 @@
 namespace cmcp::sandbox {
 namespace {
 
-void send_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes)
+void send_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes,
+              std::uint64_t left_behind = 0)
 {
-    send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes));
+    send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes, left_behind));
 }
 
 // Bytes; 0: not known, as where there is no /proc. Streams of the C++ library would touch 40 pages in each clone.
@@ -138,10 +139,10 @@ void report_failure(int control, const std::exception& failure)
 
 bool lacked_processes(const siginfo_t& end) { return ended_badly(end) && at_process_limit(); }
 
-void tell_end(int control, int status, const rusage& used, bool out_of_processes)
+void tell_end(int control, int status, const rusage& used, bool out_of_processes, std::uint64_t left_behind)
 {
-    send_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
-             out_of_processes);
+    send_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024, out_of_processes,
+             left_behind);
 }
 
 void end_all_others()

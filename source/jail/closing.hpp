@@ -44,7 +44,7 @@ void tell_failure(int control, const std::exception& failure);
 bool lacked_processes(const siginfo_t& end);
 
 /// Tells the launcher how the payload ended.
-void tell_end(int control, int status, const rusage& used, bool out_of_processes);
+void tell_end(int control, int status, const rusage& used, bool out_of_processes, std::uint64_t left_behind = 0);
 
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.

@@ -89,6 +89,7 @@ void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>&
     take_descriptors(plan, start, descriptors);
     plan.probe = start.probe;
     apply_cpu_limit(start.request.limits);
+    plan.request.limits.process_memory = start.request.limits.process_memory;
     const std::string& folder = start.request.working_dir;
     if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
     if (start.request.argv.empty()) return;

@@ -23,6 +23,8 @@ public:
     /// Kills every process of the session, until none is left. False: some cannot be killed.
     bool kill(pid_t session) const;
 
+    std::size_t count(pid_t session) const { return living(session).size(); }
+
 private:
     std::vector<unique_fd> living(pid_t session) const;
 

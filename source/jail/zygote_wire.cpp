@@ -78,6 +78,7 @@ std::string encode_begin(const start_message& start, bool with_program)
     begun.working_dir = start.request.working_dir;
     begun.limits.wall = start.request.limits.wall;
     begun.limits.cpu = start.request.limits.cpu;
+    begun.limits.process_memory = start.request.limits.process_memory;
     return encode_start(0, start.probe, begun);
 }
 

@@ -21,6 +21,13 @@ constexpr std::chrono::milliseconds first_look{5};
 constexpr std::chrono::milliseconds between_looks{50};  // at groups, whose limits the kernel itself keeps
 constexpr std::chrono::seconds longest_silence{5};      // with a measurer that says nothing
 
+std::string memory_sentence(std::uint64_t limit)
+{
+    return "all programs of the sandbox together needed more memory than their limit of " +
+           std::to_string(limit >> 20) +
+           " MiB, so all were ended, those in the background and a kernel, too. Work on less data at a time.";
+}
+
 }  // namespace
 
 cell::~cell()
@@ -46,14 +53,16 @@ try {
     return false;  // the workspace is not there any more
 }
 
-void cell::begin(const run_limits& limits)
+bool cell::begin(const run_limits& limits)
 {
     limits_.workspace_size = limits.workspace_size;
     limits_.workspace_files = limits.workspace_files;
-    if (next_look_ != steady_time::max() || killed_for_) return;
+    const bool first = !std::exchange(has_begun_, true);
+    if (next_look_ != steady_time::max() || killed_for_) return first;
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
     next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
+    return first;
 }
 
 void cell::rest()
@@ -81,6 +90,7 @@ void cell::kill(cause why)
     next_look_ = steady_time::max();
     if (!killed_for_) {
         killed_for_ = why;
+        if (lasts_ && why == cause::memory_limit && detail_.empty()) detail_ = memory_sentence(limits_.memory);
         // The kernel drops the times of processes that end with the first process.
         cpu_ = std::max(cpu_, meter_.processor_time());
     }

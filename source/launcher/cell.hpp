@@ -66,7 +66,7 @@ public:
     bool has_workspace_of(const run_request& request) const;  ///< still that folder
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    void begin(const run_limits& limits);  ///< a program begins; those of the workspace are the latest ones
+    bool begin(const run_limits& limits);  ///< a program; true: the first. The workspace's limits are the latest ones
     void rest();                           ///< until then nobody looks: nothing can change in it
 
     void hear_ready(std::span<unique_fd> descriptors);      ///< child_says::ready has come
@@ -135,6 +135,8 @@ private:
     cloned child_;
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
+    bool lasts_;
+    bool has_begun_ = false;          ///< a program in it
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     int standby_ = 0;                 ///< the number of the one that does now; 0: none
     std::optional<json::object> probed_;

@@ -52,6 +52,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
       limits_(request.limits),
       workspace_(parts.workspaces),
       probe_(probe),
+      lasts_(lasts),
       beside_limit_(lasts ? 1 : 0)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);

@@ -65,7 +65,7 @@ private:
     void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
     void refuse(std::uint64_t id, const std::string& why);
     void start_in_cell(start_message start, std::vector<unique_fd> descriptors);
-    void begin_in(const live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors);
+    void begin_in(live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors);
     live_cell& cell_for(const run_request& request);
     void find_process(std::uint64_t key, live_cell& of);
     void begin_cell(std::uint64_t key, live_cell& of);
@@ -74,8 +74,11 @@ private:
     void look_at_cells(steady_time now);
     void rest_or_watch(std::uint64_t key, live_cell& of);
     void lose_cell(std::uint64_t key);
+    bool is_empty(const cell& in) const;
     std::vector<std::uint64_t> runs_in(const cell& in) const;
-    void end_cell(const cell_name& name);
+    void make_room_for(const std::string& principal);
+    void end_cell(const end_cell_message& order);
+    void tell_cell_is_gone(std::uint64_t question);
     void list_cells(std::uint64_t question);
     void end(std::uint64_t key, run& over);
     void unwatch_run(std::uint64_t key);

@@ -10,6 +10,11 @@
 namespace cmcp::sandbox {
 namespace {
 
+constexpr const char* full_share =
+    "Half of the sandboxes that may be live at once (SANDBOX_MAX_LIVE) are yours, and programs run in all of them: end "
+    "those programs, or delete a sandbox.";
+constexpr const char* full_machine =
+    "As many sandboxes are live as SANDBOX_MAX_LIVE allows, and programs run in all of them: try again later.";
 const std::string not_looked_after = "the launcher could not look after the sandbox's processes: ";
 
 /// A refusal that is a sentence already.
@@ -32,11 +37,12 @@ try {
     refuse(start.id, explain_setup_failure(failure));
 }
 
-void launcher::begin_in(const live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors)
+void launcher::begin_in(live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors)
 try {
     const auto stands_in = [&](const auto& pool) { return pool->stands_in_for(start.request); };
     const bool loaded = in.interprets() && std::any_of(pools_.begin(), pools_.end(), stands_in);
     keep(next_key(), std::make_unique<run>(in.own(), start, descriptors, loaded));
+    in.use();
 } catch (const std::exception& failure) {
     refuse(start.id, explain_setup_failure(failure));
 }
@@ -54,10 +60,32 @@ live_cell& launcher::cell_for(const run_request& request)
         if (const std::string obstacle = each->obstacle(request); !obstacle.empty()) throw cell_refusal(obstacle);
         return *each;
     }
+    make_room_for(request.principal);
     const std::uint64_t key = next_key();
     live_cell& kept = *live_cells_.emplace(key, std::make_unique<live_cell>(parts(), request)).first->second;
     find_process(key, kept);
     return kept;
+}
+
+// A cell in which nothing runs gives way, the longest unused first.
+void launcher::make_room_for(const std::string& principal)
+{
+    const auto counts = [&](const std::string* whose) {
+        return static_cast<std::size_t>(std::ranges::count_if(live_cells_, [&](const auto& entry) {
+            return !entry.second->ends() && (whose == nullptr || entry.second->name().principal == *whose);
+        }));
+    };
+    const std::size_t share = std::max<std::size_t>(1, settings_.cells / 2);
+    const bool own_share_is_used = counts(&principal) >= share;
+    if (!own_share_is_used && counts(nullptr) < settings_.cells) return;
+    live_cell* unused = nullptr;
+    for (const auto& [key, each] : live_cells_) {
+        if (each->ends() || !is_empty(*each->own()) || !each->waiting.empty()) continue;
+        if (own_share_is_used && each->name().principal != principal) continue;
+        if (unused == nullptr || each->used() < unused->used()) unused = each.get();
+    }
+    if (unused == nullptr) throw cell_refusal(own_share_is_used ? full_share : full_machine);
+    unused->end();
 }
 
 // An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it.
@@ -145,11 +173,13 @@ void launcher::look_at_cells(steady_time now)
 void launcher::rest_or_watch(std::uint64_t key, live_cell& of)
 {
     cell& in = *of.own();
-    const bool empty = runs_in(in).empty() && in.processes() == 0;
+    const bool empty = is_empty(in);
     if (empty) unwatch_changing(key);
     if (empty) return in.rest();
     poll_.replace(watched_[key].figures, in.figures(), key_tag(key, key_event::measured));
 }
+
+bool launcher::is_empty(const cell& in) const { return runs_in(in).empty() && in.processes() == 0; }
 
 std::vector<std::uint64_t> launcher::runs_in(const cell& in) const
 {
@@ -178,18 +208,29 @@ void launcher::lose_cell(std::uint64_t key)
         if (!ended.reported()) send(encode_ended(ended.report()));
         drop(each);
     }
+    for (const std::uint64_t question : lost->asked_for_end) tell_cell_is_gone(question);
 }
 
-void launcher::end_cell(const cell_name& name)
+// The answer comes with the end of its first process.
+void launcher::end_cell(const end_cell_message& order)
 {
+    bool lives = false;
     for (const auto& [key, each] : live_cells_) {
-        if (each->name() != name) continue;
+        if (each->name() != order.name) continue;
         each->end();
         for (const waiting_start& start : std::exchange(each->waiting, {})) tell_cancelled(start.start.id);
+        if (!each->has_process()) continue;
+        each->asked_for_end.push_back(order.id);
+        lives = true;
+        break;  // earlier ones have been ended before
     }
-    std::erase_if(live_cells_,
-                  [&](const auto& entry) { return entry.second->name() == name && !entry.second->has_process(); });
+    std::erase_if(live_cells_, [&](const auto& entry) {
+        return entry.second->name() == order.name && !entry.second->has_process();
+    });
+    if (!lives) tell_cell_is_gone(order.id);
 }
+
+void launcher::tell_cell_is_gone(std::uint64_t question) { send(encode_cells({question, {}})); }
 
 void launcher::list_cells(std::uint64_t question)
 {

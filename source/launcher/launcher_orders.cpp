@@ -23,6 +23,7 @@ void clamp(run_limits& limits, const run_maxima& most)
         if (highest != 0) limit = std::min(limit, highest);
     };
     bound(limits.memory, most.memory);
+    bound(limits.process_memory, most.memory);
     bound(limits.processes, most.processes);
     bound(limits.file_size, most.file_size);
     bound(limits.tmp_size, most.tmp_size);

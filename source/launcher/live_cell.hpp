@@ -31,7 +31,11 @@ public:
     bool has_process() const { return cell_->pidfd() >= 0; }
     bool interprets() const { return interprets_; }
 
-    std::vector<waiting_start> waiting;  ///< for the process
+    std::vector<waiting_start> waiting;        ///< for the process
+    std::vector<std::uint64_t> asked_for_end;  ///< questions that its end answers
+
+    void use() { used_ = std::chrono::steady_clock::now(); }  ///< a run begins
+    steady_time used() const { return used_; }
 
     /// Why a run of this request cannot be in it, a sentence; empty: it can.
     std::string obstacle(const run_request& request) const;
@@ -55,6 +59,7 @@ private:
     std::string failure_;
     bool interprets_ = false;
     bool ends_ = false;
+    steady_time used_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace cmcp::sandbox

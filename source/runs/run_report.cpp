@@ -20,6 +20,16 @@ std::string denied_sentence(const std::vector<std::string>& denied)
            (denied.empty() ? std::string("a system call it made") : joined(denied, ", ")) + ". Do it another way.";
 }
 
+std::string note_on(const run_outcome& outcome)
+{
+    const auto left = outcome.end.left_behind;
+    if (left == 0) return outcome.note;
+    const std::string left_behind =
+        "Processes that it left running: " + std::to_string(left) +
+        ". Those begun with nohup or setsid live on for later calls; the others are ended with it.";
+    return outcome.note.empty() ? left_behind : outcome.note + ' ' + left_behind;
+}
+
 }  // namespace
 
 void add_run_fields(json::object& to, const run_outcome& outcome)
@@ -39,6 +49,7 @@ void add_run_fields(json::object& to, const run_outcome& outcome)
     if (!end.denied.empty()) to["denied"] = json::array(end.denied.begin(), end.denied.end());
     if (end.peak_memory != 0) to["peak_memory_bytes"] = end.peak_memory;
     if (end.prepared) to["prepared"] = true;
+    if (const std::string note = note_on(outcome); !note.empty()) to["note"] = note;
     to["cpu_ms"] = milliseconds(end.cpu);
 }
 

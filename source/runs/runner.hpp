@@ -39,6 +39,7 @@ struct run_outcome {
     std::string output_uri;   ///< the same for resources/read
     std::string_view busy;    ///< "caller" or "server", whose places to wait were all taken; empty: that is not why
     std::string refused;      ///< why the run did not begin, with advice; empty: it began
+    std::string note;         ///< what the caller should know beside it; empty: nothing
 };
 
 inline constexpr std::size_t default_max_output = 64 * 1024;

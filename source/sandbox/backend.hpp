@@ -3,8 +3,11 @@
 #include "async/asio.hpp"
 #include "jail/layer.hpp"
 #include "sandbox/output_receiver.hpp"
+#include "wire/launcher_protocol.hpp"
 #include "wire/run_request.hpp"
 #include "wire/run_result.hpp"
+
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -21,6 +24,15 @@ public:
     virtual awaitable<layers> probe() = 0;
 
     virtual std::string_view name() const = 0;
+
+    /// Whether run_request::cell can name a lasting cell; false before probe().
+    virtual bool keeps_cells() const { return false; }
+
+    /// The lasting cells that live.
+    virtual awaitable<std::vector<cell_state>> cells() { co_return std::vector<cell_state>(); }
+
+    /// With every run in it; returns once nothing of it is left.
+    virtual awaitable<> end_cell(cell_name) { co_return; }
 };
 
 }  // namespace cmcp::sandbox

@@ -68,17 +68,22 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     co_return flight->take_result();
 }
 
-/// A question for the launcher's cells, forgotten with the object.
+/// A question about the launcher's cells, forgotten with the object.
 class question {
 public:
-    explicit question(link_ptr link) : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_))
-    {
-        link_->send(encode_list_cells(id_));
-    }
+    explicit question(link_ptr link) : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_)) {}
     question(const question&) = delete;
     question& operator=(const question&) = delete;
     ~question() { link_->forget(id_); }
-    const std::shared_ptr<pending_run>& answer() const { return answer_; }
+    std::uint64_t id() const { return id_; }
+
+    /// The launcher's answer to this message; none where the launcher ends.
+    awaitable<std::vector<cell_state>> ask(std::string message)
+    {
+        link_->send(std::move(message));
+        while (!answer_->cells && !answer_->result) co_await answer_->arrived.wait();
+        co_return std::move(answer_->cells).value_or(std::vector<cell_state>());
+    }
 
 private:
     link_ptr link_;
@@ -174,13 +179,19 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
 awaitable<std::vector<cell_state>> native_backend::cells()
 {
     if (link_->pid() < 0) co_return std::vector<cell_state>();
-    const question all_cells(link_);
-    const auto& answer = all_cells.answer();
-    while (!answer->cells && !answer->result) co_await answer->arrived.wait();
-    co_return std::move(answer->cells).value_or(std::vector<cell_state>());
+    question all_cells(link_);
+    std::string asks = encode_list_cells(all_cells.id());
+    auto live = co_await all_cells.ask(std::move(asks));
+    co_return live;
 }
 
-void native_backend::end_cell(const cell_name& name) { link_->send(encode_end_cell(name)); }
+awaitable<> native_backend::end_cell(cell_name name)
+{
+    if (link_->pid() < 0) co_return;
+    question end(link_);
+    std::string order = encode_end_cell({end.id(), std::move(name)});
+    co_await end.ask(std::move(order));
+}
 
 awaitable<bool> native_backend::zygote_settles()
 {
@@ -243,6 +254,7 @@ awaitable<layers> native_backend::probe_kernel()
     const layers& further = link_->settings().further;
     judged.insert(judged.end(), further.begin(), further.end());
     if (inside.empty()) co_return judged;
+    has_processes_ = flag_of(object_of(inside, "proc"), "there");
     probed_ = std::move(judged);
     co_return *probed_;
 }

@@ -37,11 +37,9 @@ public:
     awaitable<run_result> run(run_request request, output_receiver& output) override;
     awaitable<layers> probe() override;
     std::string_view name() const override;
-
-    /// The lasting cells that live; none while there is no launcher.
-    awaitable<std::vector<cell_state>> cells();
-
-    void end_cell(const cell_name& name);  ///< with every run in it; nothing where there is none
+    bool keeps_cells() const override { return has_processes_ && name() == "native"; }
+    awaitable<std::vector<cell_state>> cells() override;
+    awaitable<> end_cell(cell_name name) override;
 
     layer zygote_now() const;  ///< also the last layer that probe() returns
 
@@ -63,6 +61,7 @@ private:
 
     std::shared_ptr<link> link_;
     std::optional<layers> probed_;
+    bool has_processes_ = false;  ///< runs have a /proc of their own
     bool zygote_probed_ = false;
     std::string zygote_lacks_;  ///< layers that a cold run has and a zygote's has not
 };

@@ -33,6 +33,8 @@ std::string lost_note(const sandbox::run_result& end, const settings& config)
                " of SANDBOX_OUTPUT_LIMIT." + again;
     if (end.why == sandbox::cause::cpu_limit)
         return "The kernel was ended because it had used up its processor time (SANDBOX_KERNEL_CPU)." + again;
+    if (end.why == sandbox::cause::memory_limit && !end.detail.empty())
+        return "The kernel was ended: " + end.detail + again;
     if (end.why == sandbox::cause::memory_limit)
         return "The kernel was ended because it needed more than the " + mebibytes(config.kernel_memory_limit) +
                " of SANDBOX_KERNEL_MEMORY." + again;
@@ -103,12 +105,13 @@ awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io
     }
 }
 
-// Memory and processor time are the whole kernel's, the time is that of its life or of a call.
-void kernel_manager::limit(sandbox::run_limits& limits, std::chrono::milliseconds wall) const
+// Memory and processor time are the whole kernel's, or memory that of its cell; the time is that of its life or a call.
+void kernel_manager::limit(sandbox::run_request& request, std::chrono::milliseconds wall) const
 {
-    limits.memory = config_.kernel_memory_limit;
-    limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
-    limits.wall = wall;
+    auto& memory = request.cell.empty() ? request.limits.memory : request.limits.process_memory;
+    memory = config_.kernel_memory_limit;
+    request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
+    request.limits.wall = wall;
 }
 
 void kernel_manager::start(kernel& one, const sandbox_record& where)
@@ -121,7 +124,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
                                     {config_.sandbox_work_dir});
     add_python_variables(request, python_home::sandbox);
-    limit(request.limits, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
+    limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     one.process = std::make_shared<kernel_process>(executor_, backend_);
     one.process->start(std::move(request));
@@ -174,8 +177,9 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
                                                 sandbox_record where, std::string code, run_options options,
                                                 kernel_answer& answer)
 {
-    const auto request = runs_.base(where);
+    auto request = runs_.base(where);
     const auto time = runs_.python_terms().time(options);
+    limit(request, time);
     const auto began = clock::now();
     collected_work work = [process, code = std::move(code), time, &answer](output_collector& output) {
         return run_code(process, code, time, answer, output);
@@ -184,7 +188,6 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
-    limit(outcome.limits, time);
     co_return outcome;
 }
 

@@ -58,7 +58,7 @@ private:
     std::string why_full(const std::string& owner) const;
     std::shared_ptr<kernel> longest_unused(const std::string& owner) const;
     awaitable<> make_room(std::string owner, request_io& io);
-    void limit(sandbox::run_limits& limits, std::chrono::milliseconds wall) const;
+    void limit(sandbox::run_request& request, std::chrono::milliseconds wall) const;
     void start(kernel& one, const sandbox_record& where);
     awaitable<kernel_fork> copy(caller who, request_io& io, sandbox_record from, std::string name,
                                 std::shared_ptr<kernel> one);

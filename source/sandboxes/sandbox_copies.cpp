@@ -117,7 +117,7 @@ awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot,
     } at_end{activities_, into.id};
     const auto& id = into.id;
     co_await activities_.end_all(id);
-    co_await stop_all(id);
+    co_await stop_all(into);
     const fs::path fresh = places_.folder(id) / "restored";
     co_await clear(into.owner, fresh);
     const auto bytes = co_await copy_or_clear(disk, places_.snapshot(id, snapshot), fresh);

@@ -40,14 +40,15 @@ std::string encoded_path(const std::string& path)
 
 }  // namespace
 
-sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor executor, blocking_pool& pool,
-                                 const record_folder& folder, handle_maker handles)
+sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                                 blocking_pool& pool, const record_folder& folder, handle_maker handles)
     : config_(config),
       executor_(executor),
       pool_(pool),
       handles_(std::move(handles)),
       places_(folder.path()),
       store_(folder.database()),
+      cells_(backend),
       public_url_(config.public_url),
       alone_at_start_(folder.alone()),
       tasks_(executor)
@@ -215,9 +216,10 @@ std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_
     return entry;
 }
 
-awaitable<> sandbox_manager::stop_all(std::string id)
+awaitable<> sandbox_manager::stop_all(sandbox_record stopped)
 {
-    for (const auto& end : stops_) co_await end(id);
+    for (const auto& end : stops_) co_await end(stopped.id);
+    co_await cells_.end(std::move(stopped));
 }
 
 awaitable<> sandbox_manager::remove(caller who, std::string id_or_name)
@@ -254,7 +256,8 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
 {
     const auto& id = gone.id;
     co_await activities_.end_all(id);
-    co_await stop_all(id);
+    co_await stop_all(gone);
+    cells_.forget(id);
     co_await clear(gone.owner, places_.folder(id));
     store_.finish_delete(id);
     activities_.forget(id);

@@ -6,6 +6,7 @@
 #include "files/disk_reservations.hpp"
 #include "mcp/caller.hpp"
 #include "sandboxes/sandbox_activities.hpp"
+#include "sandboxes/sandbox_cells.hpp"
 #include "sandboxes/sandbox_error.hpp"
 #include "sandboxes/sandbox_places.hpp"
 #include "store/record_folder.hpp"
@@ -36,8 +37,8 @@ struct new_sandbox {
 class sandbox_manager {
 public:
     /// Throws database_error, std::system_error. All but `folder` must outlive this. `handles` makes the ids.
-    sandbox_manager(const settings& config, asio::any_io_executor executor, blocking_pool& pool,
-                    const record_folder& folder, handle_maker handles);
+    sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                    blocking_pool& pool, const record_folder& folder, handle_maker handles);
     sandbox_manager(const sandbox_manager&) = delete;
     sandbox_manager& operator=(const sandbox_manager&) = delete;
 
@@ -86,12 +87,13 @@ public:
     /// A round of looking after sandboxes: `now` in seconds since 1970.
     awaitable<> sweep(double now);
 
-    /// Called when a sandbox stops being used or is deleted: kernels end with it.
+    /// Called when a sandbox stops being used or is deleted, before its cell ends: kernels end with it.
     void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
 
     sandbox_store& store() { return store_; }
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
+    sandbox_cells& cells() { return cells_; }
 
     /// `scheme://host:port` for download links; empty where there is no HTTP server.
     void set_public_url(std::string url);
@@ -131,7 +133,7 @@ private:
     awaitable<> clear(std::string owner, std::filesystem::path what);  // in one step for all others
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
-    awaitable<> stop_all(std::string id);
+    awaitable<> stop_all(sandbox_record stopped);
     awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);
@@ -146,6 +148,7 @@ private:
     sandbox_places places_;
     sandbox_store store_;
     sandbox_activities activities_;
+    sandbox_cells cells_;
     std::string public_url_;
     engine::engine_backend* engine_ = nullptr;
     bool alone_at_start_ = false;  // no other process used the store then

@@ -83,9 +83,20 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
         request.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
         return request;
     }
+    join_cell(request, where);
     request.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
                            {"NODE_PATH", home + "/node_modules"}};
     return request;
+}
+
+// The limits are those of all that goes on in the cell, so every run asks for the same.
+void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_record& where) const
+{
+    request.cell = sandboxes_.cells().name_of(where);
+    if (request.cell.empty()) return;
+    request.limits.process_memory = config_.memory_limit;
+    request.limits.memory = config_.memory_limit + config_.kernel_memory_limit;
+    request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);  // of a server, too
 }
 
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
@@ -175,6 +186,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitab
     sandbox_outcome outcome;
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
+    outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
     auto compare = [before = std::move(before), after = std::move(after)] {

@@ -59,6 +59,7 @@ public:
     awaitable<sandbox_outcome> scanned(sandbox_record where, awaitable<run_outcome> work);
 
 private:
+    void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                    run_options options);
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,

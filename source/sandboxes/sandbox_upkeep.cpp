@@ -117,10 +117,12 @@ awaitable<> sandbox_manager::look_after()
 awaitable<> sandbox_manager::sweep(double at)
 {
     for (const auto& id : activities_.busy_ids()) store_.touch(id, at);
+    const auto at_work = co_await cells_.at_work();
+    for (const auto& id : at_work) store_.touch(id, at);
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_idle_timeout), "running")) {
         if (activities_.busy(each.id)) continue;
         store_.set_status(each.id, "stopped");
-        co_await stop_all(each.id);
+        co_await stop_all(each);
     }
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
         if (activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;

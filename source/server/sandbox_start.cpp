@@ -98,7 +98,7 @@ void require_interpreter(const settings& config)
 sandbox::run_maxima highest_limits(const settings& config)
 {
     const sandbox::run_limits own;
-    return {std::max({own.memory, config.memory_limit, config.python_memory_limit, config.kernel_memory_limit}),
+    return {std::max({own.memory, config.memory_limit + config.kernel_memory_limit, config.python_memory_limit}),
             std::max(own.processes, config.process_limit), std::max(own.file_size, config.file_size_limit),
             std::max(own.tmp_size, config.tmp_size), own.open_files};
 }
@@ -164,6 +164,7 @@ started_sandbox start_sandbox(const settings& config)
     started.options.launcher_path = find_launcher(config).string();
     started.options.launcher.workspaces = plain(config.sandbox_root);
     started.options.launcher.waiting = config.sandbox_waiting;
+    started.options.launcher.cells = config.max_live_sandboxes;
     started.options.launcher.most = highest_limits(config);
     if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
     choose_zygote(started.options, config);

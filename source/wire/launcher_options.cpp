@@ -95,6 +95,7 @@ void describe_launcher(Words& option, Options& of)
     option("--firejail", of.firejail);
     option("--waiting", of.waiting);
     option("--cgroups", of.use_cgroups);
+    option("--cells", of.cells);
     option("--most-memory", of.most.memory);
     option("--most-processes", of.most.processes);
     option("--most-file-size", of.most.file_size);

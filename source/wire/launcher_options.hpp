@@ -32,6 +32,7 @@ struct launcher_options {
     std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none
     std::size_t waiting = 0;   ///< standby runs for the shape of the run that came last
     bool use_cgroups = true;   ///< of both versions, as far as they may be used here
+    std::size_t cells = 64;    ///< lasting cells at once, of which one principal has at most half
     run_maxima most{};
     std::optional<zygote_options> zygote{};  ///< for runs that are `prepared`
 };

@@ -7,8 +7,8 @@ namespace cmcp::sandbox {
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_limits>& limits)
 {
-    wire(limits.wall, limits.cpu, limits.memory, limits.processes, limits.file_size, limits.tmp_size, limits.open_files,
-         limits.workspace_size, limits.workspace_files);
+    wire(limits.wall, limits.cpu, limits.memory, limits.process_memory, limits.processes, limits.file_size,
+         limits.tmp_size, limits.open_files, limits.workspace_size, limits.workspace_files);
 }
 
 template <class Wire>
@@ -24,13 +24,19 @@ void fields(Wire& wire, wired<Wire, ended_message>& ended)
 {
     auto& result = ended.result;
     wire(ended.id, result.why, result.exit_code, result.signal, result.error, result.detail, result.denied, result.wall,
-         result.cpu, result.peak_memory, result.prepared, result.waited);
+         result.cpu, result.peak_memory, result.prepared, result.waited, result.new_cell, result.left_behind);
 }
 
 template <class Wire>
 void fields(Wire& wire, wired<Wire, cell_name>& name)
 {
     wire(name.principal, name.cell);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, end_cell_message>& end)
+{
+    wire(end.id, end.name);
 }
 
 template <class Wire>
@@ -81,9 +87,9 @@ std::string encode_ended(const ended_message& ended) { return encoded(message_ki
 
 ended_message decode_ended(std::string_view message) { return decoded<ended_message>(body_of(message)); }
 
-std::string encode_end_cell(const cell_name& name) { return encoded(message_kind::end_cell, name); }
+std::string encode_end_cell(const end_cell_message& end) { return encoded(message_kind::end_cell, end); }
 
-cell_name decode_end_cell(std::string_view message) { return decoded<cell_name>(body_of(message)); }
+end_cell_message decode_end_cell(std::string_view message) { return decoded<end_cell_message>(body_of(message)); }
 
 std::string encode_list_cells(std::uint64_t id) { return encoded(message_kind::list_cells, id); }
 

@@ -42,6 +42,12 @@ struct cell_name {
     auto operator<=>(const cell_name&) const = default;
 };
 
+/// Server to launcher: end a lasting cell with every run in it. `cells` answers, with none, once nothing of it is left.
+struct end_cell_message {
+    std::uint64_t id = 0;  ///< of the question
+    cell_name name;
+};
+
 /// The use of a lasting cell at one moment.
 struct cell_state {
     cell_name name;
@@ -74,8 +80,8 @@ std::uint64_t decode_cancel(std::string_view message);
 std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);
 
-std::string encode_end_cell(const cell_name& name);
-cell_name decode_end_cell(std::string_view message);
+std::string encode_end_cell(const end_cell_message& end);
+end_cell_message decode_end_cell(std::string_view message);
 
 std::string encode_list_cells(std::uint64_t id);
 std::uint64_t decode_list_cells(std::string_view message);

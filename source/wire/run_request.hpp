@@ -16,6 +16,7 @@ struct run_limits {
     std::chrono::milliseconds wall{30'000};
     std::chrono::seconds cpu{0};             ///< 0: wall time × 2, rounded up
     std::uint64_t memory = 512ull << 20;     ///< bytes, all processes of the run together
+    std::uint64_t process_memory = 0;        ///< bytes, private ones of a process of a lasting cell; 0: as `memory`
     std::uint64_t processes = 64;            ///< processes and threads of the run together
     std::uint64_t file_size = 256ull << 20;  ///< bytes, one file
     std::uint64_t tmp_size = 64ull << 20;    ///< bytes, /tmp and /dev/shm each

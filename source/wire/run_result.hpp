@@ -42,6 +42,8 @@ struct run_result {
     std::uint64_t peak_memory = 0;  ///< bytes; of the largest process where only that is known
     bool prepared = false;          ///< a zygote's child ran it, not a program started for it
     bool waited = false;            ///< it was confined before it was asked for
+    bool new_cell = false;          ///< the first run of its lasting cell
+    std::uint64_t left_behind = 0;  ///< processes of its session in a lasting cell, which end with it
     std::string result;             ///< what was written to the result channel
 };
 

@@ -45,7 +45,8 @@ void check_message(std::string_view message)
             return;
         }
         case message_kind::end_cell:
-            if (decode_end_cell(encode_end_cell(decode_end_cell(message))) != decode_end_cell(message)) std::abort();
+            if (decode_end_cell(encode_end_cell(decode_end_cell(message))).name != decode_end_cell(message).name)
+                std::abort();
             return;
         case message_kind::list_cells:
             if (decode_list_cells(encode_list_cells(decode_list_cells(message))) != decode_list_cells(message))

@@ -210,7 +210,7 @@ std::vector<std::string> every_message(const places& at)
             kind(message_kind::start) + encode_start(4, false, in_cell),
             encode_cancel(1),
             encode_cancel(4),
-            encode_end_cell({"", "one"}),
+            encode_end_cell({1, {"", "one"}}),
             encode_list_cells(5),
             encode_cells({5, {}}),
             encode_ended(ended),

@@ -23,6 +23,7 @@ struct shared_stage : stage {
         return request;
     }
     run_result run_in(std::string code) { return run_now(in_cell(std::move(code))); }
+    void end(cell_name cell) { cmcp::test::run_coroutine(io, backend.end_cell(std::move(cell))); }
     std::vector<cell_state> cells() { return cmcp::test::run_coroutine(io, backend.cells()); }
 
     /// Asks for the cells until `wanted` holds.
@@ -196,7 +197,7 @@ TEST_CASE("a start that cannot fork says so", "[run][cell]")
     std::string error;
     for (int i = 0; i != 20 && error.empty(); ++i) error = s.run_in("true").error;
     CHECK(error.find("limit of processes") != std::string::npos);
-    s.backend.end_cell({"someone", "one"});
+    s.end({"someone", "one"});
     CHECK(full.await_end().why == cause::cancelled);
 }
 
@@ -224,9 +225,9 @@ TEST_CASE("a cell ends when it is told to, with its runs", "[run][cell]")
     s.run_in("setsid sleep 1000 >/dev/null 2>&1 & true");
     beside other(s, s.in_cell("echo begun; sleep 1000"));
     other.await_output();
-    s.backend.end_cell({"other", "one"});
+    s.end({"other", "one"});
     CHECK(s.cells().size() == 1);
-    s.backend.end_cell({"someone", "one"});
+    s.end({"someone", "one"});
     CHECK(other.await_end().why == cause::cancelled);
     CHECK(s.cells().empty());
     s.run_in("pgrep -c sleep");
@@ -274,7 +275,7 @@ TEST_CASE("a run that floods its output does not keep a cell from others", "[run
     other.await_output();
     CHECK(s.run_in("echo serves").why == cause::exited);
     CHECK(s.output.out == "serves\n");
-    s.backend.end_cell({"someone", "one"});
+    s.end({"someone", "one"});
     CHECK(other.await_end().why == cause::cancelled);
 }
 
@@ -352,7 +353,7 @@ TEST_CASE("starts that wait for a cell's first process end with the cell", "[run
     beside waits(s, s.in_cell("sleep 1000"));
     s.io.restart();
     s.io.poll();  // the start is on its way
-    s.backend.end_cell({"someone", "one"});
+    s.end({"someone", "one"});
     CHECK(waits.await_end().why == cause::cancelled);
     CHECK(s.run_now(s.python_in_cell("print(1)")).prepared);
 }

@@ -15,7 +15,11 @@ namespace fs = std::filesystem;
 
 /// The tools of sandboxes over the real sandbox, with calls as other owners.
 struct sandbox_stage : system_stage {
-    using system_stage::system_stage;
+    explicit sandbox_stage(settings base = all_programs(), way started = way::cold)
+        : system_stage(std::move(base), started)
+    {
+        run_coroutine(io, backend.probe());
+    }
 
     ~sandbox_stage() { run_coroutine(io, all->stop(), std::chrono::seconds(20)); }
 

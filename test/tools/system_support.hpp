@@ -32,6 +32,7 @@ inline std::vector<way> ways()
 inline sandbox::native_backend::options launcher_under_test(const settings& config, bool prepared)
 {
     auto options = launcher_under_test();
+    options.launcher.cells = config.max_live_sandboxes;
     if (prepared) options.launcher.zygote = python_manager::zygote(config, zygote_path());
     return options;
 }

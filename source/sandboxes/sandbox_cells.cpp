@@ -1,0 +1,54 @@
+#include "sandboxes/sandbox_cells.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+std::string sandbox_cells::name_of(const sandbox_record& of) const
+{
+    return backend_.keeps_cells() ? of.id : std::string();
+}
+
+awaitable<std::map<std::string, sandbox::cell_state>> sandbox_cells::now()
+{
+    std::map<std::string, sandbox::cell_state> all;
+    auto live = co_await backend_.cells();
+    for (auto& each : live) {
+        std::string id = each.name.cell;
+        all.emplace(std::move(id), std::move(each));
+    }
+    co_return all;
+}
+
+awaitable<std::vector<std::string>> sandbox_cells::at_work()
+{
+    constexpr int share = 1000;
+    const auto live = co_await now();
+    const auto before = std::exchange(work_, {});
+    const auto time = std::chrono::steady_clock::now();
+    const auto little = (time - std::exchange(looked_, time)) / share;
+    std::vector<std::string> busy;
+    for (const auto& [id, state] : live) {
+        work_[id] = state.cpu;
+        const auto known = before.find(id);
+        if (known != before.end() && state.cpu - known->second > little) busy.push_back(id);
+    }
+    co_return busy;
+}
+
+awaitable<> sandbox_cells::end(sandbox_record of)
+{
+    sandbox::cell_name cell{of.owner, of.id};
+    co_await backend_.end_cell(std::move(cell));
+}
+
+std::string sandbox_cells::loss_before(const sandbox_record& where, const sandbox::run_result& end)
+{
+    if (name_of(where).empty()) return {};
+    const bool was_used = !used_.insert(where.id).second;
+    const std::string gone = ": its /tmp is empty, and what ran in the background is gone. Its files are there.";
+    if (where.status == "stopped") return "The sandbox had been stopped" + gone;
+    return was_used && end.new_cell ? "The processes of the sandbox had ended since the last run" + gone : "";
+}
+
+}  // namespace cmcp

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "sandbox/backend.hpp"
+#include "store/sandbox_store.hpp"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// The lasting cells of sandboxes in use: all that goes on in a sandbox shares processes, network and /tmp. The
+/// backend must outlive this. Io thread only.
+class sandbox_cells {
+public:
+    explicit sandbox_cells(sandbox::backend& backend) : backend_(backend) {}
+
+    /// The name of its cell in a request; empty: each run has a cell of its own.
+    std::string name_of(const sandbox_record& of) const;
+
+    awaitable<std::map<std::string, sandbox::cell_state>> now();  ///< by sandbox
+
+    /// Those whose programs have used more than a thousandth of a processor since the last call.
+    awaitable<std::vector<std::string>> at_work();
+
+    awaitable<> end(sandbox_record of);  ///< returns once nothing of it is left
+    void forget(const std::string& id) { used_.erase(id); }
+
+    /// A sentence for the result of a run, where processes and /tmp of earlier ones are gone; else empty.
+    std::string loss_before(const sandbox_record& where, const sandbox::run_result& end);
+
+private:
+    sandbox::backend& backend_;
+    std::set<std::string> used_;                             // sandboxes that had a cell
+    std::map<std::string, std::chrono::microseconds> work_;  // processor time of cells at the last look
+    std::chrono::steady_clock::time_point looked_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,142 @@
+#include "test/tools/sandbox_support.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+// All that goes on in a sandbox shares processes, network and /tmp.
+namespace {
+
+constexpr const char* serve =
+    "echo page > index.html; nohup python3 -m http.server 8000 > /tmp/log 2>&1 & "
+    "until (exec 3<> /dev/tcp/127.0.0.1/8000) 2> /dev/null; do :; done";
+constexpr const char* ask =
+    "import urllib.request\nprint(urllib.request.urlopen('http://127.0.0.1:8000/').read().decode(), end='')";
+
+settings with_waits(std::size_t live)
+{
+    settings config = all_programs();
+    config.max_live_sandboxes = live;
+    return config;
+}
+
+json::object row_of(sandbox_stage& s, const std::string& id)
+{
+    const json::object listed = s.tool("list_sandboxes");
+    for (const auto& each : listed.at("sandboxes").as_array())
+        if (text(each.as_object(), "sandbox_id") == id) return each.as_object();
+    return {};
+}
+
+std::int64_t processes_in(sandbox_stage& s, const std::string& id)
+{
+    return row_of(s, id).at("processes").to_number<std::int64_t>();
+}
+
+}  // namespace
+
+TEST_CASE("a server that one run starts is reached by the next, by a job and by the kernel, and by no other sandbox")
+{
+    for (const way started : ways()) {
+        sandbox_stage s(all_programs(), started);
+        const auto id = s.create();
+        REQUIRE(s.shell_in(id, serve).at("success") == true);
+        CHECK(text(s.python_in(id, ask), "stdout") == "page\n");
+        CHECK(text(s.tool("execute_python_code", {{"sandbox_id", id}, {"code", ask}, {"stateful", true}}), "stdout") ==
+              "page\n");
+        const auto job = text(
+            s.tool("execute_python_code", {{"sandbox_id", id}, {"code", ask}, {"run_in_background", true}}), "job_id");
+        const json::object polled = s.tool("job_poll", {{"job_id", job}, {"wait", 30}});
+        CHECK(json::serialize(polled).find("page") != std::string::npos);
+        CHECK(text(s.shell_in(id, "grep -c GET /tmp/log"), "stdout") == "3\n");
+        while (processes_in(s, id) != 2) {  // the server and the kernel
+        }
+        CHECK(row_of(s, id).contains("memory_bytes"));
+        const auto other = s.create();
+        CHECK(text(s.python_in(other, ask), "stderr").find("refused") != std::string::npos);
+        CHECK(text(s.python_in(other, "import os; print(os.listdir('/tmp'))"), "stdout") == "[]\n");
+    }
+}
+
+TEST_CASE("what a run leaves behind without nohup ends with it, and its result says so")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const auto left = s.shell_in(id, "sleep 1000 > /dev/null 2>&1 &");
+    CHECK(text(left, "note").find("nohup or setsid") != std::string::npos);
+    CHECK_FALSE(s.shell_in(id, "true").contains("note"));
+    CHECK(text(s.shell_in(id, "while pgrep -x sleep > /dev/null; do :; done; echo gone"), "stdout") == "gone\n");
+}
+
+TEST_CASE("a stopped sandbox says once that its processes and /tmp are gone")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    s.shell_in(id, "echo 1 > /tmp/a; echo 2 > b; setsid sleep 1000 > /dev/null 2>&1 &");
+    run_coroutine(s.io, s.all->sandboxes->sweep(sandbox_manager::now() + 3'000));
+    CHECK_FALSE(row_of(s, id).contains("processes"));
+    const auto after = s.shell_in(id, "cat b; ls /tmp; pgrep -c sleep");
+    CHECK(text(after, "stdout") == "2\n0\n");
+    CHECK(text(after, "note").find("The sandbox had been stopped") != std::string::npos);
+    CHECK_FALSE(s.shell_in(id, "true").contains("note"));
+}
+
+TEST_CASE("a sandbox whose programs work is not idle, one whose programs sleep is")
+{
+    sandbox_stage s;
+    const auto works = s.create(), sleeps = s.create();
+    s.shell_in(works, "setsid sh -c 'while :; do :; done' > /dev/null 2>&1 &");
+    s.shell_in(sleeps, "setsid sleep 1000 > /dev/null 2>&1 &");
+    auto& sandboxes = *s.all->sandboxes;
+    run_coroutine(s.io, sandboxes.sweep(sandbox_manager::now()));
+    const double later = sandbox_manager::now() + 3'000;
+    s.shell_in(works, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");  // until some ticks have gone
+    run_coroutine(s.io, sandboxes.sweep(later));
+    while (processes_in(s, works) != 1) {
+    }
+    CHECK_FALSE(row_of(s, sleeps).contains("processes"));
+}
+
+TEST_CASE("a deleted or restored sandbox takes its processes along")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    s.tool("snapshot_sandbox", {{"sandbox_id", id}, {"name", "first"}});
+    s.shell_in(id, "setsid sleep 1000 > /dev/null 2>&1 &");
+    CHECK(s.tool("restore_sandbox", {{"sandbox_id", id}, {"snapshot", "first"}}).at("success") == true);
+    CHECK_FALSE(row_of(s, id).contains("processes"));
+    s.shell_in(id, "setsid sleep 1000 > /dev/null 2>&1 &");
+    CHECK(s.tool("delete_sandbox", {{"sandbox_id", id}}).at("success") == true);
+    CHECK(run_coroutine(s.io, s.backend.cells()).empty());
+}
+
+TEST_CASE("programs that together need too much memory all end, the kernel too, and both results say why")
+{
+    settings config = all_programs();
+    config.memory_limit = config.kernel_memory_limit = 80 << 20;
+    sandbox_stage s(config);
+    const auto id = s.create();
+    s.tool("execute_python_code", {{"sandbox_id", id}, {"code", "x = 1"}, {"stateful", true}});
+    const auto greedy = s.shell_in(
+        id, "for i in 1 2 3 4 5; do python3 -c 'import time; x = bytearray(60 << 20); time.sleep(100)' & done; wait");
+    CHECK(text(greedy, "cause") == "memory_limit");
+    CHECK(text(greedy, "error").find("together") != std::string::npos);
+    const auto after = s.tool("execute_python_code", {{"sandbox_id", id}, {"code", "print(x)"}, {"stateful", true}});
+    CHECK(text(after, "stderr").find("NameError") != std::string::npos);
+}
+
+TEST_CASE("the longest unused sandbox without programs gives way to another, and one with programs does not")
+{
+    sandbox_stage s(with_waits(4));
+    const auto first = s.create(), second = s.create(), third = s.create();
+    s.shell_in(first, "setsid sleep 1000 > /dev/null 2>&1 &");
+    s.shell_in(second, "echo 1 > /tmp/a");
+    s.shell_in(third, "true");
+    CHECK(text(s.shell_in(second, "ls /tmp"), "note").find("had ended since") != std::string::npos);
+    CHECK(row_of(s, first).contains("processes"));
+    s.shell_in(second, "setsid sleep 1000 > /dev/null 2>&1 &");
+    const auto refused = s.shell_in(third, "true");
+    CHECK(text(refused, "error").find("SANDBOX_MAX_LIVE") != std::string::npos);
+    CHECK(s.as("bob", "execute_terminal_command",
+               {{"sandbox_id", text(s.as("bob", "create_sandbox", {}), "sandbox_id")}, {"command", "true"}})
+              .at("success") == true);
+}
