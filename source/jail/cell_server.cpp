@@ -1,12 +1,9 @@
 #include "jail/cell_server.hpp"
 
 #include "jail/closing.hpp"
-#include "jail/fault.hpp"
-#include "jail/limits.hpp"
-#include "jail/payload.hpp"
-#include "jail/sealed_memory.hpp"
 #include "jail/session.hpp"
 #include "jail/setup_step.hpp"
+#include "jail/standby_programs.hpp"
 #include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
@@ -22,8 +19,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <optional>
-#include <system_error>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,25 +36,14 @@ struct left_session {
     clock::time_point due;
 };
 
-struct standby_process {
-    pid_t process;
-    unique_fd orders;
-};
-
-// After a start, before the next process is made to stand by.
-constexpr std::chrono::milliseconds quiet_after_start{10};
-
-struct started_program {
-    pid_t process;  // and its session
-    unique_fd control;
-    bool killed = false;
-};
-
 /// The loop of a cell's first process.
 class cell_server {
 public:
     cell_server(jail_plan& plan, session_list sessions, const loaded_program* loaded)
-        : plan_(plan), sessions_(std::move(sessions)), children_(watch_signals({SIGCHLD})), loaded_(loaded)
+        : plan_(plan),
+          sessions_(std::move(sessions)),
+          children_(watch_signals({SIGCHLD, end_signal()})),
+          standby_(plan, loaded)
     {
         check(children_.get(), "watch children");
     }
@@ -74,6 +59,7 @@ private:
         std::vector<pollfd> all{{plan_.control.get(), POLLIN, 0}, {children_.get(), POLLIN, 0}};
         for (const auto& each : programs_)
             if (!each.killed) all.push_back({each.control.get(), POLLIN, 0});
+        if (standby_.link() >= 0) all.push_back({standby_.link(), POLLIN, 0});
         while (::poll(all.data(), all.size(), milliseconds_to_next_task()) < 0 && errno == EINTR) {
         }
         return all;
@@ -81,7 +67,8 @@ private:
 
     int milliseconds_to_next_task() const
     {
-        const auto next = left_.empty() ? make_standby_at_ : std::min(left_.front().due, make_standby_at_);
+        const auto refill = standby_.refill_at();
+        const auto next = left_.empty() ? refill : std::min(left_.front().due, refill);
         if (next == clock::time_point::max()) return -1;
         const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now());
         return static_cast<int>(std::max<std::int64_t>(time.count(), 0));
@@ -99,10 +86,11 @@ private:
     {
         for (std::size_t i = 2; i < heard.size(); ++i)
             if (heard[i].revents != 0) kill(heard[i].fd);
+        standby_.hear();
         hang_up();
         if (heard[1].revents != 0) collect();
         if (heard[0].revents != 0) start(await_packet_or_end(plan_.control.get()));
-        refill();
+        if (clock::now() >= standby_.refill_at()) standby_.refill();
     }
 
     // No cell lives on with a session that cannot be ended.
@@ -113,7 +101,7 @@ private:
 
     void kill(int control)
     {
-        const auto hears = [control](const started_program& each) { return each.control.get() == control; };
+        const auto hears = [control](const cell_program& each) { return each.control.get() == control; };
         const auto place = std::find_if(programs_.begin(), programs_.end(), hears);
         if (place == programs_.end()) return;
         place->killed = true;
@@ -121,124 +109,22 @@ private:
         kill_session(place->process);
     }
 
-    // A standby process that an inmate has killed is replaced once.
     void start(packet order)
     {
         if (order.descriptors.size() < 2) return;
         try {
-            if (!standby_ || !hand_over(order)) {
-                make_standby();
-                if (!hand_over(order)) throw step_failed("hand over the start", EPIPE);
-            }
-            programs_.push_back({standby_->process, std::move(order.descriptors[1])});
-            forget_standby();
+            programs_.push_back(standby_.begin(order));
         } catch (const std::exception& failure) {
             tell_failure(order.descriptors[1].get(), failure);
         }
     }
 
-    bool hand_over(const packet& order) const
-    try {
-        std::vector<int> numbers;
-        for (const unique_fd& each : order.descriptors) numbers.push_back(each.get());
-        ::kill(standby_->process, SIGCONT);  // an inmate may have stopped it
-        return send_packet(standby_->orders.get(), order.bytes, numbers);
-    } catch (const std::system_error&) {
-        return false;
-    }
-
-    void forget_standby()
-    {
-        standby_.reset();
-        make_standby_at_ = clock::now() + quiet_after_start;
-        tell_standby(0);
-    }
-
-    void tell_standby(pid_t process) const { send_packet(plan_.control.get(), encoded(child_says::standby, process)); }
-
-    void make_standby()
-    {
-        make_standby_at_ = clock::time_point::max();
-        auto [ours, theirs] = packet_socket_pair();
-        const pid_t child = check(fork_standby(), "start a process");
-        if (child == 0) stand_by(std::move(theirs));
-        standby_.emplace(standby_process{child, std::move(ours)});
-        tell_standby(child);
-    }
-
-    pid_t fork_standby() const
-    {
-        if (loaded_ == nullptr) return ::fork();
-        loaded_->before_fork();
-        const pid_t child = ::fork();
-        const int error = errno;
-        if (child != 0) loaded_->parent_after_fork();
-        errno = error;
-        return child;
-    }
-
-    // Other programs' sockets would stay open with a copy of theirs, and their ends would not be heard.
-    static void keep_only(int orders) { close_all_but({0, 1, 2, 3, 4, orders}); }
-
-    // A step that fails is told once there is a run to tell it to.
-    [[noreturn]] void stand_by(unique_fd orders)
-    {
-        std::optional<step_failed> failed;
-        unique_fd listener;
-        try {
-            keep_only(orders.get());
-            static_cast<void>(plan_.control.release());
-            check(::setsid(), "new session");
-            if (loaded_ != nullptr) loaded_->prepare();
-            listener = install_filters(plan_);
-        } catch (const std::exception& failure) {
-            failed.emplace(failure.what(), error_of(failure));
-        }
-        packet order = await_packet_or_end(orders.get());
-        orders.reset();
-        plan_.control = std::move(order.descriptors[1]);
-        try {
-            if (failed) throw step_failed(*failed);
-            tell_listener(plan_.control.get(), listener);
-            listener.reset();
-            become_program(std::move(order));
-        } catch (const std::exception& failure) {
-            report_failure(plan_.control.get(), failure);
-        }
-    }
-
-    [[noreturn]] void become_program(packet order)
-    {
-        const unique_fd memory = std::move(order.descriptors[0]);
-        order.descriptors.erase(order.descriptors.begin(), order.descriptors.begin() + 2);
-        take_start(plan_, read_memory(memory.get(), "read the start"), order.descriptors);
-        const bool becomes_loaded = loaded_ != nullptr && order.bytes == begin_loaded;
-        limit_memory(becomes_loaded ? loaded_->own_data : 0);
-        if (becomes_loaded) loaded_->become();
-        execute_payload(plan_);
-    }
-
-    // The first process has the limit of the cell, with the data of what it has loaded.
-    void limit_memory(std::uint64_t own_data) const
-    {
-        const run_limits& limits = plan_.request.limits;
-        if (left_out("rlimits")) return;
-        const std::uint64_t most = limits.process_memory != 0 ? limits.process_memory : limits.memory;
-        set_limit(RLIMIT_DATA, std::min(most, limits.memory) + own_data, "limit memory");
-    }
-
-    // While none can be made, a start tries again and tells why.
-    void refill()
-    try {
-        if (clock::now() >= make_standby_at_) make_standby();
-    } catch (const std::exception&) {
-    }
-
     void collect()
     {
-        signalfd_siginfo ignored;
-        while (::read(children_.get(), &ignored, sizeof ignored) > 0) {
-        }
+        signalfd_siginfo heard;
+        while (::read(children_.get(), &heard, sizeof heard) > 0)
+            if (heard.ssi_signo == static_cast<std::uint32_t>(end_signal()))
+                end_in_advance(static_cast<pid_t>(heard.ssi_pid));
         for (;;) {
             siginfo_t end{};
             if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT | WNOHANG) != 0 || end.si_pid == 0) return;
@@ -246,11 +132,32 @@ private:
         }
     }
 
+    // Any inmate can send the signal in another's name, but not close its descriptors.
+    void end_in_advance(pid_t process)
+    {
+        const auto place = program_of(process);
+        if (place == programs_.end() || place->killed) return;
+        const std::string output = "/proc/" + std::to_string(process) + "/fd/1";
+        if (::access(output.c_str(), F_OK) == 0 || errno != ENOENT) return;
+        const auto used = figures_of(process);
+        if (!used) return;
+        const std::size_t itself = 1, members = sessions_.count(process);
+        ::kill(process, SIGKILL);
+        left_.push_back({process, clock::now() + before_hang_up});
+        tell_end(place->control.get(), *used, members - std::min(members, itself));
+        programs_.erase(place);
+    }
+
+    std::vector<cell_program>::iterator program_of(pid_t process)
+    {
+        return std::find_if(programs_.begin(), programs_.end(),
+                            [process](const cell_program& each) { return each.process == process; });
+    }
+
     // The number of a session stays taken while it has members, so what is killed is killed before it is collected.
     void collect(const siginfo_t& end)
     {
-        const auto is_it = [&](const started_program& each) { return each.process == end.si_pid; };
-        const auto place = std::find_if(programs_.begin(), programs_.end(), is_it);
+        const auto place = program_of(end.si_pid);
         const bool known = place != programs_.end();
         const bool out_of_processes = known && lacked_processes(end);
         if (known && place->killed) kill_session(end.si_pid);
@@ -259,8 +166,8 @@ private:
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
-        if (standby_ && standby_->process == end.si_pid) forget_standby();
-        if (!known) return;
+        if (!known) return standby_.lose(end.si_pid);
+        pass_on(place->link, place->control);
         tell_end(place->control.get(), status, used, out_of_processes, left_behind);
         programs_.erase(place);
     }
@@ -268,10 +175,8 @@ private:
     jail_plan& plan_;
     session_list sessions_;
     unique_fd children_;
-    const loaded_program* loaded_;  // none: everything is executed
-    std::optional<standby_process> standby_;
-    clock::time_point make_standby_at_ = clock::time_point::max();
-    std::vector<started_program> programs_;
+    standby_programs standby_;
+    std::vector<cell_program> programs_;
     std::deque<left_session> left_;  // of programs that have ended, the first due first
 };
 

@@ -173,11 +173,11 @@ sigset_t signals_of_run()
     return signals;
 }
 
-void tell_end_in_advance()
+void tell_end_in_advance(bool shares_cell)
 {
     rusage children{};
     ::getrusage(RUSAGE_CHILDREN, &children);
-    const bool alone = ::kill(-1, 0) != 0 && errno == ESRCH;
+    const bool alone = shares_cell || (::kill(-1, 0) != 0 && errno == ESRCH);
     if (!alone || children.ru_maxrss != 0) return;
     ::syscall(SYS_close_range, 0u, ~0u, 0);  // locks and whatever else descriptors hold must be free for the next run
     if (::sigqueue(1, end_signal(), {}) != 0) return;
@@ -186,17 +186,30 @@ void tell_end_in_advance()
            patience_ms);  // the first process kills this one, and its own end would keep a processor from it
 }
 
-void report_end_in_advance(int control, pid_t payload)
+std::optional<figures_of_payload> figures_of(pid_t payload)
 {
     const std::uint64_t peak = peak_memory_of(payload);
     timespec used{};
     clockid_t clock{};
-    if (peak == 0 || ::clock_getcpuclockid(payload, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return;
+    if (peak == 0 || ::clock_getcpuclockid(payload, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+        return std::nullopt;
+    return figures_of_payload{std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000), peak};
+}
+
+void tell_end(int control, const figures_of_payload& used, std::uint64_t left_behind)
+{
+    send_end(control, 0, used.cpu, used.peak_memory, false, left_behind);
+}
+
+void report_end_in_advance(int control, pid_t payload)
+{
+    auto used = figures_of(payload);
+    if (!used) return;
     rusage orphans{};
     ::getrusage(RUSAGE_CHILDREN, &orphans);
+    used->cpu += processor_time(orphans);
     ::kill(-1, SIGKILL);
-    const auto own = std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000);
-    send_end(control, 0, own + processor_time(orphans), peak, false);
+    tell_end(control, *used, 0);
     end_all_others();
     ::_exit(0);
 }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <vector>
 
 /// The last steps of a run's set-up and its end, which are the same however its namespaces and mounts were made. All
@@ -58,8 +59,19 @@ void collect_ended(int control, pid_t payload, bool own_namespace);
 /// The payload of a run tells the first process by this signal that it ends with exit code 0 and did all it had to.
 /// Taking down its memory takes longer than many runs do, and nobody needs to wait for that.
 int end_signal();
-void tell_end_in_advance();  ///< in the payload, which has no descriptors afterwards; nothing where it is not alone or
-                             ///< had children, whose times count, too
+/// In the payload, which has no descriptors afterwards; nothing where it had children, whose times count, too, or where
+/// it has living ones and does not share its cell.
+void tell_end_in_advance(bool shares_cell);
+
+/// The use of a payload that has not ended quite yet; nothing: it cannot be seen.
+struct figures_of_payload {
+    std::chrono::microseconds cpu{0};
+    std::uint64_t peak_memory = 0;  ///< bytes
+};
+std::optional<figures_of_payload> figures_of(pid_t payload);
+
+/// Tells the launcher that this payload has ended with exit code 0.
+void tell_end(int control, const figures_of_payload& used, std::uint64_t left_behind);
 
 sigset_t signals_of_run();  ///< SIGCHLD and end_signal()
 

@@ -2,6 +2,7 @@
 
 #include "hold/held_start.hpp"
 #include "hold/library.hpp"
+#include "jail/closing.hpp"
 #include "jail/limits.hpp"
 #include "jail/payload.hpp"
 #include "jail/sealed_memory.hpp"
@@ -86,6 +87,30 @@ std::string encode_held_start(const start_message& start)
     const bool fits = bytes.size() <= held_packet_max && head.variables <= held_variables_max;
     if (!plain || !fits) throw step_failed("hand over the run", E2BIG);
     return bytes;
+}
+
+std::optional<held_kind> held_kind_of(const run_request& request)
+{
+    if (request.argv.empty() || !may_be_held(request)) return std::nullopt;
+    return held_kind{request.argv[0], request.argv.size(), request.limits.process_memory};
+}
+
+// A step that fails is the shell's end, and the next start is executed.
+void hold_in_cell(jail_plan& plan, const held_kind& kind, unique_fd link)
+try {
+    close_all_but({0, 1, 2, 3, 4, link.get()});
+    check(::setsid(), "new session");
+    const unique_fd library = held_library();
+    static_cast<void>(plan.control.release());
+    plan.control = std::move(link);
+    plan.held_library = library.get();
+    tell_listener(plan.control.get(), install_filters(plan));
+    plan.request.argv.assign(kind.arguments, kind.path);
+    plan.request.limits.process_memory = kind.process_memory;
+    limit_process_memory(plan.request.limits, 0);
+    execute_held(plan);
+} catch (const std::exception&) {
+    ::_exit(1);
 }
 
 void run_held_child(jail_plan& plan)

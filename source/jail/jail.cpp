@@ -139,7 +139,7 @@ usage_sources enter_jail(jail_plan& plan)
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
-    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.serves ? 2 : 1);
+    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.serves ? 1 + most_standby : 1);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
     plan.root.reset();

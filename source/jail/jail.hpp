@@ -7,6 +7,7 @@
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct jail_plan {
     unique_fd control;         ///< the child's end of the socket to the launcher
 };
 
+/// Processes of a lasting cell that stand by, at most: the next program, and a shell that is held.
+inline constexpr std::uint64_t most_standby = 2;
+using standby_processes = std::array<int, most_standby>;
+
 /// First byte of the child's messages over the control socket.
 enum class child_says : char {
     ready = 'r',   ///< set up; with its processes, /tmp, /dev/shm and the statistics of its sockets (not where /proc is
@@ -44,7 +49,7 @@ enum class child_says : char {
     ended = 'e',   ///< wait status of the payload, its processor time (us), peak memory (bytes)
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     waiting = 'w',   ///< confined, waits for its start
-    standby = 's',   ///< the first process of a lasting cell: the number of its standby process; 0: none
+    standby = 's',   ///< the first process of a lasting cell: the numbers of its standby processes; 0: none
     executes = 'x',  ///< a clone: the run is executed after all
 };
 

@@ -1,5 +1,6 @@
 #include "jail/limits.hpp"
 
+#include "jail/fault.hpp"
 #include "jail/setup_step.hpp"
 
 #include <sys/resource.h>
@@ -18,9 +19,15 @@ void set_limit(int which, rlim_t soft, rlim_t hard, const char* step)
     check(::setrlimit(static_cast<__rlimit_resource>(which), &wanted), step);
 }
 
+void set_limit(int which, std::uint64_t value, const char* step) { set_limit(which, value, value, step); }
+
 }  // namespace
 
-void set_limit(int which, std::uint64_t value, const char* step) { set_limit(which, value, value, step); }
+void limit_process_memory(const run_limits& limits, std::uint64_t own_data)
+{
+    const std::uint64_t most = limits.process_memory != 0 ? limits.process_memory : limits.memory;
+    if (!left_out("rlimits")) set_limit(RLIMIT_DATA, std::min(most, limits.memory) + own_data, "limit memory");
+}
 
 std::chrono::seconds cpu_seconds(const run_limits& limits)
 {

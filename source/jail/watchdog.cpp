@@ -158,11 +158,11 @@ std::uint64_t usage_meter::in_sockets()
     return in_sockets_ = socket_memory(sources_.sockets.get(), known.empty() || has_internet_sockets(known));
 }
 
-std::size_t usage_meter::processes(int without) const
+std::size_t usage_meter::processes(std::span<const int> without) const
 {
     if (!sources_.processes) return 0;
     auto names = process_names(sources_.processes.get());
-    std::erase(names, std::to_string(without));
+    for (const int each : without) std::erase(names, std::to_string(each));
     return names.size();
 }
 

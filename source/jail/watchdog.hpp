@@ -45,7 +45,7 @@ public:
     /// would raise the peak the exact proportional figures are read.
     usage measure(std::uint64_t limit);
 
-    std::size_t processes(int without) const;  ///< now, without the first one and this
+    std::size_t processes(std::span<const int> without) const;  ///< now, without the first one and these
 
     /// Bytes that all processes so far have written to files on disk, less what was thrown away before it got there; 0
     /// where the kernel does not count it.

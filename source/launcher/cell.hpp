@@ -69,9 +69,9 @@ public:
     bool begin(const run_limits& limits);  ///< a program; true: the first. The workspace's limits are the latest ones
     void rest();                           ///< until then nobody looks: nothing can change in it
 
-    void hear_ready(std::span<unique_fd> descriptors);      ///< child_says::ready has come
-    void hear_standby(int process) { standby_ = process; }  ///< child_says::standby has come
-    void hear_inside(int helper, unique_fd first);          ///< child_says::inside has come
+    void hear_ready(std::span<unique_fd> descriptors);            ///< child_says::ready has come
+    void hear_standby(standby_processes now) { standby_ = now; }  ///< child_says::standby has come
+    void hear_inside(int helper, unique_fd first);                ///< child_says::inside has come
 
     /// The descriptor to watch for figures; -1: nobody measures it. Changes in look().
     int figures() const { return measurer_ ? measurer_->figures() : -1; }
@@ -138,7 +138,7 @@ private:
     bool lasts_;
     bool has_begun_ = false;          ///< a program in it
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
-    int standby_ = 0;                 ///< the number of the one that does now; 0: none
+    standby_processes standby_{};     ///< the numbers of those that do now; 0: none
     std::optional<json::object> probed_;
     usage_meter meter_;
     std::unique_ptr<measurer> measurer_;

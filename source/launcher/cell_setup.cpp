@@ -53,7 +53,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
       workspace_(parts.workspaces),
       probe_(probe),
       lasts_(lasts),
-      beside_limit_(lasts ? 1 : 0)
+      beside_limit_(lasts ? most_standby : 0)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     prepare(request, probe);

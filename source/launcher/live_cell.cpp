@@ -58,7 +58,10 @@ bool live_cell::hear()
         wire_reader message(heard->bytes);
         const auto says = message.next<child_says>();
         if (says == child_says::ready) cell_->hear_ready(heard->descriptors);
-        if (says == child_says::standby) cell_->hear_standby(message.next<int>());
+        if (says == child_says::standby) {
+            const int program = message.next<int>();
+            cell_->hear_standby({program, message.next<int>()});
+        }
         if (says != child_says::failed) continue;
         const int error = message.next<int>();
         failure_ = explain_setup_failure(message.next<std::string>(), error);

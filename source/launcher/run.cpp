@@ -120,6 +120,7 @@ void run::hear(child_says says, wire_reader& message, std::vector<unique_fd>& de
             return;
         case child_says::waiting:
             if (phase_ == phase::closes_in) phase_ = phase::stands_by;
+            if (own_control_) program_ = program::held;
             return;
         case child_says::executes:
             program_ = program::executed_when_told;

@@ -28,9 +28,10 @@ std::uint64_t data_bytes()
     return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+template <bool shares_cell>
 void end_in_advance(int status)
 {
-    if (status == 0) tell_end_in_advance();
+    if (status == 0) tell_end_in_advance(shares_cell);
 }
 
 // The interpreter that is already there, or a start of its own where that one has loaded too much.
@@ -54,14 +55,21 @@ void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
     python.after_fork();
     python.take(plan.request);
     wait_for_run(plan);
-    interpret(python, plan, end_in_advance);
+    interpret(python, plan, end_in_advance<false>);
 }
 
-// The first process of a lasting cell, which does not end with a run, hears of no end in advance.
-[[noreturn]] void become_run_in_cell(interpreter& python, jail_plan& plan)
+// A program of a lasting cell that stands by, as the start before was.
+void expect_run(interpreter& python, const working_set& needed, const run_request& expected)
 {
-    python.take(plan.request);
-    interpret(python, plan, [](int) {});
+    needed.make_present();
+    python.after_fork();
+    if (python_start::read(expected.argv)) python.take(expected);
+}
+
+[[noreturn]] void become_run_in_cell(interpreter& python, jail_plan& plan, bool as_expected)
+{
+    if (!as_expected) python.take(plan.request);
+    interpret(python, plan, end_in_advance<true>);
 }
 
 }  // namespace
@@ -103,12 +111,9 @@ void nursery::clone(packet order)
 
 void nursery::serve(jail_plan& plan)
 {
-    const auto prepare = [this] {
-        needed_.make_present();
-        python_.after_fork();
-    };
-    const loaded_program loaded{[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); }, prepare,
-                                [&] { become_run_in_cell(python_, plan); }, own_data_};
+    const loaded_program loaded{[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); },
+                                [this](const run_request& expected) { expect_run(python_, needed_, expected); },
+                                [&](bool as_expected) { become_run_in_cell(python_, plan, as_expected); }, own_data_};
     serve_cell(plan, loaded);
 }
 

@@ -314,6 +314,60 @@ TEST_CASE("clones of a loaded interpreter share a cell with shells", "[run][cell
     CHECK(s.run_now(s.python_in_cell("os.abort()")).signal == SIGABRT);
 }
 
+TEST_CASE("after a shell another is held in the cell, and is confined and told what to do as any other", "[run][cell]")
+{
+    if (under_firejail()) return;
+    shared_stage s;
+    const auto until_held = [&](const run_request& request) {
+        for (;;)
+            if (const auto result = s.run_now(request); result.waited) return result;
+    };
+    const auto at_home = [&](std::string code) {
+        run_request request = s.in_cell(std::move(code));
+        request.workspace_inside = "/inside";
+        return request;
+    };
+    CHECK_FALSE(s.run_now(at_home("true")).waited);
+    until_held(at_home("true"));
+    run_request order = at_home("echo $NAME $PWD $HOME; ulimit -d; read line <&3; echo $line; unshare -U true; exit 7");
+    order.environment = {{"NAME", "value"}};
+    order.script = "from the script";
+    order.working_dir = "/tmp";
+    order.limits.process_memory = 100ull << 20;
+    const auto end = until_held(order);
+    INFO(s.output.err);
+    CHECK(s.output.out == "value /tmp /inside\n102400\nfrom the script\n");
+    CHECK(end.exit_code == 7);
+    CHECK(end.denied == std::vector<std::string>{"unshare"});
+    order.working_dir = "/nowhere";
+    CHECK(until_held(order).error.find("/nowhere") != std::string::npos);
+    run_request late = at_home("setsid sleep 1000 >/dev/null 2>&1 & sleep 2000");
+    late.limits.wall = std::chrono::milliseconds(500) * slowness();
+    CHECK(until_held(std::move(late)).why == cause::timeout);
+    CHECK(s.run_now(at_home("for each in $(pgrep -x bash); do test $each = $$ || kill -STOP $each; done")).exit_code ==
+          0);
+    CHECK(s.run_now(at_home("echo on")).why == cause::exited);
+}
+
+TEST_CASE("a clone in a cell that leaves processes behind, or had children, tells so", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    s.run_now(s.python_in_cell("import subprocess\nsubprocess.Popen(['sleep', '1000'])"));
+    const auto left = s.run_now(s.python_in_cell("import subprocess\nsubprocess.Popen(['sleep', '1000'])"));
+    CHECK(left.left_behind == 1);
+    CHECK(left.exit_code == 0);
+    const auto waited = s.run_now(s.python_in_cell("import subprocess\nsubprocess.run(['true'])"));
+    CHECK(waited.left_behind == 0);
+    const auto forged = s.run_now(s.python_in_cell(
+        "import ctypes, time\n"
+        "for pid in range(2, 400): ctypes.CDLL(None).sigqueue(1, 39, 0)\n"  // with open descriptors nothing ends
+        "print('goes on')"));
+    CHECK(s.output.out == "goes on\n");
+    CHECK(forged.exit_code == 0);
+    CHECK(s.has_processes(0));
+}
+
 TEST_CASE("a clone in a cell is confined before its code begins", "[run][cell]")
 {
     if (!has_interpreter()) return;
