@@ -2,6 +2,7 @@
 
 #include "jail/closing.hpp"
 #include "jail/namespaces.hpp"
+#include "jail/project_quota.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
@@ -33,15 +34,16 @@ bool is_dots(std::string_view name) { return name == "." || name == ".."; }
 /// A walk that keeps its way down as open folders: no path grows too long, and nothing renamed meanwhile leads astray.
 class walk {
 public:
-    explicit walk(tree_bounds most) : most_(most) {}
+    explicit walk(tree_bounds most, std::uint32_t project = 0) : most_(most), project_(project) {}
 
     tree_usage run(int folder)
     {
         struct stat status {};
-        if (::fstat(folder, &status) != 0) return {0, 0, false};
+        if (::fstat(folder, &status) != 0) return {0, 0, false, false};
         device_ = status.st_dev;
         enter(folder, ".");
         while (!way_.empty() && !exceeded()) step();
+        found_.in_project = project_ != 0 && !exceeded() && put_into_project(folder, project_);
         return found_;
     }
 
@@ -63,6 +65,7 @@ private:
             return;
         }
         opened.release();
+        if (project_ != 0 && !way_.empty()) put_into_project(::dirfd(folder.get()), project_);
         way_.push_back(std::move(folder));
     }
 
@@ -76,7 +79,14 @@ private:
         if (::fstatat(::dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return;
         if (status.st_dev != device_) return;
         add(status);
-        if (S_ISDIR(status.st_mode)) enter(::dirfd(folder), entry->d_name);
+        if (S_ISDIR(status.st_mode)) return enter(::dirfd(folder), entry->d_name);
+        if (project_ != 0 && S_ISREG(status.st_mode)) put_file_into_project(::dirfd(folder), entry->d_name);
+    }
+
+    void put_file_into_project(int parent, const char* name) const
+    {
+        const unique_fd file(::openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        if (file) put_into_project(file.get(), project_);
     }
 
     void add(const struct stat& status)
@@ -88,13 +98,14 @@ private:
     }
 
     tree_bounds most_;
+    std::uint32_t project_;
     tree_usage found_;
     dev_t device_ = 0;
     std::vector<open_folder> way_;
     std::set<ino_t> named_;
 };
 
-void count_for(int answer, int folder, tree_bounds most)
+void count_for(int answer, int folder, tree_bounds most, std::uint32_t project)
 {
     die_with_parent();
     close_all_but({folder, answer});
@@ -103,7 +114,7 @@ void count_for(int answer, int folder, tree_bounds most)
     ::getrlimit(RLIMIT_NOFILE, &open_files);
     open_files.rlim_cur = open_files.rlim_max;  // one a level
     ::setrlimit(RLIMIT_NOFILE, &open_files);
-    const tree_usage usage = walk(most).run(folder);
+    const tree_usage usage = walk(most, project).run(folder);
     check(::write(answer, &usage, sizeof usage), "tell the count");
 }
 
@@ -111,13 +122,13 @@ void count_for(int answer, int folder, tree_bounds most)
 
 tree_usage count_tree(int folder, tree_bounds most) { return walk(most).run(folder); }
 
-tree_count::tree_count(int folder, tree_bounds most)
+tree_count::tree_count(int folder, tree_bounds most, std::uint32_t project)
 {
     unique_fd theirs;
     std::tie(answer_, theirs) = make_pipe(O_NONBLOCK);
     check(answer_.get(), "count the workspace");
     cloned child = clone_into_namespaces(0, -1);
-    if (child.pid == 0) live_and_end([&] { count_for(theirs.get(), folder, most); });
+    if (child.pid == 0) live_and_end([&] { count_for(theirs.get(), folder, most, project); });
     process_ = std::move(child.pidfd);
 }
 
@@ -132,7 +143,7 @@ tree_usage tree_count::take() const
 {
     tree_usage usage;
     if (::read(answer_.get(), &usage, sizeof usage) == sizeof usage) return usage;
-    return {0, 0, false};
+    return {0, 0, false, false};
 }
 
 }  // namespace cmcp::sandbox

@@ -11,6 +11,7 @@ struct tree_usage {
     std::uint64_t bytes = 0;  ///< allocated, a file with several names once
     std::uint64_t files = 0;  ///< files, folders and links
     bool complete = true;     ///< false: nested too deeply to be counted to its end
+    bool in_project = false;  ///< as a count was told
 };
 
 struct tree_bounds {
@@ -22,10 +23,11 @@ struct tree_bounds {
 /// early once one of the bounds is exceeded. Needs one descriptor a level.
 tree_usage count_tree(int folder, tree_bounds most);
 
-/// A count of a folder tree in a process of its own: however large the tree is, the launcher goes on meanwhile.
+/// A count of a folder tree in a process of its own: however large the tree is, the launcher goes on meanwhile. With a
+/// `project` (project_quota.hpp) the count puts every file and folder into it, the tree's own folder last.
 class tree_count {
 public:
-    tree_count(int folder, tree_bounds most);  ///< throws step_failed
+    tree_count(int folder, tree_bounds most, std::uint32_t project = 0);  ///< throws step_failed
     tree_count(const tree_count&) = delete;
     tree_count& operator=(const tree_count&) = delete;
     ~tree_count();

@@ -57,6 +57,7 @@ bool cell::begin(const run_limits& limits)
 {
     limits_.workspace_size = limits.workspace_size;
     limits_.workspace_files = limits.workspace_files;
+    workspace_.bound(limits_);
     const bool first = !std::exchange(has_begun_, true);
     if (next_look_ != steady_time::max() || killed_for_) return first;
     workspace_.begin();
@@ -193,7 +194,7 @@ std::string cell::finish(const std::function<bool()>& hear)
 
 cell::figures_at_end cell::so_far() const
 {
-    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(), workspace_.began_full()};
+    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(), workspace_.refusal(limits_)};
 }
 
 std::uint64_t cell::memory() const { return cgroup_.holds("memory") ? cgroup_.memory() : latest_.used.memory; }

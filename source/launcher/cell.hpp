@@ -64,6 +64,7 @@ public:
 
     bool has_view_of(const run_request& request) const;       ///< as a new cell would have it
     bool has_workspace_of(const run_request& request) const;  ///< still that folder
+    bool began_full() const { return workspace_.began_full(); }
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
     bool begin(const run_limits& limits);  ///< a program; true: the first. The workspace's limits are the latest ones
@@ -97,7 +98,7 @@ public:
         std::chrono::microseconds cpu{0};  ///< as far as the cell knows better than its programs' own ends tell
         std::uint64_t peak_memory = 0;     ///< bytes
         bool out_of_memory = false;
-        bool began_full = false;  ///< the workspace
+        std::string refused;  ///< by a full workspace
     };
     figures_at_end so_far() const;
 

@@ -2,6 +2,7 @@
 
 #include "jail/apparmor.hpp"
 #include "jail/probe.hpp"
+#include "jail/project_quota.hpp"
 #include "jail/setup_step.hpp"
 #include "launcher/standby_commands.hpp"
 #include "posix/signals.hpp"
@@ -70,6 +71,7 @@ void launcher::enter_place()
 {
     if (settings_.firejail.empty()) ids_.enter_own_namespaces();
     root_ = workspace_root(settings_.workspaces);
+    if (!settings_.workspaces.empty()) facts_["project_obstacle"] = project_obstacle(settings_.workspaces);
     if (settings_.firejail.empty()) {
         views_ = std::make_unique<view_store>();
         if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(*this, settings_.waiting));

@@ -41,7 +41,7 @@ public:
     std::string obstacle(const run_request& request) const;
 
     /// A cell that was made in a full workspace only lets programs remove files, also once there is room.
-    bool is_outdated() const { return cell_->so_far().began_full && !cell_->is_as_full_as_before(); }
+    bool is_outdated() const { return cell_->began_full() && !cell_->is_as_full_as_before(); }
 
     bool hear();  ///< reads the first process's messages; false: no more come
     const std::string& failure() const { return failure_; }  ///< of a step before the first run; empty: none

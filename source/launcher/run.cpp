@@ -242,8 +242,7 @@ void run::judge_into(run_result& result)
     judge(evidence_, result);
     result.denied = refusals_.take();
     result.detail = cell_->detail();
-    if (figures.began_full)
-        result.denied.push_back("writing to the workspace, which is full: only deleting works in it");
+    if (!figures.refused.empty()) result.denied.push_back(figures.refused);
     if (evidence_.out_of_processes)
         result.denied.push_back("fork: the limit of " + std::to_string(processes_) + " processes was reached");
 }

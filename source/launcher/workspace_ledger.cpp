@@ -1,5 +1,6 @@
 #include "launcher/workspace_ledger.hpp"
 
+#include "jail/project_quota.hpp"
 #include "jail/setup_step.hpp"
 
 #include <fcntl.h>
@@ -97,13 +98,14 @@ bool workspace_ledger::is_due(const entry& of, int folder, tree_bounds most) con
 }
 
 // Where no process can be made to count, the next look tries again.
-void workspace_ledger::begin(entry& of, int folder, tree_bounds most)
+void workspace_ledger::begin(entry& of, int folder, tree_bounds most, std::uint32_t project)
 try {
     of.then = free_room(folder);
     of.begun = clock::now();
     of.wanted = false;
     of.most = most;
-    of.counting = std::make_unique<tree_count>(folder, most);
+    of.project = project;
+    of.counting = std::make_unique<tree_count>(folder, most, project);
     epoll_event event{};
     event.events = EPOLLIN;
     ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, of.counting->answer(), &event);
@@ -115,6 +117,8 @@ void workspace_ledger::finish(entry& of)
 {
     of.last = of.counting->take();
     of.state = judge_count(*of.last, of.most);
+    of.no_project = of.project != 0 && !of.last->in_project;
+    of.project = 0;
     of.ended = clock::now();
     of.counting.reset();
 }
@@ -128,10 +132,16 @@ void workspace_ledger::collect()
     }
 }
 
+std::uint32_t workspace_ledger::wanted_project(const entry& of, int folder)
+{
+    return of.counting || of.no_project ? 0 : free_project(folder);
+}
+
 bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
-    if (of.state == finding::fits) return false;
+    if (const auto project = wanted_project(of, folder)) begin(of, folder, most, project);
+    if (of.state == finding::fits) return of.counting && of.project != 0;
     if (of.counting) return true;
     if (clock::now() - of.ended < still_fresh) return false;
     begin(of, folder, most);
@@ -193,6 +203,21 @@ void workspace_watch::open(int folder, const run_limits& limits)
 void workspace_watch::begin()
 {
     if (folder_) room_at_start_ = workspace_ledger::free_room(folder_.get());
+}
+
+void workspace_watch::bound(const run_limits& limits)
+{
+    project_ = folder_ ? project_of(folder_.get()) : 0;
+    if (project_ != 0) bound_project(folder_.get(), project_, workspace_bounds(limits));
+}
+
+std::string workspace_watch::refusal(const run_limits& limits) const
+{
+    if (began_full_) return "writing to the workspace, which is full: only deleting works in it";
+    if (project_ == 0 || !is_full(folder_.get(), project_)) return {};
+    return "writing to the workspace, which has reached its limit of " + std::to_string(limits.workspace_size >> 20) +
+           " MiB and " + std::to_string(limits.workspace_files) +
+           " files (SANDBOX_WORKSPACE_MAX_MB, _FILES; in a sandbox that lasts SANDBOX_DISK_QUOTA): delete files first";
 }
 
 bool workspace_watch::as_full_as_before() const

@@ -31,7 +31,8 @@ public:
 
     static key key_of(int folder);  ///< throws step_failed
 
-    /// True while a run in this workspace has to wait: it was found full, and is being counted again.
+    /// True while a run in this workspace has to wait: it was found full, and is being counted again, or its files are
+    /// being put into a project, so that the kernel holds the bounds.
     bool must_wait(key which, int folder, tree_bounds most);
 
     /// The result of the last count; `fits` without one.
@@ -63,12 +64,15 @@ private:
         finding state = finding::fits;  ///< as the last count says
         std::uint64_t order = 0;        ///< of use
         bool wanted = false;            ///< another count
+        std::uint32_t project = 0;      ///< into which that count puts the files
+        bool no_project = false;        ///< a count could not do so
     };
 
     static std::uint64_t slack(const entry& of, tree_bounds most);
     bool is_due(const entry& of, int folder, tree_bounds most) const;
     static bool is_old(const entry& of);
-    void begin(entry& of, int folder, tree_bounds most);
+    static std::uint32_t wanted_project(const entry& of, int folder);
+    void begin(entry& of, int folder, tree_bounds most, std::uint32_t project = 0);
     void finish(entry& of);
     entry& at(key which);
     void forget_oldest();
@@ -93,7 +97,11 @@ public:
 
     /// `folder`: the workspace, O_PATH. Throws step_failed; does nothing where the size does not count.
     void open(int folder, const run_limits& limits);
-    void begin();  ///< the run begins
+    void begin();                          ///< the run begins
+    void bound(const run_limits& limits);  ///< the kernel does, where it holds them
+
+    /// The sentence for the caller of a run that a full workspace refused something; empty: it did not.
+    std::string refusal(const run_limits& limits) const;
 
     /// The workspace held too much already. The run is not ended for files of others, but may only make room.
     bool began_full() const { return began_full_; }
@@ -113,6 +121,7 @@ private:
     workspace_ledger::key key_{};
     workspace_ledger::room room_at_start_;
     bool began_full_ = false;
+    std::uint32_t project_ = 0;  ///< in which the kernel holds the bounds; 0: it does not
     std::uint64_t written_at_count_ = 0;
 };
 

@@ -111,6 +111,19 @@ TEST_CASE("memory and processors are held only where the kernel says so of a run
     CHECK(with("pids", "not mounted").is == state::on);  // the limit of the user holds, too
 }
 
+TEST_CASE("the layer of workspaces says who holds their bounds")
+{
+    const auto detail = [](json::object facts) {
+        return find(evaluate_probe(inside(), facts), "workspace_quota").detail;
+    };
+    auto facts = launcher();
+    CHECK(detail(facts).starts_with("the launcher counts"));
+    facts["project_obstacle"] = "no project quotas here";
+    CHECK(detail(facts).ends_with("; no project quotas here"));
+    facts["project_obstacle"] = "";
+    CHECK(detail(facts).starts_with("project quotas: the kernel refuses"));
+}
+
 TEST_CASE("a probe that says nothing gives no layer")
 {
     for (const layer& l : evaluate_probe({}, launcher())) {
