@@ -5,7 +5,7 @@
 #include "jail/seccomp_filter.hpp"
 #include "jail/watchdog.hpp"
 #include "jsonrpc/json.hpp"
-#include "launcher/cgroup.hpp"
+#include "launcher/cgroup_tree.hpp"
 #include "launcher/firejail.hpp"
 #include "launcher/measurer.hpp"
 #include "launcher/view_store.hpp"
