@@ -47,6 +47,9 @@ std::vector<std::string> changed_files(const tree_scan& before, const tree_scan&
 /// More than any quota: for a folder of which not all can be seen, so that nothing more is written there.
 inline constexpr std::uint64_t unmeasured = std::uint64_t{1} << 50;
 
+/// A write of a larger part of a quota than a 16th measures first, because others write meanwhile.
+inline constexpr std::uint64_t unmeasured_part = 16;
+
 /// Bytes that a folder takes on the disk; hard links count once. `unmeasured` where a folder cannot be read, was moved
 /// meanwhile, or there are more than 5,000,000 entries.
 sliced_work<std::uint64_t> disk_usage(std::filesystem::path folder);

@@ -12,8 +12,6 @@ namespace {
 // Runs change the workspace, too, so a measurement is soon out of date.
 constexpr std::chrono::seconds measurement_lasts(2);
 
-constexpr std::uint64_t unmeasured_part = 16;
-
 }  // namespace
 
 struct workspace_quota::usage {

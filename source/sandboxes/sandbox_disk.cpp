@@ -7,13 +7,6 @@ namespace cmcp {
 
 // The part of sandbox_manager that keeps sandboxes within SANDBOX_DISK_QUOTA.
 
-namespace {
-
-// A write of a larger part of the quota looks for what others have written, a kernel between its calls among them.
-constexpr std::uint64_t unmeasured_part = 16;
-
-}  // namespace
-
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
     const std::uint64_t used = store_.disk(owner) + reservations_.of(owner);
@@ -42,6 +35,7 @@ void sandbox_manager::extend(disk_reservations::share& disk, std::uint64_t bytes
     disk.resize(bytes);
 }
 
+// A large write looks for what others have written, a kernel between its calls among them.
 awaitable<> sandbox_manager::check_beside_others(sandbox_record into, std::uint64_t bytes)
 {
     const auto measuring = measuring_;
