@@ -2,6 +2,7 @@
 
 #include "http/http_request.hpp"
 #include "text/ascii.hpp"
+#include "text/header_parameter.hpp"
 
 #include <utility>
 
@@ -13,33 +14,12 @@ constexpr std::size_t longest_field = 64 * 1024;
 constexpr std::size_t longest_header = 8 * 1024;
 constexpr std::size_t most_fields = 32;
 
-// A parameter of a header's value: name="value" or name=value.
-std::optional<std::string> parameter(std::string_view value, std::string_view name)
-{
-    for (std::size_t at = value.find(';'); at != std::string_view::npos; at = value.find(';', at + 1)) {
-        auto rest = value.substr(at + 1);
-        while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-        if (!equal_ignoring_case(rest.substr(0, name.size()), name) || rest.size() <= name.size() ||
-            rest[name.size()] != '=')
-            continue;
-        rest.remove_prefix(name.size() + 1);
-        if (rest.empty() || rest.front() != '"') return std::string(rest.substr(0, rest.find(';')));
-        std::string text;
-        for (std::size_t i = 1; i < rest.size() && rest[i] != '"'; ++i) {
-            if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
-            text += rest[i];
-        }
-        return text;
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<std::string> form_file::boundary_of(std::string_view content_type)
 {
     if (!equal_ignoring_case(content_type.substr(0, 19), "multipart/form-data")) return std::nullopt;
-    auto boundary = parameter(content_type, "boundary");
+    auto boundary = header_parameter(content_type, "boundary");
     if (!boundary || boundary->empty() || boundary->size() > 70) return std::nullopt;
     return boundary;
 }
@@ -87,8 +67,8 @@ void form_file::read_part_header(std::string_view header)
         const auto line = header.substr(0, header.find("\r\n"));
         header.remove_prefix(std::min(header.size(), line.size() + 2));
         if (!equal_ignoring_case(line.substr(0, 20), "content-disposition:")) continue;
-        field_ = parameter(line, "name").value_or("");
-        if (auto name = parameter(line, "filename")) {
+        field_ = header_parameter(line, "name").value_or("");
+        if (auto name = header_parameter(line, "filename")) {
             in_file_ = true;
             file_name_ = std::move(*name);
         }

@@ -2,7 +2,7 @@
 
 #include "async/with_deadline.hpp"
 #include "text/ascii.hpp"
-#include "text/words.hpp"
+#include "text/header_parameter.hpp"
 #include "web/content_decoder.hpp"
 #include "web/http_stream.hpp"
 
@@ -22,18 +22,6 @@ constexpr std::uint32_t longest_header = 64 * 1024;
 constexpr std::size_t piece_size = 64 * 1024;
 constexpr std::uint64_t skipped_at_most = 64 * 1024;
 constexpr auto between_reports = std::chrono::seconds(1);
-
-std::string parameter(std::string_view content_type, std::string_view name)
-{
-    auto parts = split(content_type, ';');
-    parts.front() = {};  // the media type
-    for (const auto part : parts) {
-        const auto equals = part.find('=');
-        if (equals == std::string_view::npos || lower_case(trimmed(part.substr(0, equals), " \t\"")) != name) continue;
-        return std::string(trimmed(part.substr(equals + 1), " \t\""));
-    }
-    return {};
-}
 
 /// A call of http_client::get: its deadline, the phase it is in, and the answer as it grows.
 class fetch {
@@ -164,7 +152,7 @@ void fetch::read_head()
     reply_.status_text = std::string(head.reason());
     if (reply_.status_text.empty()) reply_.status_text = std::string(http::obsolete_reason(head.result()));
     reply_.type = lower_case(trimmed(type.substr(0, type.find(';')), " \t\""));
-    reply_.charset = parameter(type, "charset");
+    reply_.charset = header_parameter(type, "charset").value_or("");
 }
 
 bool fetch::is_redirect() const
