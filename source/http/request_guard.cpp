@@ -243,8 +243,7 @@ http_reply request_guard::preflight(const http_request& request) const
     reply.with("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
                "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
-               "x-request-id, "
-               "last-event-id, range, if-range, if-none-match" +
+               "x-request-id, last-event-id, range, if-range, if-none-match" +
                    mirrored_parameters(request.header("access-control-request-headers").value_or("")));
     reply.with("Access-Control-Max-Age", "600");
     return reply;
