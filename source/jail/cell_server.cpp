@@ -1,5 +1,6 @@
 #include "jail/cell_server.hpp"
 
+#include "jail/cell_sockets.hpp"
 #include "jail/closing.hpp"
 #include "jail/session.hpp"
 #include "jail/setup_step.hpp"
@@ -89,7 +90,7 @@ private:
         standby_.hear();
         hang_up();
         if (heard[1].revents != 0) collect();
-        if (heard[0].revents != 0) start(await_packet_or_end(plan_.control.get()));
+        if (heard[0].revents != 0) obey(await_packet_or_end(plan_.control.get()));
         if (clock::now() >= standby_.refill_at()) standby_.refill();
     }
 
@@ -107,6 +108,13 @@ private:
         place->killed = true;
         ::kill(place->process, SIGKILL);  // before its session has begun, too
         kill_session(place->process);
+    }
+
+    // A start has descriptors, an order of a socket has none.
+    void obey(packet order)
+    {
+        if (order.descriptors.empty()) return hand_out_socket(plan_.control.get(), order.bytes);
+        start(std::move(order));
     }
 
     void start(packet order)

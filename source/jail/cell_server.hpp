@@ -25,6 +25,8 @@ struct loaded_program {
 /// over that socket, or its end, kills the program with its session. Children stand by for the next start, which takes
 /// less time then: one that becomes any program, and after a shell a held one. They are confined like programs, and
 /// count as processes more than the run's limit.
+///
+/// An order of a socket (jail/cell_sockets.hpp) is answered at once.
 [[noreturn]] void serve_cell(jail_plan& plan);
 [[noreturn]] void serve_cell(jail_plan& plan, const loaded_program& loaded);
 

@@ -50,6 +50,7 @@ enum class child_says : char {
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     waiting = 'w',   ///< confined, waits for its start
     standby = 's',   ///< the first process of a lasting cell: the numbers of its standby processes; 0: none
+    socket = 'o',    ///< the first process of a lasting cell: number of the question, errno; with the socket
     executes = 'x',  ///< a clone: the run is executed after all
 };
 

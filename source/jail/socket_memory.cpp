@@ -6,11 +6,15 @@
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <set>
 
 namespace cmcp::sandbox {
 namespace {
@@ -65,6 +69,35 @@ std::uint64_t total(int statistics, const question<Body>& query, std::size_t bod
     }
 }
 
+// The ports in one piece of the answer. False: it was the last.
+bool add_ports(const char* bytes, std::size_t length, std::set<std::uint16_t>& ports)
+{
+    auto left = static_cast<unsigned>(length);
+    for (auto* each = reinterpret_cast<const nlmsghdr*>(bytes); NLMSG_OK(each, left); each = NLMSG_NEXT(each, left)) {
+        if (each->nlmsg_type != SOCK_DIAG_BY_FAMILY || each->nlmsg_len < NLMSG_LENGTH(sizeof(inet_diag_msg)))
+            return false;
+        inet_diag_msg message;
+        std::memcpy(&message, NLMSG_DATA(each), sizeof message);
+        ports.insert(ntohs(message.id.idiag_sport));
+    }
+    return true;
+}
+
+void add_listening_ports(int statistics, unsigned char family, std::set<std::uint16_t>& ports)
+{
+    constexpr int most_pieces = 64;
+    question<inet_diag_req_v2> query;
+    query.body.sdiag_family = family;
+    query.body.sdiag_protocol = IPPROTO_TCP;
+    query.body.idiag_states = 1 << TCP_LISTEN;
+    if (::send(statistics, &query, sizeof query, MSG_DONTWAIT) != sizeof query) return;
+    alignas(nlmsghdr) std::array<char, 32 * 1024> answer;
+    for (int piece = 0; piece != most_pieces; ++piece) {
+        const ssize_t length = ::recv(statistics, answer.data(), answer.size(), MSG_DONTWAIT);
+        if (length <= 0 || !add_ports(answer.data(), static_cast<std::size_t>(length), ports)) return;
+    }
+}
+
 std::uint64_t local_sockets(int statistics)
 {
     question<unix_diag_req> query;
@@ -108,6 +141,15 @@ std::uint64_t socket_memory(int statistics, bool internet)
         for (const unsigned char protocol : {IPPROTO_TCP, IPPROTO_UDP})
             sum += internet_sockets(statistics, family, protocol);
     return sum;
+}
+
+std::vector<std::uint16_t> listening_ports(int statistics)
+{
+    constexpr std::ptrdiff_t most_ports = 1000;
+    std::set<std::uint16_t> ports;
+    for (const unsigned char family : {AF_INET, AF_INET6}) add_listening_ports(statistics, family, ports);
+    const auto count = std::min<std::ptrdiff_t>(most_ports, std::ssize(ports));
+    return {ports.begin(), std::next(ports.begin(), count)};
 }
 
 }  // namespace cmcp::sandbox

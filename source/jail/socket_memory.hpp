@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -18,5 +19,9 @@ bool has_internet_sockets(std::string_view sockstat);
 /// process, so that no look at the processes counts them. `internet`: TCP and UDP too; to answer that the kernel looks
 /// through a table of all namespaces, which takes some 100 us.
 std::uint64_t socket_memory(int statistics, bool internet);
+
+/// The TCP ports of the namespace on which a program listens, in their order: the first 1000 that the kernel names.
+/// Does not wait, but the kernel may take milliseconds where hostile programs listen on very many.
+std::vector<std::uint16_t> listening_ports(int statistics);
 
 }  // namespace cmcp::sandbox

@@ -6,6 +6,7 @@
 #include "launcher/standby_pool.hpp"
 #include "launcher/watched_descriptors.hpp"
 #include "wire/launcher_options.hpp"
+#include "wire/packet_socket.hpp"
 
 #include <deque>
 #include <map>
@@ -76,6 +77,8 @@ private:
     void lose_cell(std::uint64_t key);
     bool is_empty(const cell& in) const;
     std::vector<std::uint64_t> runs_in(const cell& in) const;
+    void open_socket(const socket_question& question);
+    void hand_on_sockets(live_cell& from);
     void make_room_for(const std::string& principal);
     void end_cell(const end_cell_message& order);
     void tell_cell_is_gone(std::uint64_t question);
@@ -89,7 +92,7 @@ private:
     void enter_place();
     static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
-    void send(std::string message);
+    void send(std::string message, unique_fd descriptor = {});
     void flush();
 
     unique_fd server_;
@@ -115,7 +118,7 @@ private:
     std::map<std::uint64_t, std::unique_ptr<live_cell>> live_cells_;  ///< by key
     std::vector<std::unique_ptr<standby_pool>> pools_;                ///< the first that has a run for a start takes it
     std::map<std::uint64_t, watched> watched_;                        ///< by key of the run or cell
-    std::deque<std::string> outbox_;
+    std::deque<packet> outbox_;
     bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;
 };

@@ -151,6 +151,7 @@ try {
         of.own()->hear_figures();
     else if (!of.hear())
         poll_.remove(of.own()->control());
+    hand_on_sockets(of);
     poll_.replace(watched_[key].figures, of.own()->figures(), key_tag(key, key_event::measured));
 } catch (const std::exception& failure) {
     live_cells_.at(key)->own()->give_up(not_looked_after + failure.what());
@@ -202,6 +203,8 @@ void launcher::lose_cell(std::uint64_t key)
         in.finish([&] { return lost->hear(); });
     } catch (const std::exception&) {  // its processes have ended; only the figures are lost
     }
+    lost->refuse_sockets();
+    hand_on_sockets(*lost);
     for (const std::uint64_t each : runs_in(in)) {
         run& ended = *find(each);
         ended.lose_cell(lost->failure());
@@ -209,6 +212,21 @@ void launcher::lose_cell(std::uint64_t key)
         drop(each);
     }
     for (const std::uint64_t question : lost->asked_for_end) tell_cell_is_gone(question);
+}
+
+void launcher::open_socket(const socket_question& question)
+{
+    for (const auto& [key, each] : live_cells_) {
+        if (each->ends() || each->name() != question.cell) continue;
+        each->ask_socket(question);
+        return hand_on_sockets(*each);
+    }
+    send(encode_socket({question.id, "Nothing runs in the sandbox."}));
+}
+
+void launcher::hand_on_sockets(live_cell& from)
+{
+    for (handed_socket& each : from.take_sockets()) send(encode_socket(each.answer), std::move(each.socket));
 }
 
 // The answer comes with the end of its first process.

@@ -2,9 +2,14 @@
 
 #include "jail/apparmor.hpp"
 #include "jail/cell_server.hpp"
+#include "jail/cell_sockets.hpp"
 #include "jail/setup_step.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace cmcp::sandbox {
 namespace {
@@ -62,10 +67,51 @@ bool live_cell::hear()
             const int program = message.next<int>();
             cell_->hear_standby({program, message.next<int>()});
         }
+        if (says == child_says::socket) {
+            const auto question = message.next<std::uint64_t>();
+            hear_socket(question, message.next<int>(), std::move(heard->descriptors));
+        }
         if (says != child_says::failed) continue;
         const int error = message.next<int>();
         failure_ = explain_setup_failure(message.next<std::string>(), error);
     }
+}
+
+void live_cell::refuse_socket(std::uint64_t question, const std::string& why)
+{
+    handed_.push_back({{question, why}, {}});
+}
+
+// A first process that is busy or frozen keeps only its own questions waiting, and not many.
+void live_cell::ask_socket(const socket_question& question)
+{
+    constexpr std::size_t most_wanted = 64;
+    if (!has_process()) return refuse_socket(question.id, "The sandbox's processes are being started; try again.");
+    if (wanted_.size() >= most_wanted ||
+        !send_packet(cell_->control(), encode_socket_order(question.id, question.kind)))
+        return refuse_socket(question.id, "Too many connections to the sandbox are being made; try again.");
+    wanted_.push_back({question.id, question.kind});
+}
+
+// A socket that nobody asked for is closed.
+void live_cell::hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors)
+{
+    const auto is_it = [question](const wanted_socket& each) { return each.question == question; };
+    const auto place = std::find_if(wanted_.begin(), wanted_.end(), is_it);
+    if (place == wanted_.end()) return;
+    const cell_socket kind = place->kind;
+    wanted_.erase(place);
+    const std::string no_socket = "The sandbox could not make a socket: ";
+    if (error != 0 || descriptors.size() != 1) return refuse_socket(question, no_socket + std::strerror(error) + ".");
+    if (const std::string why = socket_obstacle(descriptors.front().get(), kind); !why.empty())
+        return refuse_socket(question, no_socket + why + ".");
+    handed_.push_back({{question, {}}, std::move(descriptors.front())});
+}
+
+void live_cell::refuse_sockets()
+{
+    for (const wanted_socket& each : std::exchange(wanted_, {}))
+        refuse_socket(each.question, "The sandbox's processes have ended.");
 }
 
 void live_cell::end()

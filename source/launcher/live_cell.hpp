@@ -3,8 +3,10 @@
 #include "launcher/cell.hpp"
 #include "wire/launcher_protocol.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -13,6 +15,12 @@ namespace cmcp::sandbox {
 struct waiting_start {
     start_message start;
     std::vector<unique_fd> descriptors;
+};
+
+/// A socket of a cell's network, on its way to the server, or why there is none.
+struct handed_socket {
+    socket_answer answer;
+    unique_fd socket;
 };
 
 /// A cell that lives on when its programs end, until it is told to end or breaks a limit. Its first process makes a run
@@ -46,17 +54,31 @@ public:
     bool hear();  ///< reads the first process's messages; false: no more come
     const std::string& failure() const { return failure_; }  ///< of a step before the first run; empty: none
 
+    /// The answer is one of take_sockets().
+    void ask_socket(const socket_question& question);
+    std::vector<handed_socket> take_sockets() { return std::exchange(handed_, {}); }
+    void refuse_sockets();  ///< all that are still wanted
+
     void end();  ///< nothing starts in it any more
     bool ends() const { return ends_ || cell_->killed_for(); }
 
     cell_state state() const;
 
 private:
+    struct wanted_socket {
+        std::uint64_t question;
+        cell_socket kind;
+    };
+    void hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors);
+    void refuse_socket(std::uint64_t question, const std::string& why);
+
     cell_name name_;
     program_view programs_;
     std::string first_program_;
     std::shared_ptr<cell> cell_;
     std::string failure_;
+    std::vector<wanted_socket> wanted_;
+    std::vector<handed_socket> handed_;
     bool interprets_ = false;
     bool ends_ = false;
     steady_time used_ = std::chrono::steady_clock::now();

@@ -114,6 +114,7 @@ void run::hear(child_says says, wire_reader& message, std::vector<unique_fd>& de
         case child_says::inside:
             return cell_->hear_inside(message.next<int>(), one ? std::move(descriptors[0]) : unique_fd());
         case child_says::standby:  // of lasting cells
+        case child_says::socket:
             return;
         case child_says::listen:
             if (one) refusals_ = refusal_listener(std::move(descriptors[0]));

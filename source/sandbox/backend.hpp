@@ -2,14 +2,23 @@
 
 #include "async/asio.hpp"
 #include "jail/layer.hpp"
+#include "posix/unique_fd.hpp"
 #include "sandbox/output_receiver.hpp"
 #include "wire/launcher_protocol.hpp"
 #include "wire/run_request.hpp"
 #include "wire/run_result.hpp"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp::sandbox {
+
+/// A socket of a lasting cell's network, or why there is none.
+struct opened_socket {
+    unique_fd socket;
+    std::string error;  ///< a sentence
+};
 
 /// Runs programs in isolation. Nothing ever runs unconfined: a run that cannot be confined ends as setup_failed.
 class backend {
@@ -33,6 +42,13 @@ public:
 
     /// With every run in it; returns once nothing of it is left.
     virtual awaitable<> end_cell(cell_name) { co_return; }
+
+    /// An unconnected socket of the network of a lasting cell, which reaches the cell's own loopback and nothing else.
+    /// It does not block. A cell that does not answer in a few seconds is an error.
+    virtual awaitable<opened_socket> open_socket(cell_name, cell_socket)
+    {
+        co_return opened_socket{{}, "The sandbox has no network that could be reached."};
+    }
 };
 
 }  // namespace cmcp::sandbox

@@ -131,32 +131,47 @@ awaitable<> native_backend::link::wait_for_packet()
 void native_backend::link::read_packets()
 {
     while (process_) {
-        const auto message = receive_packet(socket_.native_handle());
+        auto message = receive_packet(socket_.native_handle());
         if (!message) break;
         if (message->bytes.empty())
             lose_launcher();
         else
-            take(*message);
+            take(std::move(*message));
     }
 }
 
-void native_backend::link::take(const packet& message)
+void native_backend::link::take(packet message)
 {
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::hello) facts_ = decode_text(message.bytes);
     if (kind == message_kind::prepared) note_zygote(decode_text(message.bytes));
-    if (kind == message_kind::cells) {
-        auto answer = decode_cells(message.bytes);
-        const auto waits = find(answer.id);
-        if (!waits) return;
-        waits->cells = std::move(answer.cells);
-        return waits->arrived.notify();
-    }
+    if (kind == message_kind::cells) return take_cells(decode_cells(message.bytes));
+    if (kind == message_kind::socket) return take_socket(std::move(message));
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
     const auto waits = find(ended.id);
     if (!waits) return;
     waits->result = std::move(ended.result);
+    waits->arrived.notify();
+}
+
+void native_backend::link::take_cells(cells_message answer)
+{
+    const auto waits = find(answer.id);
+    if (!waits) return;
+    waits->cells = std::move(answer.cells);
+    waits->arrived.notify();
+}
+
+// A socket that nobody waits for any more is closed.
+void native_backend::link::take_socket(packet message)
+{
+    socket_answer answer = decode_socket(message.bytes);
+    const auto waits = find(answer.id);
+    if (!waits) return;
+    opened_socket& opened = waits->socket.emplace();
+    opened.error = std::move(answer.error);
+    if (!message.descriptors.empty()) opened.socket = std::move(message.descriptors.front());
     waits->arrived.notify();
 }
 

@@ -15,11 +15,12 @@
 
 namespace cmcp::sandbox {
 
-/// A run, or a list of cells, that the launcher was asked for. `arrived` is notified once `result` or `cells` is there.
+/// A question to the launcher: a run, a list of cells, or a socket. `arrived` is notified once the answer is there.
 struct pending_run {
     event arrived;
     std::optional<run_result> result;
     std::optional<std::vector<cell_state>> cells{};
+    std::optional<opened_socket> socket{};
 };
 
 /// The server's end of the conversation with the launcher: sends packets, hands each `ended` to its run, starts the
@@ -58,7 +59,9 @@ private:
     void read_packets();
     void note_zygote(std::string state);
     void on_readable(const boost::system::error_code& error);
-    void take(const packet& message);
+    void take(packet message);
+    void take_cells(cells_message answer);
+    void take_socket(packet message);
     std::shared_ptr<pending_run> find(std::uint64_t id) const;
     void flush();
     void stop_listening_when_idle();

@@ -68,7 +68,7 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     co_return flight->take_result();
 }
 
-/// A question about the launcher's cells, forgotten with the object.
+/// A question to the launcher, forgotten with the object.
 class question {
 public:
     explicit question(link_ptr link) : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_)) {}
@@ -77,12 +77,23 @@ public:
     ~question() { link_->forget(id_); }
     std::uint64_t id() const { return id_; }
 
-    /// The launcher's answer to this message; none where the launcher ends.
+    /// The launcher's answer to this message: cells; none where the launcher ends.
     awaitable<std::vector<cell_state>> ask(std::string message)
     {
         link_->send(std::move(message));
         while (!answer_->cells && !answer_->result) co_await answer_->arrived.wait();
         co_return std::move(answer_->cells).value_or(std::vector<cell_state>());
+    }
+
+    /// The same for a socket, waited for at most until then.
+    awaitable<opened_socket> ask_socket(std::string message, event::clock::time_point until)
+    {
+        bool in_time = true;
+        link_->send(std::move(message));
+        while (in_time && !answer_->socket && !answer_->result) in_time = co_await answer_->arrived.wait(until);
+        if (answer_->socket) co_return std::move(*answer_->socket);
+        const std::string silent = "The sandbox's processes do not answer.";
+        co_return opened_socket{{}, answer_->result ? answer_->result->error : silent};
     }
 
 private:
@@ -191,6 +202,16 @@ awaitable<> native_backend::end_cell(cell_name name)
     question end(link_);
     std::string order = encode_end_cell({end.id(), std::move(name)});
     co_await end.ask(std::move(order));
+}
+
+awaitable<opened_socket> native_backend::open_socket(cell_name cell, cell_socket kind)
+{
+    constexpr std::chrono::seconds patience{5};
+    if (link_->pid() < 0) co_return opened_socket{{}, "Nothing runs in the sandbox."};
+    question socket(link_);
+    std::string asks = encode_open_socket({socket.id(), std::move(cell), kind});
+    auto opened = co_await socket.ask_socket(std::move(asks), event::clock::now() + patience);
+    co_return opened;
 }
 
 awaitable<bool> native_backend::zygote_settles()

@@ -40,6 +40,7 @@ public:
     bool keeps_cells() const override { return has_processes_ && name() == "native"; }
     awaitable<std::vector<cell_state>> cells() override;
     awaitable<> end_cell(cell_name name) override;
+    awaitable<opened_socket> open_socket(cell_name cell, cell_socket kind) override;
 
     layer zygote_now() const;  ///< also the last layer that probe() returns
 

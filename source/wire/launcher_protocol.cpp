@@ -51,6 +51,18 @@ void fields(Wire& wire, wired<Wire, cells_message>& cells)
     wire(cells.id, cells.cells);
 }
 
+template <class Wire>
+void fields(Wire& wire, wired<Wire, socket_question>& question)
+{
+    wire(question.id, question.cell, question.kind);
+}
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, socket_answer>& answer)
+{
+    wire(answer.id, answer.error);
+}
+
 namespace {
 
 std::string_view body_of(std::string_view message) { return message.substr(1); }
@@ -60,7 +72,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::cells))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::socket))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -94,6 +106,20 @@ end_cell_message decode_end_cell(std::string_view message) { return decoded<end_
 std::string encode_list_cells(std::uint64_t id) { return encoded(message_kind::list_cells, id); }
 
 std::uint64_t decode_list_cells(std::string_view message) { return decoded<std::uint64_t>(body_of(message)); }
+
+std::string encode_open_socket(const socket_question& question) { return encoded(message_kind::open_socket, question); }
+
+socket_question decode_open_socket(std::string_view message)
+{
+    auto question = decoded<socket_question>(body_of(message));
+    if (question.kind < cell_socket::tcp4 || question.kind > cell_socket::statistics)
+        throw std::runtime_error("a message between server and launcher asks for a socket of no known kind");
+    return question;
+}
+
+std::string encode_socket(const socket_answer& answer) { return encoded(message_kind::socket, answer); }
+
+socket_answer decode_socket(std::string_view message) { return decoded<socket_answer>(body_of(message)); }
 
 std::string encode_cells(const cells_message& cells) { return encoded(message_kind::cells, cells); }
 

@@ -25,6 +25,8 @@ enum class message_kind : std::uint8_t {
     end_cell,
     list_cells,
     cells,
+    open_socket,
+    socket,
 };
 
 /// Server to launcher: start a run.
@@ -62,6 +64,26 @@ struct cells_message {
     std::vector<cell_state> cells;
 };
 
+/// The kinds of sockets that a lasting cell's first process makes in the cell's network.
+enum class cell_socket : std::uint8_t {
+    tcp4 = 1,
+    tcp6,
+    statistics,  ///< sock_diag(7)
+};
+
+/// Server to launcher: a socket of a lasting cell's network is wanted.
+struct socket_question {
+    std::uint64_t id = 0;
+    cell_name cell;
+    cell_socket kind = cell_socket::tcp4;
+};
+
+/// Launcher to server: the answer, with the socket or an error.
+struct socket_answer {
+    std::uint64_t id = 0;
+    std::string error;  ///< a sentence
+};
+
 /// Launcher to server: a run is over. No process that it started is left, but for those of other sessions in a lasting
 /// cell.
 struct ended_message {
@@ -85,6 +107,12 @@ end_cell_message decode_end_cell(std::string_view message);
 
 std::string encode_list_cells(std::uint64_t id);
 std::uint64_t decode_list_cells(std::string_view message);
+
+std::string encode_open_socket(const socket_question& question);
+socket_question decode_open_socket(std::string_view message);
+
+std::string encode_socket(const socket_answer& answer);
+socket_answer decode_socket(std::string_view message);
 
 std::string encode_cells(const cells_message& cells);
 cells_message decode_cells(std::string_view message);

@@ -57,6 +57,16 @@ void check_message(std::string_view message)
             if (encode_cells(decode_cells(written)) != written) std::abort();
             return;
         }
+        case message_kind::open_socket: {
+            const std::string written = encode_open_socket(decode_open_socket(message));
+            if (encode_open_socket(decode_open_socket(written)) != written) std::abort();
+            return;
+        }
+        case message_kind::socket: {
+            const std::string written = encode_socket(decode_socket(message));
+            if (encode_socket(decode_socket(written)) != written) std::abort();
+            return;
+        }
         case message_kind::start_in_memfd:  // the body is in a descriptor
             return;
         case message_kind::hello:
