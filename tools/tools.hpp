@@ -15,6 +15,7 @@ class file_manager;
 class job_manager;
 class kernel_manager;
 class language_trials;
+class previews;
 class python_manager;
 class sandbox_files;
 class sandbox_manager;
@@ -68,6 +69,9 @@ void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandb
 
 /// fork_sandbox, snapshot_sandbox, restore_sandbox, interrupt_kernel, restart_kernel
 void add_sandbox_state_tools(tool_registry& registry, kernel_manager& kernels, sandbox_manager& sandboxes);
+
+/// expose_port, list_exposed_ports, unexpose_port
+void add_port_tools(tool_registry& registry, previews& shown, sandbox_manager& sandboxes, const settings& config);
 
 /// job_poll, job_list, job_kill
 void add_job_tools(tool_registry& registry, job_manager& jobs);

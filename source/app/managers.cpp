@@ -80,6 +80,8 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend(), *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
+    all.shown = std::make_unique<previews>(executor, config, all.native, *all.sandboxes, *all.pool);
+    all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
 void observe(managers& all)
@@ -178,6 +180,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.packages, *all.jobs, *all.pool, config);
     add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
+    add_port_tools(registry, *all.shown, *all.sandboxes, config);
     add_job_tools(registry, *all.jobs);
 }
 

@@ -7,6 +7,7 @@
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
 #include "jobs/job_register.hpp"
+#include "preview/previews.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
@@ -62,6 +63,7 @@ struct managers {
     std::unique_ptr<job_manager> jobs;
     std::unique_ptr<kernel_manager> kernels;
     std::unique_ptr<sandbox_packages> packages;
+    std::unique_ptr<previews> shown;  ///< ports of sandboxes
 
     awaitable<> start();  ///< looks after sandboxes from now on
     awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction

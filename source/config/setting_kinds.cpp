@@ -157,6 +157,22 @@ std::string host_name(std::string_view text)
     return name;
 }
 
+std::string preview_domain(std::string_view text)
+{
+    std::string domain = lower_case(bare(text));
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    constexpr std::size_t longest = 200;  // of the 253 characters of a name, with the label before it
+    const auto colon = std::min(domain.find(':'), domain.size());
+    const auto name = std::string_view(domain).substr(0, colon);
+    const bool good_port = colon == domain.size() || all_digits(std::string_view(domain).substr(colon + 1));
+    const bool good = name.find_first_not_of(letters) == std::string_view::npos && name.size() <= longest &&
+                      !name.starts_with('.') && !name.ends_with('.') && name.find("..") == std::string_view::npos &&
+                      !all_digits(name.substr(name.rfind('.') + 1));
+    if (!domain.empty() && (name.empty() || !good || !good_port))
+        throw bad_value("a domain, for example preview.example.com or localhost");
+    return domain;
+}
+
 std::string absolute_path(std::string_view text)
 {
     std::string name = bare(text);

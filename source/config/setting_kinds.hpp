@@ -49,6 +49,7 @@ bool flag(std::string_view text);
 std::string log_level(std::string_view text);
 std::string log_format(std::string_view text);
 std::string host_name(std::string_view text);
+std::string preview_domain(std::string_view text);  ///< empty, or a DNS name, with :port where it is another one
 std::string absolute_path(std::string_view text);
 std::string engine_name(std::string_view text);
 std::filesystem::path file_path(std::string_view text);

@@ -231,5 +231,11 @@ SETTING("PYPI_ALLOW_SOURCE", bool, pypi_allow_source, "false", flag,
         "install packages that must be built, too, not only wheels");
 SETTING("NPM_REGISTRY_URL", std::string, npm_registry_url, "", url(),
         "where npm packages are installed from; empty: npm's own registry");
+SETTING(
+    "MCP_PREVIEW_DOMAIN", std::string, preview_domain, "", preview_domain,
+    "domain whose subdomains lead to this server, where each shown port has an origin of its own; empty: paths of the "
+    "server's own origin");
+SETTING("MCP_PREVIEW_TTL", milliseconds, preview_ttl, "86400", seconds(1s, 365 * day),
+        "most time that a link to a shown port can ask for, seconds");
 SETTING("MCP_PUBLIC_URL", std::string, public_url, "", plain_text(),
         "how clients reach this server, for download links and the endpoint of /sse; empty: the address it listens on");

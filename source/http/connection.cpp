@@ -42,10 +42,16 @@ void count(const router& routes, const http_request& request, const exchange& an
                                                     {"path", "status"});
     static auto& seconds = metrics::all().histograms(
         "cmcp_http_request_seconds", "Time from a whole request to its whole answer, streams left out.", {"path"});
-    auto path = routes.known_path(request.path);
+    const std::string_view path = request.target != nullptr ? request.target->path : routes.known_path(request.path);
     requests.at({path, std::to_string(answered.status())}).add();
     if (answered.streamed()) return;
     seconds.at({path}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+}
+
+// The path of a relayed request holds the token of a link.
+std::string_view logged_path(const http_request& request)
+{
+    return request.target != nullptr && request.target->relays ? request.target->path : request.path;
 }
 
 void log_access(const http_request& request, int status, std::chrono::steady_clock::time_point began)
@@ -55,7 +61,7 @@ void log_access(const http_request& request, int status, std::chrono::steady_clo
     log::debug("http_request", {{"request", request.id},
                                 {"client_request_id", log::unless_empty(request.client_id())},
                                 {"method", request.method},
-                                {"path", request.path},
+                                {"path", logged_path(request)},
                                 {"status", status},
                                 {"ms", std::chrono::steady_clock::now() - began},
                                 {"trace", trace}});

@@ -69,6 +69,8 @@ awaitable<bool> exchange::begin_stream(std::string_view content_type, fields ext
     co_return sent;
 }
 
+bool exchange::has_own_token() const { return guard_.has_own_token(request_); }
+
 void exchange::go_on_with(awaitable<bool> rest)
 {
     rest_ = std::move(rest);
@@ -80,6 +82,23 @@ awaitable<bool> exchange::begin_sized(int status, std::string_view content_type,
     owed_ = request_.method == "HEAD" ? 0 : length;
     const auto top = head(status, extra, content_type, "Content-Length", std::to_string(length));
     auto sent = co_await peer_.write(top);
+    co_return sent;
+}
+
+awaitable<bool> exchange::begin_relayed(int status, std::string head, std::optional<std::uint64_t> length,
+                                        bool has_body)
+{
+    status_ = status;
+    streamed_ = status == 101 || (has_body && !length);
+    close_ = close_ || (streamed_ && !chunked());
+    owed_ = has_body ? length.value_or(0) : 0;
+    const bool is_empty = !has_body && !length && status != 204 && status != 304 && request_.method != "HEAD";
+    if (streamed_ && status != 101 && chunked()) append_field(head, "Transfer-Encoding", "chunked");
+    if (status >= 200 && status != 204 && (length || is_empty))
+        append_field(head, "Content-Length", std::to_string(length.value_or(0)));
+    if (status >= 200 && close_) append_field(head, "Connection", "close");
+    head += "\r\n";
+    auto sent = co_await peer_.write(head);
     co_return sent;
 }
 

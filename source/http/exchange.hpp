@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,12 @@ public:
     /// An answer whose length is known and whose body comes piece by piece: exactly `length` bytes by write_body().
     awaitable<bool> begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length);
     awaitable<bool> write_body(std::string_view data);
+
+    /// An answer of a program behind this server: status line and fields, without framing and the empty line. With a
+    /// body of known length write_body() follows, with another one body(). 101 ends the request's use of HTTP.
+    awaitable<bool> begin_relayed(int status, std::string head, std::optional<std::uint64_t> length, bool has_body);
+    client_socket& peer() { return peer_; }
+    bool has_own_token() const;  ///< Authorization is this server's own
 
     /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its
     /// route holds are gone, because the rest may last for hours. Its result: whether the stream has ended as it

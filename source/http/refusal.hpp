@@ -33,7 +33,7 @@ inline constexpr std::array refusal_types{
     refusal_type{"RangeNotSatisfiable", "416", "the range lies beyond the end of the file"},
     refusal_type{"SandboxError", "500", "the server's store or the sandbox does not work"},
     refusal_type{"ServerError", "500", "the server failed; its log says why"},
-    refusal_type{"NotAvailable", "503",
+    refusal_type{"NotAvailable", "502, 503",
                  "something is not installed or configured on the server; the sentence says what"},
     refusal_type{"Busy", "429, 503", "too much is under way; try again later"},
 };

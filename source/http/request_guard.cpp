@@ -1,6 +1,7 @@
 #include "http/request_guard.hpp"
 #include "http/route.hpp"
 #include "text/ascii.hpp"
+#include "text/signature.hpp"
 
 #include <algorithm>
 
@@ -38,19 +39,6 @@ bool same_port(std::string_view one, std::string_view other, std::string_view sc
     return port(one) == port(other);
 }
 
-// Browsers say that a request comes from another site, or from another port of this machine (Fetch Metadata). A link
-// that a person follows is none of these.
-bool from_another_page(const http_request& request)
-{
-    const auto is = [&request](std::string_view name, std::string_view value) {
-        return request.header(name).value_or("") == value;
-    };
-    if (!is("sec-fetch-site", "cross-site") && !is("sec-fetch-site", "same-site")) return false;
-    const bool link =
-        is("sec-fetch-mode", "navigate") && (is("sec-fetch-dest", "document") || is("sec-fetch-dest", ""));
-    return !link || (request.method != "GET" && request.method != "HEAD");
-}
-
 // "https://host:port" of a URL; empty where that is none.
 std::string origin_of(std::string_view url)
 {
@@ -78,16 +66,6 @@ std::string origin_refusal(std::string_view origin)
     const std::string name(origin);
     if (!address) return "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.";
     return "Requests from pages of " + name + " are refused; add " + name + " to MCP_ALLOWED_ORIGINS if it is yours.";
-}
-
-// The time must not tell how many characters of a token are right.
-bool same_secret(std::string_view sent, std::string_view secret)
-{
-    unsigned char difference = sent.size() == secret.size() ? 0 : 1;
-    for (std::size_t i = 0; i < sent.size(); ++i)
-        difference =
-            static_cast<unsigned char>(difference | (sent[i] ^ (secret.empty() ? '\0' : secret[i % secret.size()])));
-    return difference == 0;
 }
 
 std::optional<std::string_view> bearer_token(const http_request& request)
@@ -139,12 +117,25 @@ std::string mirrored_parameters(std::string_view requested)
 
 }  // namespace
 
+// Fetch Metadata: Sec-Fetch-Site.
+bool from_another_page(const http_request& request)
+{
+    const auto is = [&request](std::string_view name, std::string_view value) {
+        return request.header(name).value_or("") == value;
+    };
+    if (!is("sec-fetch-site", "cross-site") && !is("sec-fetch-site", "same-site")) return false;
+    const bool link =
+        is("sec-fetch-mode", "navigate") && (is("sec-fetch-dest", "document") || is("sec-fetch-dest", ""));
+    return !link || (request.method != "GET" && request.method != "HEAD");
+}
+
 request_guard::request_guard(const settings& config) : config_(config), public_origin_(origin_of(config.public_url)) {}
 
 std::optional<http_reply> request_guard::check(http_request& request) const
 {
     if (auto refused = check_framing(request)) return refused;
     if (auto refused = check_source(request)) return refused;
+    if (request.target != nullptr && request.target->relays) return std::nullopt;
     if (request.method == "OPTIONS") return preflight(request);
     if (auto refused = authenticate(request)) return refused;
     return check_media(request);
@@ -182,8 +173,11 @@ std::optional<http_reply> request_guard::check_framing(const http_request& reque
 
 std::optional<http_reply> request_guard::check_source(const http_request& request) const
 {
+    if (request.target != nullptr && request.target->host && request.target->host(request.header("host").value_or("")))
+        return std::nullopt;
     if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
+    if (request.target != nullptr && request.target->relays) return std::nullopt;
     const auto origin = request.header("origin");
     if (request.count("origin") > 1 || (origin && !origin_allowed(*origin, request.header("host").value_or(""))))
         return error_reply(403, origin_refusal(*origin));
@@ -226,6 +220,13 @@ std::optional<http_reply> request_guard::authenticate(http_request& request) con
                                           "that of the file auth-token in SANDBOX_ROOT.");
     reply.with("WWW-Authenticate", token ? "Bearer error=\"invalid_token\"" : "Bearer");
     return reply;
+}
+
+bool request_guard::has_own_token(const http_request& request) const
+{
+    const auto token = bearer_token(request);
+    const auto is_it = [&](const auto& known) { return token && same_secret(*token, known.second); };
+    return std::any_of(config_.auth_tokens.begin(), config_.auth_tokens.end(), is_it);
 }
 
 std::string_view request_guard::login_problem(const http_request& request)

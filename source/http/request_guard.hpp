@@ -10,6 +10,10 @@
 
 namespace cmcp {
 
+/// Whether a browser says that a page of another site, or of another port or name of this site, causes the request, and
+/// not a person who follows a link.
+bool from_another_page(const http_request& request);
+
 /// Decides before anything runs whether a request is let in: framing fields that smuggle, Host and Origin (DNS
 /// rebinding, cross-site requests), CORS preflights, bearer tokens, media types. Looks at the header and at the
 /// request's target in the route table.
@@ -26,6 +30,9 @@ public:
 
     /// Why a request that check() answers with 401 is none of a known principal.
     static std::string_view login_problem(const http_request& request);
+
+    /// Whether the request brings a token of this server, wherever it goes.
+    bool has_own_token(const http_request& request) const;
 
     bool host_allowed(std::string_view host) const;
 

@@ -43,11 +43,13 @@ struct route_operation {
 struct route {
     using handler = std::function<awaitable<>(exchange&)>;
 
-    std::vector<std::string_view> methods;
-    std::string path;  ///< "/*" at its end means everything below
+    std::vector<std::string_view> methods;  ///< none: any
+    std::string path;                       ///< "/*" at its end means everything below
     handler serve;
     route_access access = route_access::caller;
     route_body body = route_body::none;
+    std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
+    bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool html_only = false;   ///< only for requests whose Accept names text/html
     bool rpc_errors = false;  ///< refusals at this path have the form that clients of MCP read
     std::function<std::vector<route_operation>()> operations = {};  ///< empty: not in /openapi.json

@@ -27,16 +27,26 @@ bool route::fits(std::string_view wanted) const
     return wanted.size() > folder.size() && wanted.starts_with(folder);
 }
 
+const route* router::owner_of(std::string_view host) const
+{
+    const auto owns = [host](const route& each) { return each.host && each.host(host); };
+    const auto owner = std::find_if(routes_.begin(), routes_.end(), owns);
+    return owner == routes_.end() ? nullptr : &*owner;
+}
+
 void router::place(http_request& request) const
 {
+    request.target = owner_of(request.header("host").value_or(""));
+    request.rpc_errors = request.target == nullptr;
+    if (request.target != nullptr) return;
     bool known = false;
     request.rpc_errors = true;  // a client of MCP may have the wrong address
     for (const auto& each : routes_) {
         if (!each.fits(request.path)) continue;
         request.rpc_errors = (known && request.rpc_errors) || each.rpc_errors;
         known = true;
-        const bool has_method =
-            std::find(each.methods.begin(), each.methods.end(), request.method) != each.methods.end();
+        const bool has_method = each.methods.empty() || std::find(each.methods.begin(), each.methods.end(),
+                                                                  request.method) != each.methods.end();
         if (!has_method || (each.html_only && !takes_html(request))) continue;
         request.target = &each;
         return;

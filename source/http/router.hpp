@@ -14,7 +14,7 @@ public:
     void add(route entry) { routes_.push_back(std::move(entry)); }
     const std::deque<route>& all() const { return routes_; }
 
-    /// Fills `target` and `rpc_errors` by method, path and Accept.
+    /// Fills `target` and `rpc_errors` by Host, method, path and Accept.
     void place(http_request& request) const;
 
     /// 404 or 405 for a request without a target.
@@ -27,6 +27,8 @@ public:
     awaitable<> serve(exchange& x) const;
 
 private:
+    const route* owner_of(std::string_view host) const;
+
     std::deque<route> routes_;  // requests point to its entries
 };
 

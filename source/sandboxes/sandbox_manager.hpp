@@ -97,6 +97,7 @@ public:
 
     /// `scheme://host:port` for download links; empty where there is no HTTP server.
     void set_public_url(std::string url);
+    const std::string& public_url() const { return public_url_; }
     std::string link_to(const sandbox_record& where,
                         const std::string& path) const;  ///< path relative to the workspace
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read

@@ -125,6 +125,8 @@ awaitable<> application::stop()
 
 file_gateway* application::files() { return managers_->sandbox_files_.get(); }
 
+preview_gateway* application::shown_ports() { return managers_->shown.get(); }
+
 void application::set_public_url(std::string url)
 {
     if (managers_->sandboxes) managers_->sandboxes->set_public_url(std::move(url));

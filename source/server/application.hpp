@@ -4,6 +4,7 @@
 #include "app/readiness.hpp"
 #include "async/task_group.hpp"
 #include "http/file_gateway.hpp"
+#include "http/preview_gateway.hpp"
 #include "mcp/server_core.hpp"
 #include "server/sandbox_start.hpp"
 #include "telemetry/otlp_exporter.hpp"
@@ -30,6 +31,7 @@ public:
     server_core& core() { return core_; }
     sandbox::layers layers() const;  ///< the loaded interpreter's as of now, the others as of the start
     file_gateway* files();           ///< null when sandboxes are not offered
+    preview_gateway* shown_ports();  ///< as files()
     readiness& ready() { return ready_; }
     void set_public_url(std::string url);  ///< for links to files
 

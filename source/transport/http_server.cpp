@@ -64,10 +64,12 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
     implementation(asio::io_context& io, const settings& served_config, bound_address address, server_core& served,
-                   std::function<json::value()> report_layers, file_gateway* gateway, readiness_check ready)
+                   std::function<json::value()> report_layers, file_gateway* gateway, readiness_check ready,
+                   preview_gateway* previews)
         : config(served_config),
           core(served),
           layers(std::move(report_layers)),
+          shown(previews),
           guard(config),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes)),
@@ -83,6 +85,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         sse.add_routes(routes);
         add_tool_routes(routes, core, config);
         if (gateway != nullptr) add_file_routes(routes, *gateway);
+        if (shown != nullptr) add_preview_routes(routes, *shown);
         add_openapi_route(routes);
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
@@ -130,6 +133,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     const settings& config;
     server_core& core;
     std::function<json::value()> layers;
+    preview_gateway* shown;
     request_guard guard;
     router routes;
     listener listens;
@@ -143,9 +147,10 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
-                         std::function<json::value()> layers, file_gateway* files, readiness_check ready)
+                         std::function<json::value()> layers, file_gateway* files, readiness_check ready,
+                         preview_gateway* shown)
     : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), files,
-                                             std::move(ready)))
+                                             std::move(ready), shown))
 {
 }
 
@@ -175,6 +180,7 @@ awaitable<> http_server::stop()
     co_await self.core.requests_ended(self.config.drain_timeout);
     // The connections that are left hold streams on which no request answers.
     self.sessions.end_streams();
+    if (self.shown != nullptr) self.shown->end_all();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     const bool drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
     if (!drained || self.core.requests_in_flight() != 0) {

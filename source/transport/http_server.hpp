@@ -5,6 +5,7 @@
 #include "http/bound_address.hpp"
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
+#include "http/preview_gateway.hpp"
 #include "mcp/server_core.hpp"
 
 #include <functional>
@@ -16,10 +17,11 @@ namespace cmcp {
 class http_server {
 public:
     /// `layers` fills the verbose part of /healthz.
-    /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks. All must outlive the
-    /// server.
+    /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks.
+    /// `shown`: for ports of sandboxes; null: as with `files`. All must outlive the server.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
-                std::function<json::value()> layers, file_gateway* files = nullptr, readiness_check ready = {});
+                std::function<json::value()> layers, file_gateway* files = nullptr, readiness_check ready = {},
+                preview_gateway* shown = nullptr);
     ~http_server();
 
     const bound_address& address() const;

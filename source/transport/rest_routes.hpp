@@ -2,6 +2,7 @@
 
 #include "config/settings.hpp"
 #include "http/file_gateway.hpp"
+#include "http/preview_gateway.hpp"
 #include "http/router.hpp"
 #include "mcp/server_core.hpp"
 
@@ -18,6 +19,9 @@ void add_tool_routes(router& routes, server_core& core, const settings& config);
 /// named by sandbox_id or sandbox_name, the file by file_path, in the query; a form may name them in fields before its
 /// file.
 void add_file_routes(router& routes, file_gateway& files);
+
+/// /preview/<token>/… and every path of the Hosts beneath MCP_PREVIEW_DOMAIN, with any method: ports of sandboxes.
+void add_preview_routes(router& routes, preview_gateway& shown);
 
 /// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes.
 void add_openapi_route(router& routes);

@@ -100,7 +100,8 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
         "list_sandbox_files fork_sandbox "
-        "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel job_poll job_list job_kill ";
+        "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel expose_port list_exposed_ports unexpose_port "
+        "job_poll job_list job_kill ";
     settings config = without_browser();
     config.web_search_provider = "duckduckgo";
     CHECK(names(config) == system + file + web + sandbox);

@@ -1,0 +1,81 @@
+#include "preview/preview_names.hpp"
+
+#include "text/ascii.hpp"
+#include "text/words.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t random_digits = 32;
+
+// A Host without its port and the dot that may end a name.
+std::string_view name_in(std::string_view host)
+{
+    const auto colon = host.rfind(':');
+    if (colon != std::string_view::npos && all_digits(host.substr(colon + 1))) host = host.substr(0, colon);
+    if (host.ends_with('.')) host.remove_suffix(1);
+    return host;
+}
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+std::string digits_of(const port_link& link) { return link.sandbox.substr(link.sandbox.size() - random_digits); }
+
+}  // namespace
+
+bool is_beneath(std::string_view host, std::string_view domain)
+{
+    const auto name = name_in(host), base = name_in(domain);
+    if (base.empty() || name.size() < base.size() + 1) return false;
+    return name[name.size() - base.size() - 1] == '.' &&
+           equal_ignoring_case(name.substr(name.size() - base.size()), base);
+}
+
+std::optional<preview_label> read_label(std::string_view host, std::string_view domain)
+{
+    if (!is_beneath(host, domain)) return std::nullopt;
+    const auto name = name_in(host);
+    const std::string label = lower_case(name.substr(0, name.size() - name_in(domain).size() - 1));
+    const auto dash = label.find('-');
+    if (dash == std::string::npos || dash == 0 || label[0] == '0' || label.size() != dash + 1 + random_digits)
+        return std::nullopt;
+    preview_label read{0, label.substr(dash + 1)};
+    const auto [end, error] = std::from_chars(label.data(), label.data() + dash, read.port);
+    if (error != std::errc() || end != label.data() + dash) return std::nullopt;
+    if (!std::all_of(read.digits.begin(), read.digits.end(), is_hex)) return std::nullopt;
+    return read;
+}
+
+bool is_label_of(const preview_label& label, const port_link& link)
+{
+    return label.port == link.port && label.digits == digits_of(link);
+}
+
+std::string url_of(const port_link& link, std::string_view server, std::string_view domain)
+{
+    if (domain.empty()) return std::string(server) + std::string(preview_folder) + link.token + "/";
+    const auto scheme = server.substr(0, server.find("://"));
+    auto authority = server.substr(std::min(server.size(), scheme.size() + 3));
+    authority = authority.substr(0, authority.find('/'));
+    const auto colon = authority.rfind(':');
+    const bool names_port = colon != std::string_view::npos && all_digits(authority.substr(colon + 1));
+    const bool own_port = domain.find(':') != std::string_view::npos;
+    const auto port = names_port && !own_port ? authority.substr(colon) : std::string_view();
+    return std::string(scheme) + "://" + std::to_string(link.port) + "-" + digits_of(link) + "." + std::string(domain) +
+           std::string(port) + "/?" + std::string(preview_parameter) + "=" + link.token;
+}
+
+std::string without_preview_parameter(std::string_view query)
+{
+    std::string kept;
+    for (const auto part : split(query, '&')) {
+        if (part.substr(0, part.find('=')) == preview_parameter || part.empty()) continue;
+        kept.append(kept.empty() ? "" : "&").append(part);
+    }
+    return kept;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/preview_gateway.hpp"
+#include "preview/port_links.hpp"
+#include "preview/preview_request.hpp"
+#include "sandbox/backend.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+
+#include <boost/beast/core/tcp_stream.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Shows ports of sandboxes to whoever has a link, and tells which of them listen. Everything given to the constructor
+/// must outlive it. Io thread only.
+class previews final : public preview_gateway {
+public:
+    previews(asio::any_io_executor executor, const settings& config, sandbox::backend& cells,
+             sandbox_manager& sandboxes, blocking_pool& pool);
+
+    port_links& links() { return links_; }
+    std::string url_of(const port_link& link) const;  ///< empty where the server has no address
+
+    /// The ports of the sandbox on which a program listens; none where nothing runs.
+    awaitable<std::vector<std::uint16_t>> listening(sandbox_record where);
+
+    /// A connection to the port; nothing, with a sentence in `problem`: there is none.
+    awaitable<std::optional<boost::beast::tcp_stream>> connect(port_link link, std::string& problem);
+
+    awaitable<> sandbox_stopped(std::string id);  ///< the links of one that is deleted end
+
+    bool has_origin(std::string_view host) const override;
+    awaitable<> serve(exchange& x) override;
+    void end_all() override { links_.end_uses(); }
+
+private:
+    std::string server() const;  // how clients reach this server
+    std::optional<port_link> link_for(const preview_request& wanted) const;
+    awaitable<> serve_link(exchange& x, preview_request wanted, port_link link);
+    awaitable<bool> pass(exchange& x, preview_request wanted, port_link link);
+
+    asio::any_io_executor executor_;
+    const settings& config_;
+    sandbox::backend& cells_;
+    sandbox_manager& sandboxes_;
+    blocking_pool& pool_;
+    port_links links_;
+};
+
+}  // namespace cmcp
