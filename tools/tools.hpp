@@ -29,6 +29,12 @@ struct file_entry;
 
 using tool_owner = std::unique_ptr<tool>;
 
+/// Both null: there are no sandboxes.
+struct pages_of_sandboxes {
+    previews* shown = nullptr;
+    sandbox_manager* sandboxes = nullptr;
+};
+
 /// The text that a model reads at first: the use of the tools on offer, and how to switch on those that cannot work.
 std::string instructions_for(const tool_registry& tools);
 
@@ -51,7 +57,9 @@ tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, pytho
 void add_file_tools(tool_registry& registry, file_manager& files);
 
 /// web_search, web_scrape, web_browse
-void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser);
+/// `pages`: those that web_browse opens within sandboxes.
+void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser,
+                   pages_of_sandboxes pages);
 
 /// initialize_sandbox, execute_code, stop_sandbox
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,

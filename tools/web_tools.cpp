@@ -1,6 +1,8 @@
 #include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
+#include "preview/previews.hpp"
 #include "tools/described_tool.hpp"
+#include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"
 #include "web/web_browser.hpp"
 #include "web/web_scraper.hpp"
@@ -123,7 +125,7 @@ struct action_input : page_action {
     std::string action;
 };
 
-struct web_browse_input : browse_request {
+struct web_browse_input : browse_request, sandbox_input {
     std::vector<action_input> steps;
 };
 
@@ -144,6 +146,9 @@ fields<web_browse_input> web_browse_fields()
 {
     using input = web_browse_input;
     return {{"url", &input::url, "Address of the page, http or https", rule::required},
+            sandbox_id_field(
+                "Sandbox whose own page http://localhost:<port>/… is meant; a link of expose_port needs none. The page "
+                "reaches this sandbox alone"),
             {"wait_for", &input::wait_for, "CSS selector: wait until an element matches"},
             {"actions", &input::steps, "What to do on the page, in order",
              rule::items<action_input>{"One step; each waits up to 5 s for its element", action_fields()},
@@ -212,8 +217,28 @@ tool_result web_browse_result(browse_result page)
     return result;
 }
 
-awaitable<tool_result> process_web_browse(web_browser& browser, tool_context& context, web_browse_input input)
+// The page of a sandbox is opened within the sandbox, so that no address of this machine need be reached.
+std::shared_ptr<sandbox_activities::entry> lead_inside(const pages_of_sandboxes& pages, const tool_context& context,
+                                                       web_browse_input& input)
 {
+    if (pages.sandboxes == nullptr && !input.sandbox_id.empty())
+        throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
+    if (pages.sandboxes == nullptr) return nullptr;
+    std::optional<sandbox_record> where;
+    if (auto page = pages.shown->behind(context.who.principal, input.url)) {
+        where = std::move(page->where);
+        input.url = std::move(page->url);
+    }
+    if (!input.sandbox_id.empty()) where = pages.sandboxes->find(context.who, input.sandbox_id);
+    if (!where) return nullptr;
+    input.inside = [shown = pages.shown, its = *where](std::uint16_t port) { return shown->enter(its, port); };
+    return pages.sandboxes->enter(*where);
+}
+
+awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandboxes pages, tool_context& context,
+                                          web_browse_input input)
+{
+    const auto use = lead_inside(pages, context, input);
     for (auto& step : input.steps) {
         step.what = kind_of(step.action);
         std::string missing = missing_argument(step, input.actions.size());
@@ -226,11 +251,13 @@ awaitable<tool_result> process_web_browse(web_browser& browser, tool_context& co
         input.actions.push_back(std::move(step));
     }
     browse_request request = std::move(input);
-    auto page = co_await browser.browse(context.who, context.io, std::move(request));
+    auto visit = browser.browse(context.who, context.io, std::move(request));
+    if (use) visit = sandbox_activities::run(use, std::move(visit));
+    auto page = co_await std::move(visit);
     co_return web_browse_result(std::move(page));
 }
 
-tool_owner make_web_browse(web_browser& browser)
+tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages)
 {
     return make_tool<web_browse_input>(
         {.about = {.name = "web_browse",
@@ -255,17 +282,18 @@ tool_owner make_web_browse(web_browser& browser)
                        {"content", "url", "title", "success", "error"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true}},
          .input = web_browse_fields(),
-         .process = std::bind_front(process_web_browse, std::ref(browser)),
+         .process = std::bind_front(process_web_browse, std::ref(browser), pages),
          .obstacle = browser.obstacle()});
 }
 
 }  // namespace
 
-void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser)
+void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser,
+                   pages_of_sandboxes pages)
 {
     registry.add(make_web_search(searcher));
     registry.add(make_web_scrape(scraper));
-    registry.add(make_web_browse(browser));
+    registry.add(make_web_browse(browser, pages));
 }
 
 }  // namespace cmcp

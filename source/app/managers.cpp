@@ -173,7 +173,9 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
         registry.add(make_system_info(all.native, *all.bash, *all.python, config));
     }
     if (config.enable_file) add_file_tools(registry, *all.files);
-    if (config.enable_web) add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser);
+    if (config.enable_web)
+        add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,
+                      {all.shown.get(), all.sandboxes.get()});
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
     add_sandbox_tools(registry, *all.sandboxes, config);

@@ -120,7 +120,35 @@ awaitable<std::vector<ip::address>> judged_addresses(egress_ticket& ticket, host
     co_return in_turns(addresses);
 }
 
+// A page of a sandbox could tell the outside what is in the sandbox, which has no network.
+awaitable<egress_socket> connect_inside(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port)
+{
+    if (!is_this_machine(who))
+        fail(*ticket, who, port, kind::refused, "sandbox",
+             "A page of a sandbox reaches this sandbox alone, at localhost, and not " + who.name + ".");
+    if (!ticket->enter())
+        fail(*ticket, who, port, kind::busy, "busy", "Too many connections at once; try again in a few seconds.");
+    auto executor = co_await asio::this_coro::executor;
+    egress_socket connection(executor, ticket);
+    std::string problem;
+    try {
+        connection.socket = co_await ticket->inside()(port);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) fail(*ticket, who, port, kind::unreachable, "unreachable", problem);
+    egress_audit(*ticket, who, port, "allowed", "sandbox", {});
+    co_return std::move(connection);
+}
+
 }  // namespace
+
+bool is_this_machine(const host& who)
+{
+    return who.address ? unmapped(*who.address).is_loopback() : who.name == "localhost";
+}
 
 void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
                   std::string_view rule, std::string_view address)
@@ -141,6 +169,10 @@ void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
                                         std::function<void(std::string, std::string)> entered)
 {
+    if (ticket->inside()) {
+        auto within = co_await connect_inside(std::move(ticket), std::move(who), port);
+        co_return std::move(within);
+    }
     const egress_verdict named = ticket->policy().judge(who, port);
     require(*ticket, who, port, named);
     if (!ticket->enter())

@@ -50,9 +50,13 @@ private:
 /// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
 /// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
 /// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` hears each step
-/// ("resolving", "connecting") and the words for it with their detail.
+/// ("resolving", "connecting") and the words for it with their detail. A ticket that leads into a sandbox reaches the
+/// ports of its loopback and nothing else.
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
                                         std::function<void(std::string, std::string)> entered = {});
+
+/// Whether the host is localhost or an address of a loopback.
+bool is_this_machine(const host& who);
 
 /// The same judgement of a name without a connection; throws as above. For a connection that is used again.
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);

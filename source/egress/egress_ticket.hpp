@@ -1,13 +1,17 @@
 #pragma once
 
+#include "async/asio.hpp"
 #include "egress/egress_policy.hpp"
 #include "text/encodings.hpp"
 #include "text/random_id.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,6 +36,9 @@ struct egress_refusal {
     std::string sentence;
 };
 
+/// Connects to a port of a sandbox's own loopback. Throws std::runtime_error with a sentence.
+using way_into_sandbox = std::function<awaitable<asio::ip::tcp::socket>(std::uint16_t port)>;
+
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
 /// limits, a count of what was used, and credentials for the proxy. When the last pointer to it goes, the proxy forgets
 /// its credentials and closes its connections.
@@ -54,6 +61,10 @@ public:
     std::string proxy_authorization() const { return "Basic " + base64_encode(user_ + ":" + password_); }
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
+
+    /// From now on the names of this machine mean the sandbox's, and nothing else may be reached.
+    void lead_into(way_into_sandbox sandbox) { inside_ = std::move(sandbox); }
+    const way_into_sandbox& inside() const { return inside_; }  ///< empty: the ticket is for the outside
 
     /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
@@ -79,6 +90,7 @@ private:
     std::string label_, user_, password_;
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
+    way_into_sandbox inside_;
     std::deque<egress_refusal> refusals_;
     std::uint64_t bytes_ = 0;
     std::size_t connections_ = 0;

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace cmcp::sandbox {
 namespace {
@@ -62,12 +61,14 @@ std::optional<std::uint64_t> cookie_of_network(int socket)
     return cookie;
 }
 
-std::optional<std::pair<dev_t, ino_t>> file_of_network(int socket)
+// Kernels before 5.14 have no cookies; this needs CAP_NET_ADMIN over the network, which its maker has.
+bool differs_by_file(int socket)
 {
     const unique_fd network(::ioctl(socket, SIOCGSKNS));
-    struct stat status {};
-    if (!network || ::fstat(network.get(), &status) != 0) return std::nullopt;
-    return std::pair(status.st_dev, status.st_ino);
+    struct stat here {
+    }, there{};
+    if (!network || ::fstat(network.get(), &there) != 0 || ::stat("/proc/self/ns/net", &here) != 0) return false;
+    return here.st_dev != there.st_dev || here.st_ino != there.st_ino;
 }
 
 // A network that cannot be told is taken for the launcher's own.
@@ -75,9 +76,7 @@ bool is_of_another_network(int socket)
 {
     const unique_fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto here = cookie_of_network(own.get()), there = cookie_of_network(socket);
-    if (here && there) return *here != *there;
-    const auto own_file = file_of_network(own.get()), file = file_of_network(socket);
-    return own_file && file && *own_file != *file;
+    return here && there ? *here != *there : differs_by_file(socket);
 }
 
 }  // namespace

@@ -68,6 +68,32 @@ std::string url_of(const port_link& link, std::string_view server, std::string_v
            std::string(port) + "/?" + std::string(preview_parameter) + "=" + link.token;
 }
 
+token_in_url token_in(std::string_view url, std::string_view server, std::string_view domain)
+{
+    const std::string start = std::string(server) + std::string(preview_folder);
+    if (url.starts_with(start)) {
+        const auto rest = url.substr(start.size());
+        const auto end = std::min(rest.find('/'), rest.size());
+        return {std::string(rest.substr(0, end)), end == rest.size() ? "/" : std::string(rest.substr(end))};
+    }
+    const auto mark = url.find("://");
+    if (mark == std::string_view::npos) return {};
+    const auto after = url.substr(mark + 3);
+    const auto path = std::min(after.find('/'), after.size());
+    if (!is_beneath(after.substr(0, path), domain)) return {};
+    const auto hash = std::min(after.find('#'), after.size());
+    const auto question = std::min(after.find('?'), hash);
+    const auto query = question == hash ? std::string_view() : after.substr(question + 1, hash - question - 1);
+    token_in_url token;
+    for (const auto part : split(query, '&'))
+        if (part.substr(0, part.find('=')) == preview_parameter && part.size() > preview_parameter.size())
+            token.text = part.substr(preview_parameter.size() + 1);
+    const std::string kept = without_preview_parameter(query);
+    token.rest = std::string(path < question ? after.substr(path, question - path) : "/") + (kept.empty() ? "" : "?") +
+                 kept + std::string(after.substr(hash));
+    return token;
+}
+
 std::string without_preview_parameter(std::string_view query)
 {
     std::string kept;

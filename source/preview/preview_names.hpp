@@ -31,6 +31,13 @@ bool is_label_of(const preview_label& label, const port_link& link);
 /// The link as people open it. `server`: scheme, host and port of this server, without a slash at the end.
 std::string url_of(const port_link& link, std::string_view server, std::string_view domain);
 
+/// A link as url_of() makes it, taken apart.
+struct token_in_url {
+    std::string text;  ///< empty: the URL is none
+    std::string rest;  ///< path, query and fragment, as the program gets them
+};
+token_in_url token_in(std::string_view url, std::string_view server, std::string_view domain);
+
 std::string without_preview_parameter(std::string_view query);
 
 }  // namespace cmcp

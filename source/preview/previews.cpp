@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace cmcp {
@@ -97,6 +98,25 @@ awaitable<std::optional<beast::tcp_stream>> previews::connect(port_link link, st
     if (problem.empty()) problem = "Nothing answers on port " + std::to_string(link.port) + " of the sandbox.";
     problem += " Start the program that listens there, on 127.0.0.1 or 0.0.0.0, and load this again.";
     co_return std::nullopt;
+}
+
+awaitable<tcp::socket> previews::enter(sandbox_record where, std::uint16_t port)
+{
+    std::string problem;
+    port_link link{std::move(where.owner), std::move(where.id), port, 0, {}};
+    auto stream = co_await connect(std::move(link), problem);
+    if (!stream) throw std::runtime_error(problem);
+    co_return stream->release_socket();
+}
+
+std::optional<previews::inner_page> previews::behind(const std::string& owner, const std::string& url)
+{
+    const auto token = token_in(url, server(), config_.preview_domain);
+    const auto link = links_.find(token.text);
+    if (!link || link->owner != owner) return std::nullopt;
+    auto where = sandboxes_.store().find(owner, link->sandbox);
+    if (!where) return std::nullopt;
+    return inner_page{std::move(*where), "http://localhost:" + std::to_string(link->port) + token.rest};
 }
 
 awaitable<> previews::sandbox_stopped(std::string id)

@@ -7,6 +7,7 @@
 #include "sandbox/backend.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 
 #include <chrono>
@@ -34,6 +35,16 @@ public:
     awaitable<std::optional<boost::beast::tcp_stream>> connect(port_link link, std::string& problem);
 
     awaitable<> sandbox_stopped(std::string id);  ///< the links of one that is deleted end
+
+    /// Connects to a port of a sandbox of the caller, without a link. Throws std::runtime_error with a sentence.
+    awaitable<asio::ip::tcp::socket> enter(sandbox_record where, std::uint16_t port);
+
+    struct inner_page {
+        sandbox_record where;
+        std::string url;  ///< http://localhost:<port>/…
+    };
+    /// The page that one of the owner's own links leads to; nothing: the URL is no such link.
+    std::optional<inner_page> behind(const std::string& owner, const std::string& url);
 
     bool has_origin(std::string_view host) const override;
     awaitable<> serve(exchange& x) override;

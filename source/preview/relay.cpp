@@ -4,6 +4,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -29,17 +30,22 @@ using boost::system::error_code;
 using answer_parser = http::response_parser<http::buffer_body>;
 using request_serializer = http::request_serializer<http::buffer_body>;
 
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t piece_bytes = 32 * 1024;
 constexpr std::uint32_t most_header = 64 * 1024;
 constexpr int most_interim_answers = 16;
 constexpr std::chrono::seconds patience_of_port{30};      // with a program that does not read
-constexpr std::chrono::seconds patience_for_answer{300};  // until its header has come
+constexpr std::chrono::seconds patience_for_answer{300};  // from the end of the request to the answer's header
 
 /// A request on its way through. Lives in the frame of relay().
 class relayed_request {
 public:
     relayed_request(exchange& x, beast::tcp_stream port, std::string target, preview_view view)
-        : x_(x), port_(std::move(port)), target_(std::move(target)), view_(std::move(view)), piece_(piece_bytes)
+        : x_(x),
+          port_(std::move(port)),
+          answer_due_(port_.get_executor()),
+          target_(std::move(target)),
+          view_(std::move(view)),
+          piece_(piece_bytes)
     {
     }
 
@@ -53,7 +59,7 @@ public:
         request_serializer serializer(request);
         port_.expires_after(patience_of_port);
         const auto [error, size] = co_await http::async_write_header(port_, serializer, as_tuple);
-        if (error || !has_body) co_return watch_client();
+        if (error || !has_body) co_return co_await wait_for_answer();
         co_await send_body(request, serializer, *body);
     }
 
@@ -88,7 +94,7 @@ private:
             port_.expires_after(patience_of_port);
             const auto [error, size] = co_await http::async_write(port_, serializer, as_tuple);
             if (error && error != http::error::need_buffer) co_return;  // the answer tells why it reads no more
-            if (!bytes) co_return watch_client();
+            if (!bytes) co_return co_await wait_for_answer();
         }
     }
 
@@ -98,15 +104,22 @@ private:
         port_.close();
     }
 
-    void watch_client()
+    awaitable<> wait_for_answer()
     {
-        if (!answered_ && !wants_websocket(x_.request())) x_.watch([this] { port_.close(); });
+        if (answered_) co_return;
+        if (!wants_websocket(x_.request())) x_.watch([this] { port_.close(); });
+        if (begun_) co_return;
+        answer_due_.expires_after(patience_for_answer);
+        co_await answer_due_.async_wait(as_tuple);
+        late_ = !begun_ && !answered_;
+        if (late_) port_.close();
     }
 
     // A client that still sends the body of a request that has its answer is not listened to.
     void stop_sending()
     {
         answered_ = true;
+        answer_due_.cancel();
         x_.unwatch();
         const auto body = x_.request().stream;
         if (body && !body->complete()) x_.peer().abort();
@@ -121,9 +134,11 @@ private:
             parser.header_limit(most_header);
             parser.body_limit(boost::none);
             if (x_.request().method == "HEAD") parser.skip(true);
-            port_.expires_after(patience_for_answer);
+            port_.expires_never();
             const auto [error, size] = co_await http::async_read_header(port_, buffer, parser, as_tuple);
             if (error) co_return fail(error);
+            begun_ = parser.get().result_int() >= 200 || parser.get().result_int() == 101;
+            if (begun_) answer_due_.cancel();
             const unsigned status = parser.get().result_int();
             if (status == 101) co_return co_await switch_protocol(parser.get(), buffer);
             if (status >= 200) co_return co_await pass_on(parser, buffer);
@@ -134,7 +149,7 @@ private:
     void fail(const error_code& error)
     {
         if (x_.gone() || client_broke_off_) return;
-        if (error == beast::error::timeout)
+        if (late_)
             failure_ = "The program on this port has not answered in time.";
         else if (error == http::error::end_of_stream || error == http::error::partial_message ||
                  error == asio::error::connection_reset || error == asio::error::eof)
@@ -226,11 +241,14 @@ private:
 
     exchange& x_;
     beast::tcp_stream port_;
+    asio::steady_timer answer_due_;
     std::string target_;
     preview_view view_;
     std::vector<char> piece_;
     std::string failure_;
-    bool answered_ = false;
+    bool begun_ = false;     // the answer
+    bool answered_ = false;  // whole
+    bool late_ = false;
     bool tunnels_ = false;
     bool tunnel_ended_ = false;  // by the program
     bool client_broke_off_ = false;
@@ -244,7 +262,8 @@ awaitable<std::string> relay(exchange& x, beast::tcp_stream port, std::string ta
     relayed_request request(x, std::move(port), std::move(target), std::move(view));
     auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, request.send(), asio::deferred),
                                                          asio::co_spawn(executor, request.answer(), asio::deferred));
-    auto [order, sent, answered] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    auto [order, sent, answered] =
+        co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
     x.unwatch();
     for (const auto& failure : {sent, answered})
         if (failure) std::rethrow_exception(failure);

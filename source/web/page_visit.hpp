@@ -18,6 +18,7 @@ namespace cmcp {
 class progress_sender;
 
 struct browse_request {
+    way_into_sandbox inside;  ///< of whose pages `url` names one, at localhost; empty: it is one of the outside
     std::string url;
     std::string wait_for;  ///< CSS selector; empty: none
     std::vector<page_action> actions;

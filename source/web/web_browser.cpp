@@ -1,5 +1,6 @@
 #include "web/web_browser.hpp"
 
+#include "egress/egress_connector.hpp"
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
 #include "web/browser_process.hpp"
@@ -168,7 +169,11 @@ std::string web_browser::refusal(const browse_request& request, web_url& where) 
     } catch (const bad_url& problem) {
         return problem.what();
     }
-    return obstacle_.empty() ? policy_.judge(where.who, where.port).sentence : obstacle_;
+    if (!obstacle_.empty()) return obstacle_;
+    if (!request.inside) return policy_.judge(where.who, where.port).sentence;
+    if (is_this_machine(where.who) && !where.secure) return {};
+    return "With sandbox_id, url is http://localhost:<port>/…: the port is one on which a program of the sandbox "
+           "listens.";
 }
 
 awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_request request)
@@ -185,8 +190,9 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     const visit_limits limits{most_content_, chosen_timeout(request.timeout, timeout_default_, timeout_max_),
                               timeout_max_};
     progress_sender progress(io);
-    page_visit visit(*its, progress, guard_.issue("web_browse", egress_limits{.bytes = most_bytes}), std::move(request),
-                     std::move(where), limits);
+    auto ticket = guard_.issue("web_browse", egress_limits{.bytes = most_bytes});
+    if (request.inside) ticket->lead_into(std::move(request.inside));
+    page_visit visit(*its, progress, std::move(ticket), std::move(request), std::move(where), limits);
     auto work = visit.run();
     auto result = co_await with_progress(progress, std::move(work));
     co_return result;

@@ -67,6 +67,21 @@ TEST_CASE("a link's address has the scheme and port of the server, and a label t
     CHECK(("65535-" + digits).size() <= 63);
 }
 
+TEST_CASE("a link is taken apart as it was put together", "[preview]")
+{
+    const auto link = link_to(8000);
+    const auto below = token_in(url_of(link, "http://x:1/base", "") + "a/b?c#d", "http://x:1/base", "");
+    CHECK(below.text == link.token);
+    CHECK(below.rest == "/a/b?c#d");
+    CHECK(token_in("http://x:1/preview/tok", "http://x:1", "").rest == "/");
+    const auto own = token_in(url_of(link, "http://x:1", "p.example") + "&c=1#d", "http://x:1", "p.example");
+    CHECK(own.text == link.token);
+    CHECK(own.rest == "/?c=1#d");
+    for (const char* other : {"http://x:2/preview/tok/", "http://x:1.evil/preview/tok/",
+                              "http://evil/?cmcp_preview=tok", "http://x:1/mcp", "", "cmcp_preview=tok"})
+        CHECK(token_in(other, "http://x:1", "p.example").text.empty());
+}
+
 TEST_CASE("the token leaves the query, and nothing else does", "[preview]")
 {
     CHECK(without_preview_parameter("a=1&cmcp_preview=x&b=2") == "a=1&b=2");

@@ -87,4 +87,16 @@ TEST_CASE("a message that is cut short is refused")
     CHECK_THROWS_AS(kind_of("\x7f"), std::runtime_error);
 }
 
+TEST_CASE("a question for a socket names a kind that there is")
+{
+    const socket_question question{7, {"someone", "one"}, cell_socket::tcp6};
+    const auto read = decode_open_socket(encode_open_socket(question));
+    CHECK(read.id == 7);
+    CHECK(read.cell == question.cell);
+    CHECK(read.kind == cell_socket::tcp6);
+    for (const int kind : {0, 4, 255})
+        CHECK_THROWS_AS(decode_open_socket(encode_open_socket({7, {}, static_cast<cell_socket>(kind)})),
+                        std::runtime_error);
+}
+
 }  // namespace cmcp::sandbox
