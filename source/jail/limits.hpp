@@ -14,6 +14,9 @@ std::chrono::seconds cpu_seconds(const run_limits& limits);
 /// `own`: processes of the sandbox beside those of the run.
 void apply_limits(const run_limits& limits, std::uint64_t own = 1);
 
+/// Sets one limit (RLIMIT_…), soft and hard, never above the hard one in force. Throws step_failed(`step`).
+void set_limit(int which, std::uint64_t value, const char* step);
+
 /// The limit of a program in a lasting cell, whose first process has the cell's; `own_data`: bytes beyond it that are
 /// not the program's. Throws step_failed.
 void limit_process_memory(const run_limits& limits, std::uint64_t own_data);
