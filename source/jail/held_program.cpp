@@ -91,7 +91,7 @@ std::string encode_held_start(const start_message& start)
 
 std::optional<held_kind> held_kind_of(const run_request& request)
 {
-    if (request.argv.empty() || !may_be_held(request)) return std::nullopt;
+    if (request.argv.empty() || request.terminal.columns != 0 || !may_be_held(request)) return std::nullopt;
     return held_kind{request.argv[0], request.argv.size(), request.limits.process_memory};
 }
 

@@ -110,6 +110,7 @@ usage_sources build_file_system(const jail_plan& plan)
     mounts.temporary = mount_own_memory(plan, "/tmp", 0);
     mounts.shared = mount_own_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
     mounts.sockets = open_socket_statistics();
+    if (plan.serves) mount_terminals(plan.root.get());
     show_workspace(plan);
     enter_root(plan.root.get());
     return mounts;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 // <sys/mount.h> clashes with <linux/mount.h> under some C libraries, so the needed functions are declared here.
 extern "C" int umount2(const char* target, int flags) noexcept;
@@ -94,6 +95,17 @@ unique_fd mount_memory(int root, const std::string& path, std::uint64_t size, st
     auto memory = new_tmpfs({size, std::max(files, size / 4096), "1777"}, attributes, step);
     attach_mount(memory.get(), root, path.substr(1), step);
     return memory;
+}
+
+// All terminals of the machine count against one limit of the kernel, a few thousand.
+void mount_terminals(int root)
+{
+    const std::string step = "mount /dev/pts";
+    const auto context = open_context("devpts", step);
+    for (const auto& [key, value] : {std::pair{"mode", "0600"}, {"ptmxmode", "0666"}, {"max", "24"}})
+        check(configure(context.get(), FSCONFIG_SET_STRING, key, value), step);
+    const auto terminals = finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, step);
+    attach_mount(terminals.get(), root, "dev/pts", step);
 }
 
 proc_mount new_proc(proc_options options)

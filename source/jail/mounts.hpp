@@ -43,6 +43,9 @@ unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, cons
 unique_fd mount_memory(int root, const std::string& path, std::uint64_t size, std::uint64_t files,
                        std::uint64_t attributes);
 
+/// New terminals of nobody else's (devpts) at /dev/pts of the mounted `root`.
+void mount_terminals(int root);
+
 inline constexpr const char* proc_step = "mount /proc";
 
 struct proc_options {

@@ -88,6 +88,8 @@ void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>&
     start_message start = decode_start(bytes);
     take_descriptors(plan, start, descriptors);
     plan.probe = start.probe;
+    plan.request.terminal = start.request.terminal;
+    plan.request.terminal_speaks = start.request.terminal_speaks;
     apply_cpu_limit(start.request.limits);
     plan.request.limits.process_memory = start.request.limits.process_memory;
     const std::string& folder = start.request.working_dir;

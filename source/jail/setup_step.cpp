@@ -25,6 +25,9 @@ constexpr advice table[] = {
     {"see the processes of the cell", 0,
      "A lasting cell needs a /proc of its own, which this container masks: permit it, or start the program without "
      "one."},
+    {"open a terminal", ENOSPC,
+     "The sandbox's processes have as many terminals open as a sandbox may have: close some, or end the sandbox's "
+     "processes."},
     {"start a process", EAGAIN,
      "The sandbox's limit of processes is reached: end some of its processes, or the sandbox, and try again."},
     {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},

@@ -5,6 +5,7 @@
 #include "jail/payload.hpp"
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "jail/terminal.hpp"
 #include "wire/wire.hpp"
 
 #include <signal.h>
@@ -181,6 +182,7 @@ void standby_programs::become_program(packet order)
     order.descriptors.erase(order.descriptors.begin(), order.descriptors.begin() + 2);
     const auto [argv, environment] = std::pair(plan_.request.argv, plan_.request.environment);
     take_start(plan_, read_memory(memory.get(), "read the start"), order.descriptors);
+    take_terminal(plan_);
     const bool becomes_loaded = loaded_ != nullptr && order.bytes == begin_loaded;
     limit_process_memory(plan_.request.limits, becomes_loaded ? loaded_->own_data : 0);
     if (becomes_loaded) loaded_->become(plan_.request.argv == argv && plan_.request.environment == environment);

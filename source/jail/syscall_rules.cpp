@@ -72,9 +72,9 @@ constexpr std::string_view allowed[] = {
 };
 // clang-format on
 
-constexpr std::uint32_t tiocsti = 0x5412, tioclinux = 0x541c, tioccons = 0x541d;
-constexpr std::array<std::uint32_t, 3> terminal_requests{tiocsti, tioclinux, tioccons};
-static_assert(tiocsti == TIOCSTI && tioclinux == TIOCLINUX && tioccons == TIOCCONS);
+constexpr std::uint32_t tiocsti = 0x5412, tioclinux = 0x541c, tioccons = 0x541d, tiocsetd = 0x5423;
+constexpr std::array<std::uint32_t, 4> terminal_requests{tiocsti, tioclinux, tioccons, tiocsetd};
+static_assert(tiocsti == TIOCSTI && tioclinux == TIOCLINUX && tioccons == TIOCCONS && tiocsetd == TIOCSETD);
 
 using rules = std::vector<syscall_rule>;
 constexpr std::uint64_t low32 = 0xffffffff;

@@ -32,7 +32,8 @@ std::vector<syscall_rule> conditional_syscalls();
 /// beside `families` fails with EAFNOSUPPORT.
 std::vector<syscall_rule> common_conditional_syscalls(std::span<const int> families);
 
-/// ioctl requests that inject input into a terminal or take over its output; only the low 32 bits of the request count.
+/// ioctl requests that inject input into a terminal, take over its output, or let another line discipline (a protocol
+/// of modems, often broken) read it; only the low 32 bits of the request count.
 std::span<const std::uint32_t> refused_ioctls();
 
 /// Numbers from here on are newer than these lists. Since Linux 5.1 a new call has the same number on every

@@ -75,6 +75,8 @@ std::string encode_begin(const start_message& start, bool with_program)
     if (start.has_input) begun.input.emplace();
     if (start.has_script) begun.script.emplace();
     begun.result_channel = start.request.result_channel;
+    begun.terminal = start.request.terminal;
+    begun.terminal_speaks = start.request.terminal_speaks;
     begun.working_dir = start.request.working_dir;
     begun.limits.wall = start.request.limits.wall;
     begun.limits.cpu = start.request.limits.cpu;

@@ -156,6 +156,8 @@ void launcher::start_counted()
 
 void launcher::start(start_message start, std::vector<unique_fd> descriptors)
 {
+    if (start.request.cell.empty() && start.request.terminal.columns != 0)
+        return refuse(start.id, "A terminal needs a lasting cell: name one, or start the program without a terminal.");
     if (!start.request.cell.empty() && !start.probe) return start_in_cell(std::move(start), std::move(descriptors));
     for (const auto& pool : pools_)
         if (pool->take(start, descriptors)) return;

@@ -21,6 +21,7 @@ run_request shape_of_cell(run_request request)
     request.environment.clear();
     request.result_channel = false;
     request.prepared = false;
+    request.terminal = {};
     return request;
 }
 

@@ -60,6 +60,8 @@ void add_devices(tree_builder& tree)
 {
     tree.folder("/dev/shm");
     for (const char* path : run_devices) add_device(tree, path);
+    tree.folder("/dev/pts");  // empty but in a lasting cell
+    tree.link("/dev/ptmx", "pts/ptmx");
     tree.link("/dev/fd", "/proc/self/fd");
     tree.link("/dev/stdin", "/proc/self/fd/0");
     tree.link("/dev/stdout", "/proc/self/fd/1");
@@ -119,7 +121,7 @@ landlock_rules rules_of(const run_request& request, const view_files* files)
     landlock_rules rules;
     // A run may read every visible file, because its view holds no other.
     rules.read_only = {"/"};
-    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm"};
+    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm", "/dev/pts"};
     rules.read_write.insert(rules.read_write.end(), run_devices.begin(), run_devices.end());
     if (files == nullptr) {
         rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};

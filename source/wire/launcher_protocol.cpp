@@ -12,11 +12,17 @@ void fields(Wire& wire, wired<Wire, run_limits>& limits)
 }
 
 template <class Wire>
+void fields(Wire& wire, wired<Wire, terminal_size>& size)
+{
+    wire(size.columns, size.rows);
+}
+
+template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
     wire(request.cell, request.principal, request.result_channel, request.prepared, request.data_libraries,
          request.argv, request.working_dir, request.workspace, request.workspace_inside, request.environment,
-         request.programs.all, request.programs.names, request.limits);
+         request.programs.all, request.programs.names, request.limits, request.terminal, request.terminal_speaks);
 }
 
 template <class Wire>

@@ -34,6 +34,11 @@ struct program_view {
     std::vector<std::string> names;
 };
 
+/// A terminal of a run in a lasting cell, in characters. No columns: none.
+struct terminal_size {
+    std::uint16_t columns = 0, rows = 0;
+};
+
 /// An order to run a program. Descriptors are owned; all paths except `workspace` are paths inside.
 struct run_request {
     std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
@@ -50,7 +55,9 @@ struct run_request {
     std::optional<std::string> input;   ///< standard input; nothing: /dev/null
     std::optional<std::string> script;  ///< readable as descriptor 3 (sealed memfd), for the interpreter's bootstrap
     std::shared_ptr<unique_fd>
-        channel;  ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
+        channel;             ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
+    terminal_size terminal;  ///< it controls the run; one byte with its master comes over `channel` first of all
+    bool terminal_speaks = true;  ///< it is input and outputs too, and `channel` ends with the byte
     bool result_channel = false;  ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB
     bool merged = false;          ///< standard error goes where standard output goes: one stream, in order
     bool prepared = false;        ///< a zygote may stand in for argv, when it can become just this (python_start)

@@ -164,7 +164,7 @@ TEST_CASE("data is sent and received, but none out of band")
 
 TEST_CASE("the filter refuses terminal injection whatever the upper half of the request holds")
 {
-    for (std::uint64_t request : {TIOCSTI, TIOCLINUX, TIOCCONS}) {
+    for (std::uint64_t request : {TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD}) {
         CHECK(error_of(SYS_ioctl, {0, request, 0}) == EPERM);
         CHECK(error_of(SYS_ioctl, {0, high_bits | request, 0}) == EPERM);
     }
