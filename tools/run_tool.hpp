@@ -19,6 +19,7 @@ struct run_input : run_options {
 
 struct sandbox_run_input : sandbox_input, run_input {
     bool stateful = false;
+    bool shell = false;    ///< in the sandbox's shell
     sandbox_record where;  ///< the sandbox, before the run begins
 };
 

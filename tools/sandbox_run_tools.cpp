@@ -1,5 +1,6 @@
 #include "mcp/tool_registry.hpp"
 #include "runs/run_report.hpp"
+#include "sandboxes/command_shells.hpp"
 #include "sandboxes/sandbox_packages.hpp"
 #include "text/words.hpp"
 #include "tools/run_tool.hpp"
@@ -68,22 +69,30 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
          .process = std::bind_front(run_or_begin<input>, std::move(process))});
 }
 
-awaitable<tool_result> run_terminal(sandbox_runner& runs, blocking_pool& pool, caller who, request_io& io,
-                                    sandbox_run_input input)
+awaitable<sandbox_outcome> run_command(sandbox_runner& runs, command_shells& shells, caller who, request_io& io,
+                                       sandbox_run_input input)
 {
     run_options& options = input;
-    auto outcome =
-        co_await runs.command(std::move(who), io, std::move(input.where), std::move(input.code), std::move(options));
+    auto& where = input.where;
+    if (input.shell) return shells.run(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
+    return runs.command(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
+}
+
+awaitable<tool_result> run_terminal(sandbox_runner& runs, command_shells& shells, blocking_pool& pool, caller who,
+                                    request_io& io, sandbox_run_input input)
+{
+    auto outcome = co_await run_command(runs, shells, std::move(who), io, std::move(input));
     auto result = sandbox_run_result(std::move(outcome.run), "BASH_TIMEOUT_MAX");
     co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.where), std::move(outcome.files));
     co_return result;
 }
 
-tool_owner make_execute_terminal_command(sandbox_runner& runs, job_manager& jobs, blocking_pool& pool)
+tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& shells, job_manager& jobs,
+                                         blocking_pool& pool)
 {
     using input = sandbox_run_input;
     run_process<input> process{"execute_terminal_command", &jobs,
-                               std::bind_front(run_terminal, std::ref(runs), std::ref(pool)),
+                               std::bind_front(run_terminal, std::ref(runs), std::ref(shells), std::ref(pool)),
                                std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
@@ -98,6 +107,10 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, job_manager& jobs
          .input = {sandbox_id_field(),
                    {"command", &input::code, "What bash runs; pipes, && and several lines work", rule::required},
                    {"working_dir", &input::working_dir, "Folder to start in, relative to the working folder"},
+                   {"shell", &input::shell,
+                    "Run in the sandbox's shell, which keeps folder (cd), variables (export), functions and jobs for "
+                    "later calls with shell",
+                    rule::with_default},
                    timeout_field(),
                    max_output_field(),
                    background_field()},
@@ -166,10 +179,11 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
 }  // namespace
 
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           sandbox_packages& packages, job_manager& jobs, blocking_pool& pool, const settings& config)
+                           command_shells& shells, sandbox_packages& packages, job_manager& jobs, blocking_pool& pool,
+                           const settings& config)
 {
     registry.add(make_execute_python_code(runs, kernels, jobs, pool));
-    registry.add(make_execute_terminal_command(runs, jobs, pool));
+    registry.add(make_execute_terminal_command(runs, shells, jobs, pool));
     registry.add(make_install_packages_in_sandbox(packages, runs.sandboxes(), jobs, config));
 }
 

@@ -11,6 +11,7 @@ namespace cmcp {
 
 class bash_manager;
 class blocking_pool;
+class command_shells;
 class file_manager;
 class job_manager;
 class kernel_manager;
@@ -21,6 +22,7 @@ class sandbox_files;
 class sandbox_manager;
 class sandbox_packages;
 class sandbox_runner;
+class shell_manager;
 class tool_registry;
 class web_browser;
 class web_scraper;
@@ -70,7 +72,8 @@ void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, cons
 
 /// execute_python_code, execute_terminal_command, install_packages_in_sandbox
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           sandbox_packages& packages, job_manager& jobs, blocking_pool& pool, const settings& config);
+                           command_shells& shells, sandbox_packages& packages, job_manager& jobs, blocking_pool& pool,
+                           const settings& config);
 
 /// upload_file_to_sandbox, download_file_from_sandbox, list_sandbox_files
 void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandbox_manager& sandboxes);
@@ -80,6 +83,9 @@ void add_sandbox_state_tools(tool_registry& registry, kernel_manager& kernels, s
 
 /// expose_port, list_exposed_ports, unexpose_port
 void add_port_tools(tool_registry& registry, previews& shown, sandbox_manager& sandboxes, const settings& config);
+
+/// shell_open, shell_send, shell_read, shell_close
+void add_shell_tools(tool_registry& registry, shell_manager& shells, sandbox_manager& sandboxes);
 
 /// job_poll, job_list, job_kill
 void add_job_tools(tool_registry& registry, job_manager& jobs);

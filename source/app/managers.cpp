@@ -49,6 +49,10 @@ admission_limits job_admission_from(const settings& config)
     return limits;
 }
 
+awaitable<> end_shells(shell_manager& shells, std::string id) { co_await shells.end_all(std::move(id)); }
+
+awaitable<> end_command_shell(command_shells& shells, std::string id) { co_await shells.end(std::move(id)); }
+
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
 void add_engine(managers& all, const settings& config, const asio::any_io_executor& executor)
@@ -79,6 +83,12 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.jobs = std::make_unique<job_manager>(config, *all.background);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend(), *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
+    all.shells = std::make_unique<shell_manager>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
+    all.command_shells_ = std::make_unique<command_shells>(config, executor, all.backend(), *all.sandbox_runs);
+    all.sandboxes->on_stop(
+        [&shells = *all.command_shells_](std::string id) { return end_command_shell(shells, std::move(id)); });
+    all.shell_gateway_ = std::make_unique<shell_access>(*all.shells, *all.sandboxes);
+    all.sandboxes->on_stop([&shells = *all.shells](std::string id) { return end_shells(shells, std::move(id)); });
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
     all.shown = std::make_unique<previews>(executor, config, all.native, *all.sandboxes, *all.pool);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
@@ -125,6 +135,8 @@ awaitable<> managers::stop()
     if (languages) co_await languages->stop();
     background->stop();
     co_await background->wait_idle(ending_limit);
+    if (shells) co_await shells->stop();
+    if (command_shells_) co_await command_shells_->stop();
     if (kernels) co_await kernels->stop();
     if (sandboxes) co_await sandboxes->stop();
     if (engine) co_await engine->stop();
@@ -179,10 +191,12 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
     add_sandbox_tools(registry, *all.sandboxes, config);
-    add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.packages, *all.jobs, *all.pool, config);
+    add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.command_shells_, *all.packages, *all.jobs,
+                          *all.pool, config);
     add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
     add_port_tools(registry, *all.shown, *all.sandboxes, config);
+    add_shell_tools(registry, *all.shells, *all.sandboxes);
     add_job_tools(registry, *all.jobs);
 }
 

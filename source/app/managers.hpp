@@ -12,6 +12,7 @@
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 #include "runs/run_admission.hpp"
+#include "sandboxes/command_shells.hpp"
 #include "sandboxes/job_manager.hpp"
 #include "sandboxes/kernel_manager.hpp"
 #include "sandboxes/language_trials.hpp"
@@ -19,6 +20,8 @@
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/sandbox_packages.hpp"
 #include "sandboxes/sandbox_runner.hpp"
+#include "sandboxes/shell_access.hpp"
+#include "sandboxes/shell_manager.hpp"
 #include "store/record_folder.hpp"
 #include "web/web_browser.hpp"
 #include "web/web_manager.hpp"
@@ -62,6 +65,9 @@ struct managers {
     std::unique_ptr<sandbox_files> sandbox_files_;
     std::unique_ptr<job_manager> jobs;
     std::unique_ptr<kernel_manager> kernels;
+    std::unique_ptr<shell_manager> shells;
+    std::unique_ptr<shell_access> shell_gateway_;
+    std::unique_ptr<command_shells> command_shells_;
     std::unique_ptr<sandbox_packages> packages;
     std::unique_ptr<previews> shown;  ///< ports of sandboxes
 

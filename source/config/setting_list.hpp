@@ -222,6 +222,10 @@ SETTING("SANDBOX_KERNEL_CPU", milliseconds, kernel_cpu_limit, "14400", seconds(1
 SETTING("SANDBOX_MAX_KERNELS", std::size_t, max_kernels, "64", number(1, 100'000), "Python kernels that live at once");
 SETTING("SANDBOX_KERNELS_PER_CALLER", std::size_t, kernels_per_caller, "32", number(1, 100'000),
         "Python kernels of one caller; for another one the longest unused of the caller is ended");
+SETTING("SANDBOX_MAX_SHELLS", std::size_t, max_shells, "64", number(1, 1000),
+        "shells in sandboxes that are open at once");
+SETTING("SANDBOX_SHELLS_PER_CALLER", std::size_t, shells_per_caller, "16", number(1, 1000),
+        "shells in sandboxes that one caller has open");
 SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),
         "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),

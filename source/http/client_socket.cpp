@@ -187,6 +187,14 @@ void client_socket::lost()
     if (tell) tell();
 }
 
+stream_socket client_socket::release()
+{
+    unwatch();
+    clear_deadline();
+    gone_ = true;
+    return std::move(socket_);
+}
+
 awaitable<> client_socket::close_gently(milliseconds limit)
 {
     error_code ignored;

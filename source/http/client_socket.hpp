@@ -57,6 +57,8 @@ public:
     void unwatch();
     bool gone() const { return gone_; }
 
+    stream_socket release();  ///< the connection is another's from now on
+
     /// Ends the connection. Waits for the peer's end at most `limit`, because a reset could overtake the last answer.
     awaitable<> close_gently(milliseconds limit);
 

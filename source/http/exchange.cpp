@@ -77,6 +77,13 @@ void exchange::go_on_with(awaitable<bool> rest)
     peer_.release_buffer();
 }
 
+stream_socket exchange::take_over()
+{
+    status_ = 101;
+    streamed_ = close_ = true;
+    return peer_.release();
+}
+
 awaitable<bool> exchange::begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length)
 {
     owed_ = request_.method == "HEAD" ? 0 : length;

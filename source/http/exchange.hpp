@@ -69,6 +69,9 @@ public:
     void go_on_with(awaitable<bool> rest);
     awaitable<bool> take_rest() { return std::move(rest_); }
 
+    /// The connection itself, for another protocol (101): nothing is answered here any more.
+    stream_socket take_over();
+
     void watch(std::function<void()> on_gone) { peer_.watch(std::move(on_gone)); }
     void unwatch() { peer_.unwatch(); }
     bool gone() const { return peer_.gone(); }

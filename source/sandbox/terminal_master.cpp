@@ -97,6 +97,12 @@ bool terminal_master::signal(int number)
     return master_.is_open() && ::ioctl(master_.native_handle(), TIOCSIG, number) == 0;
 }
 
+void terminal_master::wake()
+{
+    boost::system::error_code ignored;
+    master_.cancel(ignored);
+}
+
 void terminal_master::close()
 {
     boost::system::error_code ignored;

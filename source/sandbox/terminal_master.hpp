@@ -37,6 +37,7 @@ public:
     /// kernel sends no other signal so.
     bool signal(int number);
 
+    void wake();   ///< ends the pending waits
     void close();  ///< hangs up
     bool is_open() const { return master_.is_open(); }
 

@@ -4,6 +4,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
+#include "sandboxes/marked_stream.hpp"
 #include "text/random_id.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -38,43 +39,6 @@ void read_answer(const json::object& message, kernel_answer& answer)
     if (const auto* value = message.if_contains("result")) answer.result = *value;
     answer.state = object_of(message, "state");
     answer.reason = text_of(message, "reason");
-}
-
-// A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped.
-class marked_stream {
-public:
-    void expect(std::string mark) { mark_ = std::move(mark); }
-
-    // The bytes that are sure to stand before the mark.
-    std::string put(std::string_view bytes);
-
-    // The bytes that put() returned have been passed on.
-    void delivered() { ended_ = found_; }
-    bool ended() const { return ended_; }
-
-private:
-    std::string mark_;
-    std::string held_;
-    bool found_ = false;
-    bool ended_ = false;
-};
-
-std::string marked_stream::put(std::string_view bytes)
-{
-    if (found_) return {};
-    held_.append(bytes);
-    if (const auto at = held_.find(mark_); at != std::string::npos) {
-        found_ = true;
-        held_.resize(at);
-        return std::move(held_);
-    }
-    // Only the longest end that a mark may begin with is kept back.
-    std::size_t keep = std::min(held_.size(), mark_.size() - 1);
-    while (keep != 0 && !std::string_view(mark_).starts_with(std::string_view(held_).substr(held_.size() - keep)))
-        --keep;
-    std::string sure = held_.substr(0, held_.size() - keep);
-    held_.erase(0, sure.size());
-    return sure;
 }
 
 }  // namespace

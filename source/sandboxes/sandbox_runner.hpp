@@ -45,6 +45,7 @@ public:
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
     bool in_image(const sandbox_record& where) const;  ///< runs are containers, without this machine's programs
     const run_terms& python_terms() const { return python_terms_; }
+    const run_terms& command_terms() const { return command_terms_; }
     sandbox_manager& sandboxes() { return sandboxes_; }
     const runner& runs() const { return runs_; }
 

@@ -123,9 +123,10 @@ awaitable<> application::stop()
     co_await spans_->finish();
 }
 
-file_gateway* application::files() { return managers_->sandbox_files_.get(); }
-
-preview_gateway* application::shown_ports() { return managers_->shown.get(); }
+gateways application::to_sandboxes()
+{
+    return {managers_->sandbox_files_.get(), managers_->shell_gateway_.get(), managers_->shown.get()};
+}
 
 void application::set_public_url(std::string url)
 {

@@ -3,11 +3,10 @@
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
 #include "async/task_group.hpp"
-#include "http/file_gateway.hpp"
-#include "http/preview_gateway.hpp"
 #include "mcp/server_core.hpp"
 #include "server/sandbox_start.hpp"
 #include "telemetry/otlp_exporter.hpp"
+#include "transport/http_server.hpp"
 
 #include <memory>
 
@@ -30,8 +29,7 @@ public:
 
     server_core& core() { return core_; }
     sandbox::layers layers() const;  ///< the loaded interpreter's as of now, the others as of the start
-    file_gateway* files();           ///< null when sandboxes are not offered
-    preview_gateway* shown_ports();  ///< as files()
+    gateways to_sandboxes();         ///< empty when sandboxes are not offered
     readiness& ready() { return ready_; }
     void set_public_url(std::string url);  ///< for links to files
 

@@ -200,7 +200,7 @@ awaitable<> serve_http(asio::io_context& io, const settings& config, bound_addre
     co_await app.prepare();
     http_server server(
         io, config, std::move(address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
-        app.files(), [&app] { return app.ready().problems(); }, app.shown_ports());
+        app.to_sandboxes(), [&app] { return app.ready().problems(); });
     server.start();
     const bound_address& bound = server.address();
     app.set_public_url(bound.url());

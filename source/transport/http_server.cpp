@@ -64,12 +64,11 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
     implementation(asio::io_context& io, const settings& served_config, bound_address address, server_core& served,
-                   std::function<json::value()> report_layers, file_gateway* gateway, readiness_check ready,
-                   preview_gateway* previews)
+                   std::function<json::value()> report_layers, gateways to, readiness_check ready)
         : config(served_config),
           core(served),
           layers(std::move(report_layers)),
-          shown(previews),
+          shown(to.previews),
           guard(config),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes)),
@@ -84,7 +83,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         streamable.add_routes(routes);
         sse.add_routes(routes);
         add_tool_routes(routes, core, config);
-        if (gateway != nullptr) add_file_routes(routes, *gateway);
+        if (to.files != nullptr) add_file_routes(routes, *to.files);
+        if (to.shells != nullptr) add_shell_route(routes, *to.shells, sockets);
         if (shown != nullptr) add_preview_routes(routes, *shown);
         add_openapi_route(routes);
         add_docs_route(routes);
@@ -135,6 +135,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     std::function<json::value()> layers;
     preview_gateway* shown;
     request_guard guard;
+    websocket_register sockets;
     router routes;
     listener listens;
     session_store sessions;
@@ -147,10 +148,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
-                         std::function<json::value()> layers, file_gateway* files, readiness_check ready,
-                         preview_gateway* shown)
-    : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), files,
-                                             std::move(ready), shown))
+                         std::function<json::value()> layers, gateways to, readiness_check ready)
+    : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), to,
+                                             std::move(ready)))
 {
 }
 
@@ -181,6 +181,7 @@ awaitable<> http_server::stop()
     // The connections that are left hold streams on which no request answers.
     self.sessions.end_streams();
     if (self.shown != nullptr) self.shown->end_all();
+    self.sockets.abort_all();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     const bool drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));
     if (!drained || self.core.requests_in_flight() != 0) {

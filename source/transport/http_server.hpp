@@ -6,6 +6,7 @@
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
 #include "http/preview_gateway.hpp"
+#include "http/shell_gateway.hpp"
 #include "mcp/server_core.hpp"
 
 #include <functional>
@@ -13,15 +14,21 @@
 
 namespace cmcp {
 
+/// The way of the HTTP side to what lies in sandboxes.
+struct gateways {
+    file_gateway* files = nullptr;
+    shell_gateway* shells = nullptr;
+    preview_gateway* previews = nullptr;
+};
+
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
 class http_server {
 public:
     /// `layers` fills the verbose part of /healthz.
-    /// `files`: for /sandbox/file; null: there is no such route. `ready`: what /healthz asks.
-    /// `shown`: for ports of sandboxes; null: as with `files`. All must outlive the server.
+    /// Gateways: for /sandbox/file, /sandbox/shell and ports of sandboxes; null: there is no such route. `ready`: what /healthz asks. All
+    /// must outlive the server.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
-                std::function<json::value()> layers, file_gateway* files = nullptr, readiness_check ready = {},
-                preview_gateway* shown = nullptr);
+                std::function<json::value()> layers, gateways to = {}, readiness_check ready = {});
     ~http_server();
 
     const bound_address& address() const;

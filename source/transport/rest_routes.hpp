@@ -4,6 +4,8 @@
 #include "http/file_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/router.hpp"
+#include "http/shell_gateway.hpp"
+#include "http/websocket.hpp"
 #include "mcp/server_core.hpp"
 
 namespace cmcp {
@@ -22,6 +24,10 @@ void add_file_routes(router& routes, file_gateway& files);
 
 /// /preview/<token>/… and every path of the Hosts beneath MCP_PREVIEW_DOMAIN, with any method: ports of sandboxes.
 void add_preview_routes(router& routes, preview_gateway& shown);
+
+/// GET /sandbox/shell?sandbox_id=…&cols=&rows=: a WebSocket on a shell in a sandbox. Binary messages are what is typed
+/// and shown; text messages are orders in JSON (resize, signal).
+void add_shell_route(router& routes, shell_gateway& shells, websocket_register& sockets);
 
 /// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes.
 void add_openapi_route(router& routes);

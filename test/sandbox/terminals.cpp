@@ -188,7 +188,8 @@ TEST_CASE("a terminal that the server closes ends its shell and its jobs, nohup 
     stage s;
     terminal_run run(s, shell_in_cell(s));
     REQUIRE(run.shows("ready> "));
-    run.type("nohup sleep 1003 >/dev/null 2>&1 & sleep 1001 & setsid sleep 1004 >/dev/null 2>&1 & echo be\"\"gun\n");
+    run.type("nohup sleep 1003 >/dev/null 2>&1 & sleep 1001 & setsid sleep 1004 >/dev/null 2>&1 &\n");
+    run.type("until [ $(pgrep -cx sleep) = 3 ]; do :; done; echo be\"\"gun\n");
     REQUIRE(run.shows("begun"));
     run.type("sh -c 'echo fore\"\"ground; exec sleep 1002'\n");
     REQUIRE(run.shows("foreground"));
@@ -207,7 +208,7 @@ TEST_CASE("a run with a terminal ends in time with its whole session", "[run][ce
     auto request = command_in_cell(s, "trap '' HUP TERM INT; (trap '' HUP; sleep 2000) & echo begun; sleep 2000");
     terminal_run run(s, std::move(request));
     REQUIRE(run.shows("begun"));
-    s.backend.end_cell({"someone", "one"});
+    cmcp::test::run_coroutine(s.io, s.backend.end_cell({"someone", "one"}));
     CHECK(run.await_end().why == cause::cancelled);
 }
 

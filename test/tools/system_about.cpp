@@ -101,7 +101,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
         "list_sandbox_files fork_sandbox "
         "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel expose_port list_exposed_ports unexpose_port "
-        "job_poll job_list job_kill ";
+        "shell_open shell_send shell_read shell_close job_poll job_list job_kill ";
     settings config = without_browser();
     config.web_search_provider = "duckduckgo";
     CHECK(names(config) == system + file + web + sandbox);

@@ -1,0 +1,120 @@
+#include "http/websocket.hpp"
+
+#include "text/ascii.hpp"
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+namespace beast = boost::beast;
+
+constexpr std::chrono::seconds patience_with_handshake(10);
+constexpr std::chrono::seconds patience_with_peer(300);
+
+bool lists(std::string_view field, std::string_view wanted)
+{
+    while (!field.empty()) {
+        auto item = field.substr(0, field.find(','));
+        field.remove_prefix(std::min(item.size() + 1, field.size()));
+        while (item.starts_with(' ')) item.remove_prefix(1);
+        while (item.ends_with(' ')) item.remove_suffix(1);
+        if (equal_ignoring_case(item, wanted)) return true;
+    }
+    return false;
+}
+
+beast::http::request<beast::http::empty_body> handshake_of(const http_request& request)
+{
+    beast::http::request<beast::http::empty_body> handshake(beast::http::verb::get, request.path, 11);
+    for (const auto& [name, value] : request.fields) handshake.insert(name, value);
+    return handshake;
+}
+
+}  // namespace
+
+struct websocket::connection {
+    explicit connection(stream_socket socket) : stream(std::move(socket)) {}
+    beast::websocket::stream<stream_socket> stream;
+};
+
+void websocket_register::abort_all()
+{
+    const std::set<websocket*> all = open_;
+    for (auto* each : all) each->abort();
+}
+
+std::optional<http_reply> websocket::refuse(const http_request& request)
+{
+    const bool upgrades = request.version == 11 && lists(request.header("connection").value_or(""), "upgrade") &&
+                          equal_ignoring_case(request.header("upgrade").value_or(""), "websocket");
+    if (upgrades && beast::websocket::is_upgrade(handshake_of(request)) &&
+        request.header("sec-websocket-version").value_or("") == "13")
+        return std::nullopt;
+    auto reply =
+        error_reply(426, "This is a WebSocket (RFC 6455, version 13): open it with a client of that protocol.");
+    reply.with("Upgrade", "websocket");
+    reply.with("Sec-WebSocket-Version", "13");
+    return reply;
+}
+
+awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_register& all)
+{
+    const auto handshake = handshake_of(x.request());
+    auto taken = std::make_unique<connection>(x.take_over());
+    auto& stream = taken->stream;
+    stream.set_option(beast::websocket::stream_base::timeout{patience_with_handshake, patience_with_peer, true});
+    stream.set_option(beast::websocket::stream_base::decorator(
+        [id = x.request().id](beast::websocket::response_type& answer) { answer.set("X-Request-Id", id); }));
+    stream.read_message_max(longest_message);
+    stream.auto_fragment(false);
+    auto [failure] = co_await stream.async_accept(handshake, as_tuple);
+    if (failure) co_return nullptr;
+    co_return std::unique_ptr<websocket>(new websocket(std::move(taken), all));
+}
+
+websocket::websocket(std::unique_ptr<connection> taken, websocket_register& all)
+    : connection_(std::move(taken)), all_(all)
+{
+    all_.open_.insert(this);
+}
+
+websocket::~websocket() { all_.open_.erase(this); }
+
+awaitable<std::optional<websocket::message>> websocket::read()
+{
+    beast::flat_buffer buffer(longest_message);
+    auto [failure, length] = co_await connection_->stream.async_read(buffer, as_tuple);
+    if (failure) co_return std::nullopt;
+    const auto data = buffer.cdata();
+    message heard{std::string(static_cast<const char*>(data.data()), data.size()), connection_->stream.got_text()};
+    co_return heard;
+}
+
+awaitable<bool> websocket::write(std::string_view bytes, bool as_text)
+{
+    connection_->stream.text(as_text);
+    auto [failure, length] = co_await connection_->stream.async_write(asio::buffer(bytes), as_tuple);
+    co_return !failure;
+}
+
+awaitable<> websocket::close(std::uint16_t code, std::string_view reason)
+{
+    const auto number = static_cast<beast::websocket::close_code>(code);
+    const beast::websocket::close_reason why(number, reason.substr(0, longest_reason));
+    co_await connection_->stream.async_close(why, as_tuple);
+}
+
+void websocket::abort()
+{
+    boost::system::error_code ignored;
+    connection_->stream.next_layer().close(ignored);
+}
+
+}  // namespace cmcp

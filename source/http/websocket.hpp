@@ -1,0 +1,63 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "http/exchange.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+class websocket;
+
+/// The WebSockets of one server.
+class websocket_register {
+public:
+    void abort_all();  ///< their pending operations fail
+    std::size_t size() const { return open_.size(); }
+
+private:
+    friend class websocket;
+    std::set<websocket*> open_;
+};
+
+/// A connection that has become a WebSocket (RFC 6455). One coroutine may read while another one writes. A peer that
+/// answers no ping for some minutes is gone.
+class websocket {
+public:
+    struct message {
+        std::string bytes;
+        bool is_text = false;
+    };
+    static constexpr std::size_t longest_message = 64 * 1024;  ///< bytes that a peer may send at once
+    static constexpr std::size_t longest_reason = 123;         ///< of an end
+
+    /// Why the request cannot become one, with the status to answer; nothing: it can.
+    static std::optional<http_reply> refuse(const http_request& request);
+
+    /// Answers the handshake of a request that refuse() lets pass, and takes its connection. Null: the peer is gone.
+    static awaitable<std::unique_ptr<websocket>> accept(exchange& x, websocket_register& all);
+
+    ~websocket();
+    websocket(const websocket&) = delete;
+    websocket& operator=(const websocket&) = delete;
+
+    awaitable<std::optional<message>> read();  ///< nothing: it is closed, or broken
+    awaitable<bool> write(std::string_view bytes, bool as_text = false);
+    awaitable<> close(std::uint16_t code, std::string_view reason);  ///< codes of RFC 6455 section 7.4
+    void abort();
+
+private:
+    struct connection;
+    websocket(std::unique_ptr<connection> taken, websocket_register& all);
+
+    std::unique_ptr<connection> connection_;
+    websocket_register& all_;
+};
+
+}  // namespace cmcp

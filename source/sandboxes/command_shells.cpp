@@ -1,0 +1,196 @@
+#include "sandboxes/command_shells.hpp"
+
+#include "runs/output_collector.hpp"
+#include "runs/python_run.hpp"
+#include "sandboxes/shell_possible.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t longest_shell_command = 1 << 20;
+
+void check_command(const std::string& command)
+{
+    if (command.size() <= longest_shell_command && command.find('\0') == std::string::npos) return;
+    throw sandbox_error("InvalidArgument", "command must have no NUL character and at most " +
+                                               std::to_string(longest_shell_command) +
+                                               " bytes; put data into a file with upload_file_to_sandbox.");
+}
+
+std::string note_of(const command_shell& shell, const command_answer& answer)
+{
+    if (!answer.lost)
+        return answer.timed_out ? "The command was interrupted. The shell goes on with its folder and variables." : "";
+    const auto& end = *shell.end();
+    if (end.why == sandbox::cause::setup_failed) return "The shell could not be started: " + end.error;
+    const std::string why = answer.timed_out ? "because it did not let itself be interrupted" : "with the command";
+    return "The shell ended " + why + ". The next call starts another one; folder, variables and functions are lost.";
+}
+
+awaitable<sandbox::run_result> run_command(std::shared_ptr<command_shell> shell, std::string command,
+                                           std::string folder, std::chrono::milliseconds limit, command_answer& answer,
+                                           output_collector& output)
+{
+    answer = co_await shell->execute(std::move(command), std::move(folder), output, limit);
+    sandbox::run_result end;
+    end.why = sandbox::cause::exited;
+    if (answer.lost && shell->end()) end = *shell->end();
+    if (!answer.lost) end.exit_code = answer.exit;
+    if (answer.timed_out) end.why = sandbox::cause::timeout;
+    co_return end;
+}
+
+}  // namespace
+
+struct command_shells::kept {
+    bool lives() const { return shell && shell->alive(); }
+
+    std::string owner;
+    std::shared_ptr<command_shell> shell;
+    event::clock::time_point used = event::clock::now();
+    std::size_t wanted = 0;  // calls that wait or run
+    bool busy = false;
+    event freed;
+};
+
+/// The right to use a shell, from wait() to its destruction.
+class command_shells::turn {
+public:
+    explicit turn(std::shared_ptr<kept> of) : of_(std::move(of)) { ++of_->wanted; }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn()
+    {
+        --of_->wanted;
+        of_->used = event::clock::now();
+        if (mine_) of_->busy = false;
+        of_->freed.notify();
+    }
+    awaitable<> wait()
+    {
+        while (of_->busy) co_await of_->freed.wait();
+        of_->busy = mine_ = true;
+    }
+
+private:
+    std::shared_ptr<kept> of_;
+    bool mine_ = false;
+};
+
+command_shells::command_shells(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                               sandbox_runner& runs)
+    : config_(config), executor_(executor), backend_(backend), runs_(runs)
+{
+}
+
+command_shells::~command_shells() = default;
+
+std::shared_ptr<command_shells::kept> command_shells::shell_of(const sandbox_record& where)
+{
+    auto& slot = shells_[where.id];
+    if (!slot) slot = std::make_shared<kept>();
+    slot->owner = where.owner;
+    return slot;
+}
+
+// The caller's longest unused shell gives way.
+awaitable<> command_shells::make_room(std::string owner)
+{
+    for (;;) {
+        std::size_t own = 0, all = 0;
+        std::shared_ptr<kept> unused;
+        for (const auto& [id, one] : shells_) {
+            if (!one->lives()) continue;
+            ++all;
+            if (one->owner != owner) continue;
+            ++own;
+            if (one->wanted == 0 && (!unused || one->used < unused->used)) unused = one;
+        }
+        if (own < config_.shells_per_caller && all < config_.max_shells) co_return;
+        if (!unused)
+            throw sandbox_error("QuotaExceeded",
+                                "As many shells live as SANDBOX_SHELLS_PER_CALLER and SANDBOX_MAX_SHELLS allow; wait "
+                                "for one of yours, or leave shell out.");
+        co_await unused->shell->finish();
+    }
+}
+
+void command_shells::start(kept& one, const sandbox_record& where)
+{
+    auto request = runs_.base(where);
+    become_shell(request);
+    add_python_variables(request, python_home::sandbox);
+    request.limits.output = config_.output_hard_limit;
+    request.label = "command shell";
+    one.shell = std::make_shared<command_shell>(executor_, backend_);
+    one.shell->start(std::move(request));
+}
+
+awaitable<sandbox_outcome> command_shells::run(caller who, request_io& io, sandbox_record where, std::string command,
+                                               run_options options)
+{
+    auto work = take_turn(std::move(who), io, where, std::move(command), std::move(options));
+    return runs_.guarded(std::move(where), std::move(work));
+}
+
+awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io, sandbox_record where,
+                                                     std::string command, run_options options)
+{
+    check_command(command);
+    const auto one = shell_of(where);
+    turn mine(one);
+    co_await mine.wait();
+    const auto place = co_await runs_.admit(std::move(who), io, options.background);
+    if (!one->lives()) {
+        co_await make_room(where.owner);
+        start(*one, where);
+    }
+    const auto shell = one->shell;
+    command_answer answer;
+    auto running = run_once(shell, io, where, std::move(command), std::move(options), answer);
+    auto outcome = co_await runs_.scanned(std::move(where), std::move(running));
+    const std::string note = note_of(*shell, answer);
+    if (!note.empty()) outcome.run.note += (outcome.run.note.empty() ? "" : " ") + note;
+    co_return outcome;
+}
+
+awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, request_io& io,
+                                                sandbox_record where, std::string command, run_options options,
+                                                command_answer& answer)
+{
+    const auto request = runs_.base(where);
+    const auto time = runs_.command_terms().time(options);
+    const auto began = event::clock::now();
+    std::string folder = options.working_dir;
+    if (!folder.empty() && !folder.starts_with('/')) folder = config_.sandbox_work_dir + "/" + folder;
+    collected_work work = [shell, command = std::move(command), folder, time, &answer](output_collector& output) {
+        return run_command(shell, command, folder, time, answer, output);
+    };
+    output_place place{request.principal, request.workspace};
+    auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
+    outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(event::clock::now() - began);
+    outcome.limits = request.limits;
+    outcome.limits.wall = time;
+    co_return outcome;
+}
+
+awaitable<> command_shells::end(std::string id)
+{
+    const auto entry = shells_.find(id);
+    if (entry == shells_.end()) co_return;
+    const auto one = entry->second;
+    if (one->wanted == 0) shells_.erase(entry);
+    if (one->lives()) co_await one->shell->finish();
+}
+
+awaitable<> command_shells::stop()
+{
+    const auto all = std::exchange(shells_, {});
+    for (const auto& [id, one] : all)
+        if (one->lives()) co_await one->shell->finish();
+}
+
+}  // namespace cmcp

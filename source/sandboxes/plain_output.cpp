@@ -1,0 +1,190 @@
+#include "sandboxes/plain_output.hpp"
+
+#include "text/utf8_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t most_columns = 4096;
+constexpr std::size_t longest_sequence = 8192;  // a longer one is none
+constexpr char escape = '\x1b', bell = '\x07';
+
+// A line of the screen, in which characters are written over others.
+class screen_line {
+public:
+    void put(std::string_view character)
+    {
+        if (at_ >= most_columns) end(text_);
+        if (at_ >= cells_.size()) cells_.resize(at_ + 1, " ");
+        cells_[at_++] = character;
+    }
+    void go_to(std::size_t column) { at_ = std::min(column, most_columns - 1); }
+    void go_by(std::ptrdiff_t columns)
+    {
+        const auto at = static_cast<std::ptrdiff_t>(at_) + columns;
+        go_to(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, at)));
+    }
+    void tabulate() { go_to((at_ / 8 + 1) * 8); }
+    void erase(std::size_t kind)
+    {
+        if (kind == 0) cells_.resize(std::min(at_, cells_.size()));
+        if (kind == 1) std::fill_n(cells_.begin(), std::min(at_ + 1, cells_.size()), " ");
+        if (kind == 2) cells_.clear();
+    }
+    void remove(std::size_t count)
+    {
+        const auto first = std::min(at_, cells_.size());
+        const auto last = std::min(first + count, cells_.size());
+        cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(first),
+                     cells_.begin() + static_cast<std::ptrdiff_t>(last));
+    }
+    void insert(std::size_t count)
+    {
+        if (at_ >= cells_.size()) return;
+        cells_.insert(cells_.begin() + static_cast<std::ptrdiff_t>(at_), std::min(count, most_columns), " ");
+    }
+
+    void end() { end(text_); }
+    void leave()  // the screen goes on elsewhere
+    {
+        if (!cells_.empty()) end();
+        at_ = 0;
+    }
+    std::string take()
+    {
+        append(text_);
+        return std::move(text_);
+    }
+
+private:
+    void append(std::string& to) const
+    {
+        for (const auto& cell : cells_) to += cell;
+    }
+    void end(std::string& to)
+    {
+        append(to);
+        to += '\n';
+        cells_.clear();
+        at_ = 0;
+    }
+
+    std::vector<std::string> cells_;
+    std::size_t at_ = 0;
+    std::string text_;
+};
+
+bool is_final(char c) { return c >= '@' && c <= '~'; }
+
+// The length of the control sequence that `text` begins with, ESC first; 0: it is cut off.
+std::size_t sequence_length(std::string_view text)
+{
+    if (text.size() < 2) return 0;
+    std::size_t end = 2;
+    if (text[1] == '[') {
+        while (end < text.size() && !is_final(text[end])) ++end;
+        return end < text.size() ? end + 1 : 0;
+    }
+    if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {  // a string up to BEL or ESC backslash
+        for (; end < text.size(); ++end) {
+            if (text[end] == bell) return end + 1;
+            if (text[end] == escape) return end + 1 < text.size() ? end + 2 : 0;
+        }
+        return 0;
+    }
+    if (text[1] < ' ' || text[1] > '/') return 2;
+    while (end < text.size() && text[end] >= ' ' && text[end] <= '/') ++end;  // as for character sets
+    return end < text.size() ? end + 1 : 0;
+}
+
+std::size_t first_number(std::string_view parameters, std::size_t otherwise)
+{
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(parameters.data(), parameters.data() + parameters.size(), number);
+    return error == std::errc() ? number : otherwise;
+}
+
+void obey(std::string_view sequence, screen_line& line)
+{
+    if (sequence.size() < 3 || sequence[1] != '[') return;
+    const auto parameters = sequence.substr(2, sequence.size() - 3);
+    const auto count = std::min(first_number(parameters, 1), most_columns);
+    switch (sequence.back()) {
+        case 'C':
+            return line.go_by(static_cast<std::ptrdiff_t>(count));
+        case 'D':
+            return line.go_by(-static_cast<std::ptrdiff_t>(count));
+        case 'G':
+            return line.go_to(count == 0 ? 0 : count - 1);
+        case 'K':
+            return line.erase(first_number(parameters, 0));
+        case 'P':
+            return line.remove(count);
+        case '@':
+            return line.insert(count);
+        case 'A':
+        case 'B':
+        case 'E':
+        case 'F':
+        case 'H':
+        case 'J':
+        case 'd':
+        case 'f':
+            return line.leave();
+        default:
+            return;
+    }
+}
+
+// The bytes that a control character or a character of text takes; nothing: it is cut off.
+std::optional<std::size_t> step(std::string_view rest, bool whole, screen_line& line)
+{
+    const char c = rest.front();
+    if (c == escape) {
+        const std::size_t length = sequence_length(rest.substr(0, longest_sequence));
+        if (length == 0 && !whole && rest.size() < longest_sequence) return std::nullopt;
+        if (length != 0) obey(rest.substr(0, length), line);
+        return std::max<std::size_t>(length, 1);
+    }
+    if (c == '\r') {
+        if (rest.size() == 1 && !whole) return std::nullopt;
+        line.go_to(0);
+    } else if (c == '\n') {
+        line.end();
+    } else if (c == '\b') {
+        line.go_by(-1);
+    } else if (c == '\t') {
+        line.tabulate();
+    }
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return 1;
+    const utf8_start character = first_character(rest);
+    if (character.fits != 0 && character.fits == character.needs) {
+        line.put(rest.substr(0, character.fits));
+        return character.fits;
+    }
+    if (!whole && is_cut_utf8(rest)) return std::nullopt;
+    line.put("\xef\xbf\xbd");
+    return 1;
+}
+
+}  // namespace
+
+plain_piece plain_output(std::string_view output, bool whole)
+{
+    screen_line line;
+    plain_piece piece;
+    while (piece.used < output.size()) {
+        const auto taken = step(output.substr(piece.used), whole, line);
+        if (!taken) break;
+        piece.used += *taken;
+    }
+    piece.text = line.take();
+    return piece;
+}
+
+}  // namespace cmcp

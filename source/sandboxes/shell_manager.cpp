@@ -1,0 +1,276 @@
+#include "sandboxes/shell_manager.hpp"
+
+#include "async/uncancelled.hpp"
+#include "log/log.hpp"
+#include "runs/python_run.hpp"
+#include "sandboxes/open_shell.hpp"
+#include "sandboxes/shell_keys.hpp"
+#include "sandboxes/shell_possible.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <utility>
+
+// The life of shells; shell_reading.cpp has how their output is read.
+namespace cmcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t longest_typing = 64 * 1024;
+constexpr std::size_t most_keys = 100;
+constexpr std::size_t kept_of_terminal = 4096;  // the kernel gives no more at once
+constexpr std::size_t most_in_a_row = 64 * 1024;
+constexpr auto pause_after_row = 10ms;  // a program that floods its terminal shall not take the server's time
+constexpr auto end_of_all_shells = 10s;
+
+std::string keys_typed(const std::vector<std::string>& names, bool application)
+{
+    std::string keys;
+    for (const auto& name : names) {
+        const auto bytes = key_bytes(name, application);
+        if (!bytes)
+            throw sandbox_error("InvalidArgument", "There is no key \"" + name.substr(0, 40) + "\"; there are " +
+                                                       std::string(known_keys) + ".");
+        keys += *bytes;
+    }
+    return keys;
+}
+
+void check_typing(const std::string& text, const std::vector<std::string>& names)
+{
+    if (text.empty() && names.empty())
+        throw sandbox_error("InvalidArgument", "Give text or keys: there is nothing to type.");
+    if (text.size() <= longest_typing && names.size() <= most_keys) return;
+    throw sandbox_error("InvalidArgument",
+                        "At most " + std::to_string(longest_typing) + " bytes of text and " +
+                            std::to_string(most_keys) +
+                            " keys can be typed at once; put data into a file with upload_file_to_sandbox.");
+}
+
+}  // namespace
+
+shell_manager::shell_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                             sandbox_runner& runs, blocking_pool& pool)
+    : config_(config), executor_(executor), backend_(backend), runs_(runs), pool_(pool), tasks_(executor)
+{
+}
+
+shell_manager::~shell_manager() = default;
+
+shell_process& shell_manager::process_of(shell& of) { return *of.process; }
+
+void shell_manager::touch(shell& used) { used.used = event::clock::now(); }
+
+std::shared_ptr<shell_manager::shell> shell_manager::find(const caller& who, const std::string& id) const
+{
+    const auto entry = shells_.find(id);
+    if (entry != shells_.end() && entry->second->owner == who.principal && entry->second->keeps) return entry->second;
+    throw sandbox_error("NotFound", "There is no shell \"" + id.substr(0, 100) +
+                                        "\"; it was closed, or ended unused or with its sandbox. shell_open makes "
+                                        "one.");
+}
+
+std::size_t shell_manager::living() const
+{
+    const auto lives = [](const auto& entry) { return entry.second->process->alive(); };
+    return static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), lives));
+}
+
+// Shells that have ended are kept for their last output, as long as there is room.
+void shell_manager::make_room(const std::string& owner)
+{
+    const auto of_owner = [&](const auto& entry) { return entry.second->owner == owner; };
+    const auto own = static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), of_owner));
+    if (own >= config_.shells_per_caller)
+        std::erase_if(shells_, [&](const auto& entry) { return of_owner(entry) && !entry.second->process->alive(); });
+    const auto left = static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), of_owner));
+    if (left >= config_.shells_per_caller)
+        throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_SHELLS_PER_CALLER allows (" +
+                                                 std::to_string(config_.shells_per_caller) +
+                                                 "); close one with shell_close.");
+    if (living() >= config_.max_shells)
+        throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_MAX_SHELLS allows (" +
+                                                 std::to_string(config_.max_shells) + "); try again later.");
+}
+
+sandbox::run_request shell_manager::request_for(const sandbox_record& where) const
+{
+    auto request = runs_.base(where);
+    become_shell(request);
+    request.argv = {"/usr/bin/bash"};
+    add_python_variables(request, python_home::sandbox);
+    request.environment.emplace_back("TERM", "xterm-256color");
+    request.environment.emplace_back("PS1", "\\w\\$ ");
+    request.environment.emplace_back("HISTFILE", "/tmp/.bash_history");
+    request.label = "shell";
+    return request;
+}
+
+awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(sandbox_record where, sandbox::terminal_size size)
+{
+    auto request = request_for(where);
+    make_room(where.owner);
+    const auto one = std::make_shared<shell>(executor_, backend_);
+    one->id = runs_.sandboxes().handles().make("shl");
+    one->owner = where.owner;
+    one->where = where;
+    one->process->start(std::move(request), size);
+    shells_[one->id] = one;
+    bool opened = false;
+    try {
+        opened = co_await one->process->opened();
+    } catch (...) {
+        release(one);
+        throw;
+    }
+    if (opened) {
+        tasks_.spawn("watch shell", watch(one));
+        log::info("shell_opened", {{"sandbox", where.id}});
+        co_return one;
+    }
+    shells_.erase(one->id);
+    const auto& end = one->process->end();
+    throw sandbox_error("NotAvailable", end && !end->error.empty() ? end->error : "The shell could not be started.");
+}
+
+awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::attach(sandbox_record where,
+                                                                       sandbox::terminal_size size)
+{
+    auto entry = runs_.sandboxes().enter(where);
+    auto opening = begin(std::move(where), size);
+    auto one = co_await sandbox_activities::run(entry, std::move(opening));
+    // The sandbox is in use as long as the shell is attached, and its end hangs up.
+    one->activity = entry;
+    // Not at once, because the signal goes with the activity.
+    entry->slot().assign([this, weak = std::weak_ptr(one)](asio::cancellation_type) {
+        asio::post(executor_, [this, weak] {
+            if (const auto attached = weak.lock()) release(attached);
+        });
+    });
+    co_return one;
+}
+
+void shell_manager::release(std::shared_ptr<shell> used) { tasks_.spawn("end shell", end(std::move(used))); }
+
+awaitable<shell_view> shell_manager::open(caller who, request_io& io, sandbox_record where, sandbox::terminal_size size)
+{
+    const auto place = co_await runs_.admit(std::move(who), io, false);
+    auto opening = begin(where, size);
+    const auto one = co_await runs_.guarded(std::move(where), std::move(opening));
+    one->keeps = true;
+    tasks_.spawn("shell output", keep_output(one));
+    co_return one->view();
+}
+
+awaitable<> shell_manager::keep_output(std::shared_ptr<shell> one)
+{
+    asio::steady_timer pause(executor_);
+    std::size_t row = 0;
+    for (;;) {
+        const std::string bytes = co_await one->process->read(kept_of_terminal);
+        if (bytes.empty()) break;
+        one->output.add(bytes);
+        one->last_output = event::clock::now();
+        one->changed.notify();
+        row += bytes.size();
+        if (row < most_in_a_row) continue;
+        row = 0;
+        pause.expires_after(pause_after_row);
+        co_await pause.async_wait(asio::use_awaitable);
+    }
+    one->complete = true;
+    one->changed.notify();
+    runs_.sandboxes().measure_soon(one->where);
+}
+
+// Ends a shell that nobody has used for as long as an unused sandbox is kept going; forgets an ended one after the same
+// time.
+awaitable<> shell_manager::watch(std::shared_ptr<shell> one)
+{
+    for (;;) {
+        const auto due = one->used + config_.sandbox_idle_timeout;
+        if (one->forgotten || event::clock::now() >= due) break;
+        co_await one->released.wait(due);
+    }
+    auto ending = end(one);
+    co_await uncancelled(std::move(ending));
+}
+
+awaitable<> shell_manager::end(std::shared_ptr<shell> one)
+{
+    one->forgotten = true;
+    one->released.notify();
+    one->changed.notify();
+    co_await one->process->finish();
+    shells_.erase(one->id);
+    one->activity.reset();
+    one->gone.notify();
+}
+
+awaitable<bool> shell_manager::type(std::shared_ptr<shell> one, std::string keys)
+{
+    auto typed = co_await one->process->type(std::move(keys));
+    co_return typed;
+}
+
+awaitable<shell_view> shell_manager::send(caller who, std::string id, std::string text, std::vector<std::string> names)
+{
+    check_typing(text, names);
+    const auto one = find(who, id);
+    text += keys_typed(names, one->output.application_keys());
+    if (!one->process->alive())
+        throw sandbox_error("StateError", "The shell has ended; shell_read has the rest of its output.");
+    auto before = one->view();
+    auto typing = type(one, std::move(text));
+    const bool typed = co_await within(one, std::move(typing));
+    if (!typed && one->process->alive())
+        throw sandbox_error("Busy",
+                            "The program in the shell does not read what is typed; wait until it does, or send "
+                            "the key ctrl-c.");
+    co_return before;
+}
+
+shell_view shell_manager::resize(const caller& who, const std::string& id, sandbox::terminal_size size)
+{
+    const auto one = find(who, id);
+    touch(*one);
+    one->process->resize(size);
+    return one->view();
+}
+
+awaitable<shell_view> shell_manager::close(caller who, std::string id)
+{
+    const auto one = find(who, id);
+    auto ending = end(one);
+    co_await uncancelled(std::move(ending));
+    runs_.sandboxes().measure_soon(one->where);
+    co_return one->view();
+}
+
+awaitable<> shell_manager::end_all(std::string sandbox)
+{
+    std::vector<std::shared_ptr<shell>> ended;
+    for (const auto& [id, one] : shells_)
+        if (one->where.id == sandbox) ended.push_back(one);
+    for (const auto& one : ended) release(one);
+    for (const auto& one : ended)
+        while (shells_.contains(one->id)) co_await one->gone.wait();
+}
+
+awaitable<> shell_manager::stop()
+{
+    const shells all = shells_;
+    for (const auto& [id, one] : all) release(one);
+    while (!shells_.empty()) {
+        const auto one = shells_.begin()->second;
+        const bool gone = co_await one->gone.wait(event::clock::now() + end_of_all_shells);
+        if (!gone) break;
+    }
+    tasks_.cancel_all();
+    co_await tasks_.wait_idle(end_of_all_shells);
+}
+
+}  // namespace cmcp

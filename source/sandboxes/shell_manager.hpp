@@ -1,0 +1,102 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "sandboxes/sandbox_runner.hpp"
+#include "sandboxes/shell_process.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// A place in the output of a shell, and whether the shell goes on.
+struct shell_view {
+    std::string id;
+    std::uint64_t cursor = 0;  ///< the end of its output
+    bool running = true;
+    std::optional<sandbox::run_result> end{};  ///< once it has ended
+};
+
+/// A wish to read a shell. Without wait_for and pattern the answer comes once the output has been quiet for `quiet`.
+struct shell_wish {
+    std::optional<std::uint64_t> cursor;  ///< none: the end of the latest answer
+    std::string wait_for;                 ///< text that the output must show; empty: none
+    std::string pattern;                  ///< or a regular expression
+    std::chrono::milliseconds quiet{300};
+    std::chrono::milliseconds timeout{10'000};
+    std::size_t max_output = default_max_output;  ///< bytes
+    bool raw = false;                             ///< the bytes as they are, control sequences included
+};
+
+struct shell_answer : shell_view {
+    std::string text;        ///< `cursor` is where it ends
+    std::uint64_t lost = 0;  ///< bytes that had fallen off before its beginning
+    bool more = false;       ///< more output is there already
+    bool matched = true;     ///< false: neither text nor pattern came in time
+};
+
+/// Shells with a terminal, for the callers who opened them. A shell ends by itself, with its sandbox, or unused. Throws
+/// sandbox_error; a foreign shell and one that never was are the same NotFound. Io thread only.
+class shell_manager {
+public:
+    struct shell;
+
+    shell_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                  sandbox_runner& runs, blocking_pool& pool);
+    ~shell_manager();
+
+    awaitable<shell_view> open(caller who, request_io& io, sandbox_record where, sandbox::terminal_size size);
+
+    /// The view is of the moment before the keys were typed, so the output behind its cursor answers them. `names` are
+    /// those of shell_keys.hpp, typed after `text`.
+    awaitable<shell_view> send(caller who, std::string id, std::string text, std::vector<std::string> names);
+    shell_view resize(const caller& who, const std::string& id, sandbox::terminal_size size);
+    awaitable<shell_answer> read(caller who, std::string id, shell_wish wish);
+    awaitable<shell_view> close(caller who, std::string id);  ///< forgets it
+
+    /// A shell that its opener alone uses, without keeping its output. release() must follow.
+    awaitable<std::shared_ptr<shell>> attach(sandbox_record where, sandbox::terminal_size size);
+    static shell_process& process_of(shell& of);
+    static void touch(shell& used);
+    void release(std::shared_ptr<shell> used);
+
+    awaitable<> end_all(std::string sandbox);  ///< the sandbox stops being used
+    awaitable<> stop();
+
+    std::size_t living() const;
+
+private:
+    using shells = std::map<std::string, std::shared_ptr<shell>>;
+
+    std::shared_ptr<shell> find(const caller& who, const std::string& id) const;
+    void make_room(const std::string& owner);
+    sandbox::run_request request_for(const sandbox_record& where) const;
+    awaitable<std::shared_ptr<shell>> begin(sandbox_record where, sandbox::terminal_size size);
+    awaitable<> keep_output(std::shared_ptr<shell> one);
+    awaitable<> watch(std::shared_ptr<shell> one);
+    awaitable<> end(std::shared_ptr<shell> one);
+    template <class T>
+    awaitable<T> within(std::shared_ptr<shell> one, awaitable<T> work);
+    awaitable<bool> type(std::shared_ptr<shell> one, std::string keys);
+    awaitable<shell_answer> await_answer(std::shared_ptr<shell> one, shell_wish wish);
+    awaitable<bool> shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from);
+    awaitable<bool> fits(std::string owner, std::string text, std::string pattern);
+
+    const settings& config_;
+    asio::any_io_executor executor_;
+    sandbox::backend& backend_;
+    sandbox_runner& runs_;
+    blocking_pool& pool_;
+    shells shells_;
+    task_group tasks_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,116 @@
+#include "sandboxes/open_shell.hpp"
+#include "sandboxes/plain_output.hpp"
+#include "sandboxes/shell_pattern.hpp"
+#include "text/utf8_text.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <utility>
+
+// The part of shell_manager that reads the output of shells.
+namespace cmcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t longest_text_awaited = 1000;
+constexpr auto between_comparisons = 20ms;
+constexpr std::size_t compared_again = 4096;  // bytes of output that may begin what is awaited
+constexpr std::size_t most_for_pattern = 4096;
+
+void check_wish(const shell_wish& wish)
+{
+    if (wish.wait_for.size() > longest_text_awaited || wish.pattern.size() > longest_pattern)
+        throw sandbox_error("InvalidArgument", "wait_for takes at most " + std::to_string(longest_text_awaited) +
+                                                   " bytes, wait_for_pattern " + std::to_string(longest_pattern) +
+                                                   "; wait for a short, telling part of the output.");
+    if (!wish.wait_for.empty() && !wish.pattern.empty())
+        throw sandbox_error("InvalidArgument", "Give wait_for or wait_for_pattern, not both.");
+    if (const std::string problem = pattern_problem(wish.pattern); !problem.empty())
+        throw sandbox_error("InvalidArgument", "wait_for_pattern is no regular expression: " + problem);
+}
+
+void check_cursor(std::uint64_t cursor, const screen_back& output)
+{
+    if (cursor <= output.end()) return;
+    throw sandbox_error("InvalidArgument", "The cursor is behind the end of the output (" +
+                                               std::to_string(output.end()) +
+                                               "); use that of an answer of this shell, or leave it out.");
+}
+
+void fill(shell_answer& answer, const screen_back& output, std::uint64_t from, const shell_wish& wish, bool complete)
+{
+    const std::uint64_t first = std::max(from, output.begin());
+    auto bytes = output.from(first);
+    const bool cut = bytes.size() > wish.max_output;
+    if (cut) bytes = bytes.substr(0, wish.max_output);
+    auto piece =
+        wish.raw ? plain_piece{replace_invalid_utf8(bytes), bytes.size()} : plain_output(bytes, complete && !cut);
+    if (piece.used == 0 && cut) piece = plain_output(bytes, true);  // not even one character fits
+    answer.text = std::move(piece.text);
+    answer.cursor = first + piece.used;
+    answer.lost = first - from;
+    answer.more = cut;
+}
+
+}  // namespace
+
+awaitable<bool> shell_manager::fits(std::string owner, std::string text, std::string pattern)
+{
+    auto work = [text = std::move(text), pattern = std::move(pattern)] { return matches_pattern(text, pattern); };
+    auto is_there = co_await pool_.run(std::move(owner), std::move(work));
+    co_return is_there;
+}
+
+awaitable<bool> shell_manager::shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from)
+{
+    if (one->output.end() == from) co_return false;
+    const std::string text = plain_output(one->output.from(from), true).text;
+    if (!wish.wait_for.empty()) co_return text.find(wish.wait_for) != std::string::npos;
+    std::string latest(utf8_suffix(text, most_for_pattern));
+    auto is_there = co_await fits(one->owner, std::move(latest), wish.pattern);
+    co_return is_there;
+}
+
+// Output that floods is compared a bounded number of times.
+awaitable<shell_answer> shell_manager::await_answer(std::shared_ptr<shell> one, shell_wish wish)
+{
+    const auto from = wish.cursor.value_or(one->read_until);
+    check_cursor(from, one->output);
+    const bool compares = !wish.wait_for.empty() || !wish.pattern.empty();
+    const auto until = event::clock::now() + wish.timeout;
+    asio::steady_timer pause(executor_);
+    std::uint64_t compared = 0;
+    shell_answer answer;
+    answer.matched = !compares;
+    for (;;) {
+        const auto seen = one->output.end();
+        const bool over = one->complete || one->forgotten;
+        if (compares) answer.matched = co_await shows(one, wish, std::max(from, compared));
+        compared = seen - std::min<std::uint64_t>(seen, compared_again);
+        const auto now = event::clock::now();
+        const auto quiet_at = seen == from ? until : std::min(until, one->last_output + wish.quiet);
+        if (over || now >= until || (compares && answer.matched) || (!compares && now >= quiet_at)) break;
+        const auto look_again = compares ? until : quiet_at;
+        if (one->output.end() == seen && !one->complete) co_await one->changed.wait(look_again);
+        if (!compares) continue;
+        pause.expires_after(between_comparisons);
+        co_await pause.async_wait(asio::use_awaitable);
+    }
+    static_cast<shell_view&>(answer) = one->view();
+    fill(answer, one->output, from, wish, one->complete);
+    one->read_until = answer.cursor;
+    co_return answer;
+}
+
+awaitable<shell_answer> shell_manager::read(caller who, std::string id, shell_wish wish)
+{
+    check_wish(wish);
+    const auto one = find(who, id);
+    auto reading = await_answer(one, std::move(wish));
+    auto answer = co_await within(one, std::move(reading));
+    co_return answer;
+}
+
+}  // namespace cmcp
