@@ -1,6 +1,6 @@
 #include "mcp/tool_registry.hpp"
 #include "runs/run_report.hpp"
-#include "sandboxes/command_shells.hpp"
+#include "shells/command_shells.hpp"
 #include "sandboxes/sandbox_packages.hpp"
 #include "text/words.hpp"
 #include "tools/run_tool.hpp"

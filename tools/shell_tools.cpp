@@ -1,5 +1,5 @@
 #include "mcp/tool_registry.hpp"
-#include "sandboxes/shell_manager.hpp"
+#include "shells/shell_manager.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"
 

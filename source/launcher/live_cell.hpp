@@ -24,7 +24,7 @@ struct handed_socket {
 };
 
 /// A cell that lives on when its programs end, until it is told to end or breaks a limit. Its first process makes a run
-/// of each start (jail/cell_server.hpp).
+/// of each start (cell/cell_server.hpp).
 class live_cell {
 public:
     /// Of the shape that the request has, without a process: launch() or attach() gives it one. Throws step_failed.

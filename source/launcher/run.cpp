@@ -1,6 +1,6 @@
 #include "launcher/run.hpp"
 
-#include "jail/cell_server.hpp"
+#include "cell/cell_server.hpp"
 #include "jail/held_program.hpp"
 #include "jail/limits.hpp"
 #include "jail/sealed_memory.hpp"

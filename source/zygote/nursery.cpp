@@ -1,6 +1,6 @@
 #include "zygote/nursery.hpp"
 
-#include "jail/cell_server.hpp"
+#include "cell/cell_server.hpp"
 #include "jail/closing.hpp"
 #include "jail/payload.hpp"
 #include "jail/setup_step.hpp"

@@ -1,4 +1,4 @@
-#include "jail/cell_sockets.hpp"
+#include "cell/cell_sockets.hpp"
 #include "jail/socket_memory.hpp"
 #include "test/sandbox/beside.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "http/shell_gateway.hpp"
-#include "sandboxes/shell_manager.hpp"
+#include "shells/shell_manager.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
-#include "sandboxes/plain_output.hpp"
-#include "sandboxes/screen_back.hpp"
-#include "sandboxes/shell_keys.hpp"
-#include "sandboxes/shell_pattern.hpp"
+#include "shells/plain_output.hpp"
+#include "shells/screen_back.hpp"
+#include "shells/shell_keys.hpp"
+#include "shells/shell_pattern.hpp"
 #include "test/support/catch.hpp"
 
 #include <chrono>

@@ -26,7 +26,7 @@ struct loaded_program {
 /// less time then: one that becomes any program, and after a shell a held one. They are confined like programs, and
 /// count as processes more than the run's limit.
 ///
-/// An order of a socket (jail/cell_sockets.hpp) is answered at once.
+/// An order of a socket (cell/cell_sockets.hpp) is answered at once.
 [[noreturn]] void serve_cell(jail_plan& plan);
 [[noreturn]] void serve_cell(jail_plan& plan, const loaded_program& loaded);
 

@@ -1,8 +1,8 @@
-#include "sandboxes/command_shells.hpp"
+#include "shells/command_shells.hpp"
 
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
-#include "sandboxes/shell_possible.hpp"
+#include "shells/shell_possible.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "sandboxes/open_shell.hpp"
-#include "sandboxes/plain_output.hpp"
-#include "sandboxes/shell_pattern.hpp"
+#include "shells/open_shell.hpp"
+#include "shells/plain_output.hpp"
+#include "shells/shell_pattern.hpp"
 #include "text/utf8_text.hpp"
 
 #include <boost/asio/steady_timer.hpp>

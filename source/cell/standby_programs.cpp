@@ -1,4 +1,4 @@
-#include "jail/standby_programs.hpp"
+#include "cell/standby_programs.hpp"
 
 #include "jail/closing.hpp"
 #include "jail/limits.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "jail/cell_server.hpp"
-#include "jail/held_shell.hpp"
+#include "cell/cell_server.hpp"
+#include "cell/held_shell.hpp"
 #include "jail/jail.hpp"
 #include "wire/packet_socket.hpp"
 

@@ -4,7 +4,7 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "sandboxes/sandbox_runner.hpp"
-#include "sandboxes/shell_process.hpp"
+#include "shells/shell_process.hpp"
 
 #include <chrono>
 #include <cstdint>

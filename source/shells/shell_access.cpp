@@ -1,4 +1,4 @@
-#include "sandboxes/shell_access.hpp"
+#include "shells/shell_access.hpp"
 
 #include "sandboxes/gateway_refusal.hpp"
 

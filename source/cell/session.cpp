@@ -1,4 +1,4 @@
-#include "jail/session.hpp"
+#include "cell/session.hpp"
 
 #include "jail/setup_step.hpp"
 

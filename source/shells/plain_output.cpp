@@ -1,4 +1,4 @@
-#include "sandboxes/plain_output.hpp"
+#include "shells/plain_output.hpp"
 
 #include "text/utf8_text.hpp"
 

@@ -1,4 +1,4 @@
-#include "sandboxes/shell_pattern.hpp"
+#include "shells/shell_pattern.hpp"
 
 #include <boost/regex.hpp>
 

@@ -1,4 +1,4 @@
-#include "sandboxes/shell_process.hpp"
+#include "shells/shell_process.hpp"
 
 #include "async/uncancelled.hpp"
 #include "async/with_deadline.hpp"

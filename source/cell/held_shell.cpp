@@ -1,4 +1,4 @@
-#include "jail/held_shell.hpp"
+#include "cell/held_shell.hpp"
 
 #include "jail/closing.hpp"
 #include "jail/setup_step.hpp"

@@ -1,4 +1,4 @@
-#include "sandboxes/shell_keys.hpp"
+#include "shells/shell_keys.hpp"
 
 #include "text/ascii.hpp"
 

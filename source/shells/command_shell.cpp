@@ -1,4 +1,4 @@
-#include "sandboxes/command_shell.hpp"
+#include "shells/command_shell.hpp"
 
 #include "async/uncancelled.hpp"
 #include "sandboxes/marked_stream.hpp"
@@ -178,7 +178,8 @@ awaitable<> command_shell::wait_for(std::shared_ptr<execution> one, event::clock
 awaitable<> command_shell::send(std::string line)
 {
     if (!channel_.is_open()) co_return;
-    auto [ignored, sent] = co_await asio::async_write(channel_, asio::buffer(line), as_tuple);
+    const auto sent = co_await asio::async_write(channel_, asio::buffer(line), as_tuple);
+    static_cast<void>(sent);  // a shell that has gone is seen by its end
 }
 
 awaitable<> command_shell::put_to_end(std::shared_ptr<execution> one, std::string line, event::clock::time_point until)

@@ -1,11 +1,11 @@
-#include "sandboxes/shell_manager.hpp"
+#include "shells/shell_manager.hpp"
 
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "runs/python_run.hpp"
-#include "sandboxes/open_shell.hpp"
-#include "sandboxes/shell_keys.hpp"
-#include "sandboxes/shell_possible.hpp"
+#include "shells/open_shell.hpp"
+#include "shells/shell_keys.hpp"
+#include "shells/shell_possible.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>

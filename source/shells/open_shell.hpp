@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sandboxes/screen_back.hpp"
-#include "sandboxes/shell_manager.hpp"
+#include "shells/screen_back.hpp"
+#include "shells/shell_manager.hpp"
 
 #include <memory>
 #include <string>

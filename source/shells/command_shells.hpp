@@ -1,7 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "sandboxes/command_shell.hpp"
+#include "shells/command_shell.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 
 #include <map>
