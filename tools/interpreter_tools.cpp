@@ -38,7 +38,7 @@ std::optional<sandbox_record> reusable(sandbox_manager& sandboxes, const caller&
 {
     try {
         const auto latest = sandboxes.latest(who);
-        if (image.empty() || image == latest.image) return latest;
+        if (image.empty() || sandboxes.images().check(image) == latest.image) return latest;
     } catch (const sandbox_error& none) {
         if (none.type != "StateError") throw;
     }
@@ -61,7 +61,7 @@ awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_t
     result.structured["status"] = "success";
     result.structured["container_id"] = where->id;
     result.structured["image"] = where->image;
-    if (sandboxes.in_image(where->image)) co_return result;  // an image tells what it runs when it runs it
+    if (!image_choice::is_native(where->image)) co_return result;  // an image tells what it runs when it runs it
     json::array& names = result.structured["languages"].emplace_array();
     for (const auto& name : languages.working()) names.emplace_back(name);
     co_return result;
@@ -77,7 +77,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                                   "removes it, and so does the end of the session.",
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
-                        {"image", schema::string("Image that was asked for")},
+                        {"image", schema::string("Image that it has; native: the programs of the server's machine")},
                         {"languages", schema::array("What execute_code runs", schema::string(""))}},
                        {"status", "container_id"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},

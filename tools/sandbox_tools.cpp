@@ -34,7 +34,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                        {{"sandbox_id", schema::string("Handle for the other tools")},
                         {"name", schema::string("Its name")},
                         {"status", schema::one_of("Its state", {"running", "stopped"})},
-                        {"image", schema::string("Its image")},
+                        {"image", schema::string("Its image; native: the programs of the server's machine")},
                         {"working_dir", schema::string("Working folder inside")},
                         {"folder",
                          schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},

@@ -55,19 +55,13 @@ awaitable<> end_command_shell(command_shells& shells, std::string id) { co_await
 
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
-void add_engine(managers& all, const settings& config, const asio::any_io_executor& executor)
-{
-    all.engine = std::make_unique<engine::engine_backend>(executor, engine_options_from(config));
-    all.router = std::make_unique<engine::image_router>(all.native, *all.engine);
-}
-
 void add_languages(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
     const auto maker = [&runs = *all.sandbox_runs](const language& of, const std::string& program, std::string source) {
         return runs.trial(of, program, std::move(source));
     };
     language_trials::parts parts{
-        executor, all.native, *all.admission, *all.pool, config.sandbox_root / "languages.json", maker};
+        executor, all.backend, *all.admission, *all.pool, config.sandbox_root / "languages.json", maker};
     all.languages = std::make_unique<language_trials>(std::move(parts));
     all.sandbox_runs->use(*all.languages);
 }
@@ -75,22 +69,21 @@ void add_languages(managers& all, const settings& config, const asio::any_io_exe
 void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor, const runner& runs,
                    const handle_maker& handles)
 {
-    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, all.backend(), *all.pool, all.records, handles);
-    if (all.engine) all.sandboxes->use_engine(*all.engine);
+    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, all.backend, *all.pool, all.records, handles);
     all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
     add_languages(all, config, executor);
     all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
     all.jobs = std::make_unique<job_manager>(config, *all.background);
-    all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend(), *all.sandbox_runs);
-    all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
-    all.shells = std::make_unique<shell_manager>(config, executor, all.backend(), *all.sandbox_runs, *all.pool);
-    all.command_shells_ = std::make_unique<command_shells>(config, executor, all.backend(), *all.sandbox_runs);
+    all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
+    all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
+    all.shells = std::make_unique<shell_manager>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
+    all.command_shells_ = std::make_unique<command_shells>(config, executor, all.backend, *all.sandbox_runs);
     all.sandboxes->on_stop(
         [&shells = *all.command_shells_](std::string id) { return end_command_shell(shells, std::move(id)); });
     all.shell_gateway_ = std::make_unique<shell_access>(*all.shells, *all.sandboxes);
     all.sandboxes->on_stop([&shells = *all.shells](std::string id) { return end_shells(shells, std::move(id)); });
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
-    all.shown = std::make_unique<previews>(executor, config, all.native, *all.sandboxes, *all.pool);
+    all.shown = std::make_unique<previews>(executor, config, all.backend, *all.sandboxes, *all.pool);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
@@ -107,23 +100,6 @@ void observe(managers& all)
 
 }  // namespace
 
-engine::engine_options engine_options_from(const settings& config)
-{
-    engine::engine_options options;
-    options.where = engine::find_engine(config.sandbox_engine);
-    options.runtime = config.sandbox_engine_runtime;
-    options.node = handle_maker(node_name(config)).node();
-    options.root = std::filesystem::absolute(config.sandbox_root).lexically_normal().string();
-    options.required = "no_new_privs capabilities";
-    for (const char* name : {"seccomp", "no_network", "limits"})
-        if (std::find(config.sandbox_require.begin(), config.sandbox_require.end(), name) !=
-            config.sandbox_require.end())
-            options.required += std::string(" ") + name;
-    for (const auto& name : config.sandbox_images)
-        if (name != "native" && name != "*") options.images.push_back(name);
-    return options;
-}
-
 awaitable<> managers::start()
 {
     if (sandboxes) co_await sandboxes->start();
@@ -139,11 +115,10 @@ awaitable<> managers::stop()
     if (command_shells_) co_await command_shells_->stop();
     if (kernels) co_await kernels->stop();
     if (sandboxes) co_await sandboxes->stop();
-    if (engine) co_await engine->stop();
 }
 
-managers::managers(sandbox::backend& backend, const std::filesystem::path& root)
-    : native(backend), records(std::filesystem::absolute(root).lexically_normal() / "sandboxes")
+managers::managers(sandbox::backend& runs, const std::filesystem::path& root)
+    : backend(runs), records(std::filesystem::absolute(root).lexically_normal() / "sandboxes")
 {
 }
 
@@ -165,8 +140,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->admission = std::make_unique<run_admission>(admission_from(config));
     all->job_admission = std::make_unique<run_admission>(job_admission_from(config));
     observe(*all);
-    if (config.enable_sandbox && config.sandbox_engine != "none") add_engine(*all, config, executor);
-    const runner runs(all->backend(), *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool);
+    const runner runs(all->backend, *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
@@ -182,7 +156,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     if (config.enable_system) {
         add_system_runs(registry, *all.bash, *all.python, all.jobs.get());
         registry.add(make_system_env_var(config));
-        registry.add(make_system_info(all.native, *all.bash, *all.python, config));
+        registry.add(make_system_info(all.backend, *all.bash, *all.python, config));
     }
     if (config.enable_file) add_file_tools(registry, *all.files);
     if (config.enable_web)

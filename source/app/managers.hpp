@@ -2,7 +2,6 @@
 
 #include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
-#include "engine/engine_backend.hpp"
 #include "files/file_manager.hpp"
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
@@ -35,15 +34,12 @@ class tool_registry;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
 struct managers {
-    managers(sandbox::backend& backend, const std::filesystem::path& root);
+    managers(sandbox::backend& runs, const std::filesystem::path& root);
     managers(const managers&) = delete;
     managers& operator=(const managers&) = delete;
     ~managers();
 
-    sandbox::backend& native;                        ///< outlives this
-    std::unique_ptr<engine::engine_backend> engine;  ///< runs of sandboxes with an image; null unless SANDBOX_ENGINE
-    std::unique_ptr<sandbox::backend> router;        ///< null where there is no engine
-    sandbox::backend& backend() { return router ? *router : native; }
+    sandbox::backend& backend;  ///< outlives this
     record_folder records;
     std::unique_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
     std::shared_ptr<job_register> background;  ///< jobs and tasks
@@ -75,12 +71,9 @@ struct managers {
     awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction
 };
 
-/// `config` and `backend`, the native one, must outlive what is returned.
+/// `config` and `backend` must outlive what is returned.
 std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend& backend,
                                         asio::any_io_executor executor);
-
-/// The container engine's options as the settings name them.
-engine::engine_options engine_options_from(const settings& config);
 
 /// Adds the tools on offer, in their fixed order; TOOLS_ENABLE_* leave groups out. `all` and `config` must outlive the
 /// registry.

@@ -58,14 +58,19 @@ void set(loaded_settings& into, const setting& entry, const assignment& item)
 
 using finder = const setting* (*)(std::string_view);
 
+std::string about_unknown(const std::string& name)
+{
+    if (name.starts_with("SANDBOX_ENGINE"))
+        return "is gone, because sandboxes have images without an engine: leave it out, and add each image with "
+               "`container-mcp image add docker://NAME`";
+    return "is no known setting; the nearest is " + std::string(nearest_setting(name));
+}
+
 void apply(loaded_settings& into, const assignments& items, finder find)
 {
     for (const auto& item : items) {
         const auto* entry = find(item.key);
-        if (!entry) {
-            throw config_error(item.key + " (" + item.origin + ") is no known setting; the nearest is " +
-                               std::string(nearest_setting(item.key)));
-        }
+        if (!entry) throw config_error(item.key + " (" + item.origin + ") " + about_unknown(item.key));
         set(into, *entry, item);
     }
 }
@@ -90,9 +95,7 @@ std::vector<std::string> warnings_of_unknown(const environment& variables)
     std::vector<std::string> sentences;
     for (const auto& [name, value] : variables) {
         if (!starts_with_any(name, our_prefixes) || starts_with_any(name, of_others) || find_setting(name)) continue;
-        sentences.push_back("the environment variable " + name +
-                            " is no known setting and does nothing; the nearest is " +
-                            std::string(nearest_setting(name)));
+        sentences.push_back("the environment variable " + name + " does nothing: it " + about_unknown(name));
     }
     return sentences;
 }

@@ -180,15 +180,6 @@ std::string absolute_path(std::string_view text)
     return name;
 }
 
-std::string engine_name(std::string_view text)
-{
-    std::string name = bare(text);
-    const bool known = name == "none" || name == "podman" || name == "docker" || name.starts_with('/');
-    if (!known || has_control(name))
-        throw bad_value("none, podman, docker, or the absolute path of an engine's Unix socket");
-    return name;
-}
-
 std::string url::operator()(std::string_view text) const
 {
     std::string address = bare(text);
@@ -223,6 +214,15 @@ settings::words word_list(std::string_view text)
 {
     if (has_control(text)) throw bad_value("words separated by commas");
     return split(text);
+}
+
+settings::words image_list(std::string_view text)
+{
+    auto names = word_list(text);
+    for (const auto& name : names)
+        if (const auto equals = name.find('='); equals != std::string::npos && name.substr(equals) != "=native")
+            throw bad_value("names of images separated by commas, each alone or with =native behind it");
+    return names;
 }
 
 settings::words command_names(std::string_view text)

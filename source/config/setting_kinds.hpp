@@ -51,10 +51,10 @@ std::string log_format(std::string_view text);
 std::string host_name(std::string_view text);
 std::string preview_domain(std::string_view text);  ///< empty, or a DNS name, with :port where it is another one
 std::string absolute_path(std::string_view text);
-std::string engine_name(std::string_view text);
 std::filesystem::path file_path(std::string_view text);
 std::filesystem::path folder(std::string_view text);  ///< not empty; becomes absolute
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
+settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);
 

@@ -184,14 +184,13 @@ SETTING("WEB_BROWSER_TIMEOUT_MAX", milliseconds, web_browser_timeout_max, "120",
 TOPIC("Sandboxes and packages");
 SETTING("SANDBOX_DEFAULT_IMAGE", std::string, sandbox_default_image, "", plain_text(),
         "image of a sandbox made without one; empty: native", "docker.default_image");
-SETTING("SANDBOX_IMAGES", words, sandbox_images,
-        "native,alpine:latest,python-sandbox:latest,python:3.12-alpine,node:20-slim", word_list,
-        "images that may be asked for; * for any");
-SETTING("SANDBOX_ENGINE", std::string, sandbox_engine, "none", engine_name,
-        "where sandboxes with an image run: none, podman, docker, or the path of the engine's socket; none: an image "
-        "gives the programs of this machine");
-SETTING("SANDBOX_ENGINE_RUNTIME", std::string, sandbox_engine_runtime, "", plain_text(64),
-        "runtime that the engine uses, for example runsc; empty: its own");
+SETTING(
+    "SANDBOX_IMAGES", words, sandbox_images,
+    "native,alpine:latest=native,python-sandbox:latest=native,python:3.12-alpine=native,node:20-slim=native",
+    image_list,
+    "images that may be asked for; * for any; with =native this machine's programs stand in until the image is added");
+SETTING("SANDBOX_IMAGE_MAX_MB", std::uint64_t, sandbox_image_max_size, "10240", number(1, terabyte, mib),
+        "most that `container-mcp image add` fetches and unpacks, MiB");
 SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag,
         "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory");
 SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path,

@@ -61,7 +61,8 @@ bool may_be_held(const run_request& request)
 {
     const std::string& path = request.argv.at(0);
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    return request.argv.size() > 1 && std::find(shells.begin(), shells.end(), name) != shells.end();
+    return request.image.empty() && request.argv.size() > 1 &&
+           std::find(shells.begin(), shells.end(), name) != shells.end();
 }
 
 unique_fd held_library() { return sealed_memory("container-mcp-hold", held_library_bytes()); }

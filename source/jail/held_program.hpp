@@ -13,7 +13,7 @@
 /// that mean nothing to it, and ends.
 namespace cmcp::sandbox {
 
-/// Programs to which arguments that name no file are harmless: shells.
+/// Programs to which arguments that name no file are harmless: shells of this machine.
 bool may_be_held(const run_request& request);
 
 /// The library, in a sealed memory file. Throws std::system_error.

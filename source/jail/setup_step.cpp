@@ -41,6 +41,11 @@ constexpr advice table[] = {
      "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},
     {"Firejail: no ", 0, unconfined},
     {"Firejail: Warning: an existing sandbox", 0, unconfined},
+    {"Firejail: show an image", 0, "Images need SANDBOX_BACKEND=native."},
+    {"open image", ENOENT,
+     "The image is not in the store any more: `container-mcp image list` shows those that are there."},
+    {"show the image", 0,
+     "The kernel permits no overlay of the image's folder here: put SANDBOX_ROOT on a disk of its own."},
     {"Firejail: find", 0, "Install Debian's package firejail, or set SANDBOX_BACKEND=native."},
     {"Firejail: gain", 0,
      "Firejail works through set-uid root, which is not possible here: install Debian's package firejail, start the "

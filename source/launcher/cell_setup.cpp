@@ -89,6 +89,7 @@ void cell::prepare_view()
 {
     jail_plan& plan = *plan_;
     if (parts_.jailer != nullptr) {
+        if (!plan.request.image.empty()) throw step_failed("Firejail: show an image", ENOTSUP);
         firejail_.emplace().profile = parts_.jailer->prepare(plan);
         return;
     }

@@ -73,7 +73,7 @@ void launcher::enter_place()
     root_ = workspace_root(settings_.workspaces);
     if (!settings_.workspaces.empty()) facts_["project_obstacle"] = project_obstacle(settings_.workspaces);
     if (settings_.firejail.empty()) {
-        views_ = std::make_unique<view_store>();
+        views_ = std::make_unique<view_store>(settings_.images);
         if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(*this, settings_.waiting));
         return;
     }

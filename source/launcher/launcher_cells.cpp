@@ -53,7 +53,8 @@ live_cell& launcher::cell_for(const run_request& request)
     const cell_name name{request.principal, request.cell};
     for (const auto& [key, each] : live_cells_) {
         if (each->ends() || each->name() != name) continue;
-        if (each->has_process() && each->is_outdated()) {
+        const bool has_other_image = each->image() != request.image && is_empty(*each->own());
+        if (each->has_process() && (each->is_outdated() || has_other_image)) {
             each->end();
             continue;
         }
@@ -88,10 +89,12 @@ void launcher::make_room_for(const std::string& principal)
     unused->end();
 }
 
-// An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it.
+// An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it, and an image has
+// its own.
 void launcher::find_process(std::uint64_t key, live_cell& of)
 try {
-    if (of.own()->plan().request.programs.all)
+    const run_request& shape = of.own()->plan().request;
+    if (shape.programs.all && shape.image.empty())
         for (const auto& pool : pools_)
             if (pool->order_for(key, *of.own())) return;
     of.launch();

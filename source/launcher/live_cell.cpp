@@ -30,6 +30,7 @@ run_request shape_of_cell(run_request request)
 // Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
 live_cell::live_cell(const shared_parts& parts, const run_request& request)
     : name_{request.principal, request.cell},
+      image_(request.image),
       programs_(request.programs),
       first_program_(request.argv.at(0)),
       cell_(std::make_shared<cell>(parts, shape_of_cell(request), false, true))
@@ -49,6 +50,7 @@ std::string live_cell::obstacle(const run_request& request) const
 {
     const std::string end_it = "; end it first.";
     if (!cell_->has_workspace_of(request)) return "The sandbox's processes use another workspace" + end_it;
+    if (request.image != image_) return "The sandbox's programs have another image, which was there before" + end_it;
     const bool same = request.programs.all == programs_.all && request.programs.names == programs_.names;
     if (!same || (!programs_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;

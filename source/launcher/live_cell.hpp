@@ -38,6 +38,7 @@ public:
         cloned child);  ///< of a loaded interpreter, which Python runs become; throws, then the cell must be ended
     bool has_process() const { return cell_->pidfd() >= 0; }
     bool interprets() const { return interprets_; }
+    const std::string& image() const { return image_; }
 
     std::vector<waiting_start> waiting;        ///< for the process
     std::vector<std::uint64_t> asked_for_end;  ///< questions that its end answers
@@ -73,6 +74,7 @@ private:
     void refuse_socket(std::uint64_t question, const std::string& why);
 
     cell_name name_;
+    std::string image_;
     program_view programs_;
     std::string first_program_;
     std::shared_ptr<cell> cell_;

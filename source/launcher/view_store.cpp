@@ -5,7 +5,9 @@
 #include "jail/setup_step.hpp"
 #include "jail/system_files.hpp"
 #include "jail/tree_builder.hpp"
+#include "launcher/image_skeleton.hpp"
 #include "launcher/own_folders.hpp"
+#include "text/encodings.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -37,15 +39,6 @@ constexpr std::array installed_into{"/usr",
                                     "/usr/share"};
 constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
 
-std::string key_of(const run_request& request)
-{
-    std::string key =
-        request.principal + '\n' + request.workspace_inside + '\n' + std::to_string(request.limits.memory);
-    if (request.programs.all) return key;
-    for (const auto& name : request.programs.names) key += '\n' + name;
-    return key + "\n\n" + request.argv.at(0);
-}
-
 void check_workspace_place(const std::string& path)
 {
     const auto clean = std::filesystem::path(path).lexically_normal().string();
@@ -56,16 +49,26 @@ void check_workspace_place(const std::string& path)
         throw step_failed("place the workspace at " + path, EINVAL);
 }
 
-void add_devices(tree_builder& tree)
+// Before something covers the tree, places without devices will do.
+void add_places(tree_builder& tree, const run_request& request)
 {
     tree.folder("/dev/shm");
-    for (const char* path : run_devices) add_device(tree, path);
     tree.folder("/dev/pts");  // empty but in a lasting cell
     tree.link("/dev/ptmx", "pts/ptmx");
+    for (const char* path : run_devices) tree.file(path, "");
     tree.link("/dev/fd", "/proc/self/fd");
     tree.link("/dev/stdin", "/proc/self/fd/0");
     tree.link("/dev/stdout", "/proc/self/fd/1");
     tree.link("/dev/stderr", "/proc/self/fd/2");
+    // Below the run's own /proc, which shows them in its place (jail.cpp).
+    for (const auto& [name, content] : machine_figures(request.limits.memory))
+        tree.file("/proc/" + name, content, 0444);
+    for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
+}
+
+void add_devices(tree_builder& tree)
+{
+    for (const char* path : run_devices) add_device(tree, path);
 }
 
 void add_file(tree_builder& tree, const std::string& path)
@@ -101,12 +104,30 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     }
     mark_etc_files(filled.marks, request.programs.all);
     add_etc_files(tree, request.workspace_inside, request.programs.all);
+    add_places(tree, request);
     add_devices(tree);
-    // Below the run's own /proc, which shows them in its place (jail.cpp).
-    for (const auto& [name, content] : machine_figures(request.limits.memory))
-        tree.file("/proc/" + name, content, 0444);
-    for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
 }
+
+unique_fd open_place(const std::string& place)
+{
+    return unique_fd(check(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
+}
+
+void mount_root_memory(const std::string& place)
+{
+    check(::mkdir(place.c_str(), 0755), "prepare a root");
+    const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
+    attach_mount(root.get(), AT_FDCWD, place, "prepare a root");
+}
+
+void remove_mounted(const std::string& place)
+{
+    detach_mounts(place);
+    ::rmdir(place.c_str());
+}
+
+// The way to an open folder, whatever happens to its name.
+std::string way_to(const unique_fd& folder) { return "/proc/self/fd/" + std::to_string(folder.get()); }
 
 bool is_elf_interpreter(const std::string& path)
 {
@@ -123,6 +144,10 @@ landlock_rules rules_of(const run_request& request, const view_files* files)
     rules.read_only = {"/"};
     rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm", "/dev/pts"};
     rules.read_write.insert(rules.read_write.end(), run_devices.begin(), run_devices.end());
+    if (!request.image.empty()) {
+        rules.read_execute = {"/"};
+        return rules;
+    }
     if (files == nullptr) {
         rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
         for (const char* path : system_folders)
@@ -135,11 +160,34 @@ landlock_rules rules_of(const run_request& request, const view_files* files)
     return rules;
 }
 
-view_store::view_store() : stage_(stage_folder())
+view_store::view_store(std::string images)
+    : images_folder_(std::move(images)), images_(images_folder_), stage_(stage_folder())
 {
     const auto stage = new_tmpfs({1 << 20, 1024, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "mount the stage");
     attach_mount(stage.get(), AT_FDCWD, stage_, "mount the stage");
     own_files_ = own_folders::possible(stage_ + "/trial");
+}
+
+unique_fd view_store::open_image(const std::string& digest) const
+{
+    if (images_folder_.empty() || !is_sha256_hex(digest)) throw step_failed("read the digest of the image", EINVAL);
+    return images_.open(images_folder_ + "/" + digest + "/root", O_PATH, "image");
+}
+
+// An image that was removed and added again is another folder.
+std::string view_store::key_of(const run_request& request) const
+{
+    std::string key =
+        request.principal + '\n' + request.workspace_inside + '\n' + std::to_string(request.limits.memory);
+    if (!request.image.empty()) {
+        struct stat status {};
+        check(::fstat(open_image(request.image).get(), &status), "open image");
+        return key + "\n" + request.image + '\n' + std::to_string(status.st_ino) + '\n' +
+               std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
+    }
+    if (request.programs.all) return key;
+    for (const auto& name : request.programs.names) key += '\n' + name;
+    return key + "\n\n" + request.argv.at(0);
 }
 
 const view& view_store::find(const run_request& request)
@@ -176,15 +224,11 @@ view view_store::build(const std::string& key, const run_request& request)
     check_workspace_place(request.workspace_inside);
     const auto began = std::chrono::steady_clock::now();
     view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, request.programs.all, {}, {}};
-    check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
-    const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
-    attach_mount(root.get(), AT_FDCWD, fresh.place, "prepare a root");
     try {
-        fresh.root.reset(check(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
-        own_folders folders(fresh.place + "-folders");
-        tree_builder tree(unique_fd(::open(fresh.place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-                          [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
-        fill(tree, fresh, request);
+        if (request.image.empty())
+            show_machine(fresh, request);
+        else
+            show_image(fresh, request);
         set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {
         forget(fresh);
@@ -193,6 +237,41 @@ view view_store::build(const std::string& key, const run_request& request)
     const auto now = std::chrono::steady_clock::now();
     fresh.next_look = now + pause_factor * (now - began);
     return fresh;
+}
+
+void view_store::show_machine(view& fresh, const run_request& request) const
+{
+    mount_root_memory(fresh.place);
+    fresh.root = open_place(fresh.place);
+    own_folders folders(fresh.place + "-folders");
+    tree_builder tree(open_place(fresh.place),
+                      [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
+    fill(tree, fresh, request);
+}
+
+// The image is for everybody and for reading only, so the run's own places lie in a folder above it.
+void view_store::show_image(view& fresh, const run_request& request) const
+{
+    const std::string above = fresh.place + "-places";
+    const unique_fd image = open_image(request.image);
+    mount_root_memory(above);
+    try {
+        const unique_fd places = open_place(above);
+        tree_builder tree(open_place(above));
+        add_places(tree, request);
+        add_image_accounts(tree, image.get(), request.workspace_inside);
+        check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
+        const auto root = new_overlay({way_to(places), way_to(image)}, "show the image");
+        attach_mount(root.get(), AT_FDCWD, fresh.place, "show the image");
+    } catch (...) {
+        remove_mounted(above);
+        throw;
+    }
+    remove_mounted(above);
+    fresh.root = open_place(fresh.place);
+    tree_builder tree(open_place(fresh.place));
+    add_devices(tree);
+    fresh.rules = rules_of(request, nullptr);
 }
 
 std::string view_store::protected_program(const std::string& path)
@@ -206,10 +285,6 @@ std::string view_store::protected_program(const std::string& path)
     return place;
 }
 
-void view_store::forget(const view& old)
-{
-    detach_mounts(old.place);
-    ::rmdir(old.place.c_str());
-}
+void view_store::forget(const view& old) { remove_mounted(old.place); }
 
 }  // namespace cmcp::sandbox

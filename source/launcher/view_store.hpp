@@ -3,6 +3,7 @@
 #include "jail/file_marks.hpp"
 #include "jail/landlock.hpp"
 #include "jail/program_view.hpp"
+#include "launcher/workspace_root.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
@@ -29,7 +30,9 @@ landlock_rules rules_of(const run_request& request, const view_files* files);
 
 class view_store {
 public:
-    view_store();  ///< mounts the stage in the launcher's mount namespace; throws step_failed
+    /// Mounts the stage in the launcher's mount namespace. `images`: absolute; empty: runs have none. Throws
+    /// step_failed.
+    explicit view_store(std::string images);
 
     /// The view for `request`; built at the first call, and anew when programs or libraries were installed. Valid until
     /// the next call.
@@ -42,10 +45,16 @@ public:
     bool own_files() const { return own_files_; }
 
 private:
+    unique_fd open_image(const std::string& digest) const;
+    std::string key_of(const run_request& request) const;
+    void show_machine(view& fresh, const run_request& request) const;
+    void show_image(view& fresh, const run_request& request) const;
     view build(const std::string& key, const run_request& request);
     void build_anew(view& old, const run_request& request);
     void forget(const view& old);
 
+    std::string images_folder_;
+    workspace_root images_;
     std::string stage_;
     unsigned made_ = 0;
     bool own_files_ = false;

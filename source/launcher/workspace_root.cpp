@@ -19,9 +19,9 @@ workspace_root::workspace_root(std::string path) : path_(std::move(path))
     if (!path_.empty()) folder_.reset(::open(path_.c_str(), O_PATH | folder_only));
 }
 
-unique_fd workspace_root::open(const std::string& workspace, int access) const
+unique_fd workspace_root::open(const std::string& workspace, int access, const char* kind) const
 {
-    const std::string step = "open workspace " + workspace;
+    const std::string step = std::string("open ") + kind + " " + workspace;
     if (path_.empty()) return unique_fd(check(::open(workspace.c_str(), access | folder_only), step));
     if (!folder_) folder_.reset(check(::open(path_.c_str(), O_PATH | folder_only), step));
     if (!workspace.starts_with(path_ + "/")) throw step_failed(step, EXDEV);

@@ -6,8 +6,9 @@
 
 namespace cmcp::sandbox {
 
-/// The folder below which every workspace lies. The launcher opens this folder once; a workspace is opened beneath the
-/// open folder and used by its descriptor from then on, so no name that changes meanwhile leads elsewhere.
+/// The folder below which every workspace lies, or every image. The launcher opens this folder once; a workspace is
+/// opened beneath the open folder and used by its descriptor from then on, so no name that changes meanwhile leads
+/// elsewhere.
 class workspace_root {
 public:
     workspace_root() = default;
@@ -18,7 +19,7 @@ public:
 
     /// The workspace, opened with O_PATH or O_RDONLY. Throws step_failed, with EXDEV or ELOOP where the workspace is
     /// not beneath the root or where a link is on its way.
-    unique_fd open(const std::string& workspace, int access) const;
+    unique_fd open(const std::string& workspace, int access, const char* kind = "workspace") const;
 
 private:
     std::string path_;

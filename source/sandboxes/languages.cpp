@@ -120,23 +120,10 @@ std::string installed_program(const language& of)
     return all.empty() ? std::string() : all.front();
 }
 
-namespace {
-
-std::string search(const language& of)
-{
-    const std::string names(of.programs);
-    return "P= && for name in " + names +
-           "; do P=$(command -v $name) && break; done; [ -n \"$P\" ] || { echo 'Nothing that runs " +
-           std::string(of.name) + " is in the image of this sandbox (" + names + ").' >&2; exit 127; }; ";
-}
-
-}  // namespace
-
 std::string language_script(const language& of, const std::string& program)
 {
     // The folder is under /tmp: the code is nothing that the workspace keeps.
-    const std::string select = program.empty() ? search(of) : "P=" + program + " && ";
-    return select + "D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) +
+    return "P=" + program + " && D=$(mktemp -d /tmp/code.XXXXXX) && F=$D/" + std::string(of.file) +
            " && cat <&3 > $F && exec 3<&- && { " + std::string(of.command) + "; }";
 }
 

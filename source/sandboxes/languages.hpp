@@ -27,8 +27,7 @@ const language* find_language(std::string_view name);
 std::vector<std::string> installed_programs(const language& of);
 std::string installed_program(const language& of);
 
-/// Shell text that reads the code from descriptor 3 and runs it. `program` empty: the first that the sandbox itself has
-/// is looked for there; exit 127 and a sentence when there is none.
+/// Shell text that reads the code from descriptor 3 and runs it by `program`, a path inside.
 std::string language_script(const language& of, const std::string& program);
 
 }  // namespace cmcp

@@ -33,7 +33,6 @@ namespace {
 
 constexpr const char* archive_name = "packages.tar";
 constexpr std::size_t archive_piece = 256 << 10;
-constexpr const char* system_path = "/usr/local/bin:/usr/bin:/bin";
 
 /// A folder for what is fetched, removed at the end.
 class passing_folder {
@@ -131,8 +130,8 @@ sandbox::run_request package_runs::fetch_request_in(const package_work& of, cons
     auto request = runs_.base(of.where);
     request.cell.clear();  // nothing of the sandbox's is beside it
     request.workspace = folder.string();
-    request.environment = {{"PIP_CONFIG_FILE", "/dev/null"}, {"LANG", "C.UTF-8"}};
-    if (request.image.empty()) request.environment.emplace_back("PATH", system_path);
+    request.environment = {
+        {"PIP_CONFIG_FILE", "/dev/null"}, {"LANG", "C.UTF-8"}, {"PATH", runs_.search_path(of.where)}};
     request.argv = python_arguments(python_home::none, runs_.interpreter(of.where), std::string(package_fetcher),
                                     fetching_command(of.order, *of.index));
     request.limits.wall = of.left();

@@ -1,8 +1,6 @@
 #include "sandboxes/sandbox_manager.hpp"
 
 #include "async/uncancelled.hpp"
-#include "engine/engine_backend.hpp"
-#include "engine/engine_options.hpp"
 #include "files/trees.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
@@ -16,8 +14,6 @@
 namespace cmcp {
 
 namespace {
-
-constexpr const char* native_image = "native";
 
 std::string session_digest(const caller& who)
 {
@@ -50,10 +46,10 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       store_(folder.database()),
       cells_(backend),
       public_url_(config.public_url),
-      alone_at_start_(folder.alone()),
+      images_(config),
       tasks_(executor)
 {
-    if (alone_at_start_) reconcile();
+    if (folder.alone()) reconcile();
 }
 
 double sandbox_manager::now()
@@ -91,43 +87,17 @@ void sandbox_manager::check_name(std::string_view name)
                         "digit, and not look like a handle.");
 }
 
-std::string sandbox_manager::check_image(const std::string& image) const
-{
-    std::string wanted = !image.empty() ? image : config_.sandbox_default_image;
-    if (wanted.empty() || wanted == native_image || wanted == config_.sandbox_default_image)
-        return wanted.empty() ? native_image : wanted;
-    const auto& allowed = config_.sandbox_images;
-    const auto any =
-        std::find_if(allowed.begin(), allowed.end(), [&](const auto& name) { return name == "*" || name == wanted; });
-    if (any != allowed.end() && wanted.size() <= 200) return wanted;
-    throw sandbox_error("ImageNotAllowed", "The image \"" + wanted.substr(0, 100) +
-                                               "\" is not allowed; SANDBOX_IMAGES allows " + joined(allowed, ", ") +
-                                               ".");
-}
-
-bool sandbox_manager::in_image(const std::string& image) const
-{
-    return engine_ != nullptr && !image.empty() && image != native_image;
-}
-
-awaitable<> sandbox_manager::check_engine(std::string image)
-{
-    std::string problem;
-    int status = 0;
-    try {
-        co_await engine_->check_image(std::move(image));
-        co_return;
-    } catch (const engine::engine_error& failed) {
-        problem = failed.what();
-        status = failed.status;
-    }
-    throw sandbox_error(status == 404 ? "ImageNotFound" : "NotAvailable", problem);
+void sandbox_manager::warn_of_default_image() const
+try {
+    images_.check({});
+} catch (const sandbox_error& missing) {
+    log::warning("no_default_image", {{"reason", json::string(missing.what())}});
 }
 
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
 {
     sandbox_record record;
-    record.image = check_image(wanted.image);
+    record.image = images_.check(wanted.image);
     record.id = handles_.make("sbx");
     record.owner = who.principal;
     record.session = session_digest(who);
@@ -184,7 +154,6 @@ awaitable<> sandbox_manager::erase(std::string owner, std::filesystem::path what
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
 {
     auto record = describe(who, wanted);
-    if (in_image(record.image)) co_await check_engine(record.image);
     auto work = make(std::move(record));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_created",

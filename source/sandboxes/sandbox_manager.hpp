@@ -5,6 +5,7 @@
 #include "config/settings.hpp"
 #include "files/disk_reservations.hpp"
 #include "mcp/caller.hpp"
+#include "sandboxes/image_choice.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_cells.hpp"
 #include "sandboxes/sandbox_error.hpp"
@@ -21,10 +22,6 @@
 #include <vector>
 
 namespace cmcp {
-
-namespace engine {
-class engine_backend;
-}
 
 struct new_sandbox {
     std::string name{};    ///< empty: one is made up
@@ -102,9 +99,7 @@ public:
                         const std::string& path) const;  ///< path relative to the workspace
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
 
-    /// Sandboxes with an image run in `engine` from now on; the engine must outlive this. Before start().
-    void use_engine(engine::engine_backend& engine) { engine_ = &engine; }
-    bool in_image(const std::string& image) const;  ///< a container of the engine, not this machine's programs
+    const image_choice& images() const { return images_; }
 
     static double now();  ///< seconds since 1970
 
@@ -119,8 +114,7 @@ private:
     };
 
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
-    std::string check_image(const std::string& image) const;
-    awaitable<> check_engine(std::string image);
+    void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record record);
     awaitable<sandbox_record> copy_into(sandbox_record record, std::string from, disk_reservations::share disk);
@@ -151,8 +145,7 @@ private:
     sandbox_activities activities_;
     sandbox_cells cells_;
     std::string public_url_;
-    engine::engine_backend* engine_ = nullptr;
-    bool alone_at_start_ = false;  // no other process used the store then
+    image_choice images_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     disk_reservations reservations_;
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();

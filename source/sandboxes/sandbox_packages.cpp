@@ -131,9 +131,9 @@ awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record 
     egress_limits limits;
     limits.bytes = config_.sandbox_disk_quota;
     of->ticket = std::make_shared<egress_ticket>("install_packages", policy(kind, from, address.url), limits);
-    const std::string npm = runs_.in_image(where) ? "npm" : npm_program;
-    of->order = {kind, std::move(names), kind == package_kind::npm ? npm : runs_.interpreter(where),
-                 config_.pypi_allow_source};
+    std::string installer =
+        kind == package_kind::npm ? runs_.program(where, "npm", npm_program) : runs_.interpreter(where);
+    of->order = {kind, std::move(names), std::move(installer), config_.pypi_allow_source};
     of->index = std::make_shared<package_index>(kind, std::move(address.url));
     of->authorization = std::move(address.authorization);
     of->time = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);

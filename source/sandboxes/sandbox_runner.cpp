@@ -4,6 +4,7 @@
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/language_trials.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,9 +18,6 @@ constexpr std::size_t longest_argument = 64 * 1024;
 constexpr std::size_t most_named_files = 100;      // named in a result
 constexpr std::chrono::seconds time_of_trial{30};  // the first compilation of some languages takes long
 
-// An image has a bash or another shell, which reads the command in its own way.
-constexpr const char* image_shell =
-    "command -v bash > /dev/null && exec bash --norc --noprofile -c \"$0\" bash; exec sh -c \"$0\" sh";
 constexpr const char* read_anywhere = "REPLY=$(cat <&3); exec 3<&-; eval \"$REPLY\"";
 
 void check_source(std::string_view field, const std::string& source)
@@ -30,10 +28,10 @@ void check_source(std::string_view field, const std::string& source)
                                                " bytes; put data into a file with upload_file_to_sandbox.");
 }
 
-void run_in_shell_of_image(sandbox::run_request& request, std::string command)
+void run_in_sh(sandbox::run_request& request, std::string shell, std::string command)
 {
     if (command.size() > longest_argument) request.script = std::exchange(command, read_anywhere);
-    request.argv = {"/bin/sh", "-c", image_shell, std::move(command)};
+    request.argv = {std::move(shell), "-c", std::move(command)};
 }
 
 // The owner's quota bounds the workspace of a sandbox.
@@ -56,11 +54,22 @@ sandbox_runner::sandbox_runner(const settings& config, sandbox_manager& sandboxe
 {
 }
 
-bool sandbox_runner::in_image(const sandbox_record& where) const { return sandboxes_.in_image(where.image); }
+std::string sandbox_runner::program(const sandbox_record& where, const char* name, std::string native) const
+{
+    if (!in_image(where)) return native;
+    if (auto path = sandboxes_.images().of(where).find_program(name)) return std::move(*path);
+    throw sandbox_error("NotAvailable", "The image " + where.image + " has no " + name +
+                                            ": use what it has, or a sandbox with another image.");
+}
 
 std::string sandbox_runner::interpreter(const sandbox_record& where) const
 {
-    return in_image(where) ? "python3" : config_.python_interpreter;
+    return program(where, "python3", config_.python_interpreter);
+}
+
+std::string sandbox_runner::search_path(const sandbox_record& where) const
+{
+    return in_image(where) ? sandboxes_.images().of(where).search_path() : "/usr/local/bin:/usr/bin:/bin";
 }
 
 sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
@@ -70,7 +79,6 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
     request.workspace = sandboxes_.places().workspace(where.id).string();
     request.workspace_inside = home;
     request.programs.all = true;
-    request.sandbox = where.id;
     request.principal = where.owner;
     request.limits = common_limits(config_);
     // The owner's other sandboxes leave so much; 0 would mean no limit.
@@ -78,14 +86,16 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
         sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
     request.limits.workspace_size =
         std::max<std::uint64_t>(1, config_.sandbox_disk_quota - std::min(elsewhere, config_.sandbox_disk_quota));
+    std::string path = search_path(where);
     if (in_image(where)) {
-        request.image = where.image;  // its own PATH is added to there
-        request.environment = {{"LANG", "C.UTF-8"}, {"NODE_PATH", home + "/node_modules"}};
-        return request;
+        image root = sandboxes_.images().of(where);
+        request.image = std::move(root.digest);
+        request.environment = std::move(root.environment);
+        std::erase_if(request.environment, [](const auto& each) { return each.first == "HOME"; });
     }
     join_cell(request, where);
-    request.environment = {{"PATH", home + "/.local/bin:" + home + "/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"},
-                           {"NODE_PATH", home + "/node_modules"}};
+    request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
+    request.environment.emplace_back("NODE_PATH", home + "/node_modules");
     return request;
 }
 
@@ -109,15 +119,22 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
+// Where an image has no bash, its sh reads the command in its own way.
+void sandbox_runner::run_in_shell(sandbox::run_request& request, const sandbox_record& where, std::string text) const
+{
+    if (!in_image(where)) return run_in_bash(request, std::move(text));
+    const auto bash = sandboxes_.images().of(where).find_program("bash");
+    if (!bash) return run_in_sh(request, program(where, "sh", {}), std::move(text));
+    run_in_bash(request, std::move(text));
+    request.argv.front() = *bash;
+}
+
 awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text,
                                                    run_options options)
 {
     check_source("command", text);
     auto request = base(where);
-    if (in_image(where))
-        run_in_shell_of_image(request, std::move(text));
-    else
-        run_in_bash(request, std::move(text));
+    run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
     request.limits.wall = command_terms_.time(options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
@@ -131,7 +148,7 @@ sandbox::run_request sandbox_runner::program_request(const sandbox_record& where
     if (of.command.empty()) {
         run_python(request, python_home::sandbox, interpreter(where), std::move(source));
     } else {
-        request.argv = {"/bin/sh", "-c", language_script(of, program)};
+        request.argv = {this->program(where, "sh", "/bin/sh"), "-c", language_script(of, program)};
         request.script = std::move(source);
         add_python_variables(request, python_home::sandbox);
     }
@@ -146,6 +163,15 @@ sandbox::run_request sandbox_runner::trial(const language& of, const std::string
     return request;
 }
 
+std::string sandbox_runner::program_of(const sandbox_record& where, const language& of) const
+{
+    if (!in_image(where)) return languages_->program(of);
+    const image root = sandboxes_.images().of(where);
+    for (const auto name : split(of.programs, ' '))
+        if (auto path = root.find_program(name)) return std::move(*path);
+    return {};
+}
+
 awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sandbox_record where, std::string source,
                                                 std::string language, run_options options)
 {
@@ -154,10 +180,11 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
     if (known == nullptr)
         throw sandbox_error("InvalidArgument",
                             "Unsupported language: " + language.substr(0, 60) + ". " + languages_->sentence());
-    const std::string program = in_image(where) ? std::string() : languages_->program(*known);
-    if (program.empty() && !in_image(where))
-        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) + " is installed (" +
-                                                   std::string(known->programs) + "). " + languages_->sentence());
+    const std::string program = program_of(where, *known);
+    if (program.empty())
+        throw sandbox_error("InvalidArgument", "Nothing that runs " + std::string(known->name) +
+                                                   " is in the sandbox (" + std::string(known->programs) + ")." +
+                                                   (in_image(where) ? "" : " " + languages_->sentence()));
     auto request = program_request(where, *known, program, std::move(source));
     request.limits.wall = python_terms_.time(options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));

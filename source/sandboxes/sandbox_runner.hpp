@@ -43,7 +43,12 @@ public:
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
-    bool in_image(const sandbox_record& where) const;  ///< runs are containers, without this machine's programs
+    static bool in_image(const sandbox_record& where) { return !image_choice::is_native(where.image); }
+
+    /// The absolute path, inside, of a program that the sandbox's image must have; throws NotAvailable. For sandboxes
+    /// without an image `native`.
+    std::string program(const sandbox_record& where, const char* name, std::string native) const;
+    std::string search_path(const sandbox_record& where) const;  ///< PATH, without the sandbox's own folders
     const run_terms& python_terms() const { return python_terms_; }
     const run_terms& command_terms() const { return command_terms_; }
     sandbox_manager& sandboxes() { return sandboxes_; }
@@ -63,6 +68,8 @@ private:
     void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                    run_options options);
+    void run_in_shell(sandbox::run_request& request, const sandbox_record& where, std::string text) const;
+    std::string program_of(const sandbox_record& where, const language& of) const;
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,
                                          std::string source) const;
 

@@ -1,6 +1,5 @@
 #include "sandboxes/sandbox_manager.hpp"
 
-#include "engine/engine_backend.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_places.hpp"
 
@@ -91,7 +90,7 @@ void sandbox_manager::remove_soon(std::string owner, std::filesystem::path what)
 
 awaitable<> sandbox_manager::start()
 {
-    if (engine_ != nullptr) engine_->start(alone_at_start_);
+    warn_of_default_image();
     tasks_.spawn("look after sandboxes", look_after());
     co_return;
 }

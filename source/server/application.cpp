@@ -1,7 +1,6 @@
 #include "server/application.hpp"
 
 #include "config/settings.hpp"
-#include "engine/engine_backend.hpp"
 #include "log/log.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "sandboxes/sandbox_files.hpp"
@@ -137,7 +136,6 @@ sandbox::layers application::layers() const
 {
     sandbox::layers all = layers_;
     if (!all.empty()) all.back() = backend_.zygote_now();
-    if (managers_->engine) all.insert(all.begin(), managers_->engine->now());
     return all;
 }
 

@@ -32,6 +32,7 @@ struct raw_options {
     std::vector<std::string> set;
     std::string env_file, toml_file;
     bool debug = false, json = false, live = false, version = false;
+    image_line image;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -48,6 +49,23 @@ void add_options(CLI::App& app, raw_options& into)
     app.add_flag("--version", into.version, "Show the version");
 }
 
+void add_image_commands(CLI::App& image, image_line& into, bool& json)
+{
+    auto* add = image.add_subcommand("add", "Fetch and unpack an image by skopeo and umoci, or copy a folder");
+    add->add_option("source", into.what,
+                    "docker://NAME, oci:PATH[:TAG], oci-archive:PATH, docker-archive:PATH, dir:PATH")
+        ->required();
+    add->add_option("--name", into.name, "Name by which sandboxes ask for it (that behind docker://)");
+    add->add_flag("--insecure", into.insecure, "Without TLS, for a registry of this machine alone");
+    image.add_subcommand("list", "Show names, digests and sizes")->add_flag("--json", json, "Print JSON");
+    image.add_subcommand("remove", "Remove a name, and the image with its last name or by its digest")
+        ->add_option("image", into.what, "Name or sha256:DIGEST")
+        ->required();
+    image.add_subcommand("verify", "Say which files are not as they were added")
+        ->add_option("image", into.what, "Name or sha256:DIGEST (all images)");
+    image.require_subcommand(1);
+}
+
 void add_commands(CLI::App& app, raw_options& into)
 {
     app.fallthrough();  // inherited by the commands: flags may stand before or after them
@@ -57,6 +75,8 @@ void add_commands(CLI::App& app, raw_options& into)
     auto* doctor = app.add_subcommand("doctor", "Show which layers the sandbox has on this machine");
     auto* health =
         app.add_subcommand("health", "Ask the server on MCP_HOST and MCP_PORT whether it works (for health checks)");
+    auto* image = app.add_subcommand("image", "Add, list, remove and verify the images that sandboxes may have");
+    add_image_commands(*image, into.image, into.json);
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
     doctor->add_flag("--json", into.json, "Print JSON");
@@ -72,6 +92,8 @@ std::vector<const CLI::App*> subcommands(const CLI::App& app)
 std::vector<std::string> flags_of(const CLI::App& app)
 {
     auto parts = subcommands(app);
+    for (const CLI::App* command : subcommands(app))
+        for (const CLI::App* part : subcommands(*command)) parts.push_back(part);
     parts.push_back(&app);
     std::vector<std::string> flags;
     for (const CLI::App* part : parts)
@@ -144,10 +166,14 @@ command_line parse_command_line(int argc, char** argv)
         throw early_exit{app.exit(e) == 0 ? 0 : 2};
     }
     command_line line;
-    for (const auto* command : app.get_subcommands()) line.command = command->get_name();
+    for (const auto* command : app.get_subcommands()) {
+        line.command = command->get_name();
+        for (const auto* action : command->get_subcommands()) raw.image.action = action->get_name();
+    }
     if (raw.version) line.command = "version";
     line.json = raw.json;
     line.live = raw.live;
+    line.image = raw.image;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
     return line;

@@ -6,12 +6,21 @@
 
 namespace cmcp::command {
 
+/// The words behind `image`.
+struct image_line {
+    std::string action;  ///< add, list, remove or verify
+    std::string what;    ///< source, name or digest; empty: all
+    std::string name;
+    bool insecure = false;
+};
+
 /// The user's command line.
 struct command_line {
-    std::string command = "serve";  ///< serve, stdio, config, doctor or version
+    std::string command = "serve";  ///< serve, stdio, config, doctor, health, image or version
     settings_sources sources;
     bool json = false;  ///< config, doctor: for programs instead of people
     bool live = false;  ///< health: whether the server answers, not whether it is ready
+    image_line image;
 };
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
@@ -29,5 +38,7 @@ int stdio(const loaded_settings& loaded);              ///< until standard input
 int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that SANDBOX_REQUIRE names is missing
 /// 1 when no server answers on the address of the settings, or the server is not ready; `live`: any answer will do.
 int health(const loaded_settings& loaded, bool live);
+/// Work on the store of images; 1 when `verify` finds a difference.
+int images(const loaded_settings& loaded, const image_line& line, bool json);
 
 }  // namespace cmcp::command

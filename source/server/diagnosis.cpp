@@ -13,7 +13,7 @@ namespace {
 using state = sandbox::layer::state;
 
 // Services stand in the report beside the layers, though they confine no program.
-constexpr std::array<std::string_view, 4> services{"python_zygote", "helpers", "browser", "engine"};
+constexpr std::array<std::string_view, 4> services{"python_zygote", "helpers", "browser", "images"};
 
 bool holds_name(const auto& names, const std::string& name)
 {

@@ -1,8 +1,9 @@
 #include "app/managers.hpp"
 #include "app/optional_helpers.hpp"
-#include "engine/engine_backend.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "sandboxes/image_choice.hpp"
+#include "sandboxes/sandbox_error.hpp"
 #include "server/access_token.hpp"
 #include "server/commands.hpp"
 #include "server/diagnosis.hpp"
@@ -50,16 +51,20 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const 
     co_return service;
 }
 
-awaitable<sandbox::layer> examine_engine(asio::any_io_executor executor, const settings& config)
+sandbox::layer examine_images(const settings& config)
 {
-    if (config.sandbox_engine == "none")
-        co_return sandbox::layer{"engine", sandbox::layer::state::not_asked, "SANDBOX_ENGINE is none"};
-    engine::engine_backend backend(executor, engine_options_from(config));
-    auto probing = backend.probe();
-    auto layers = co_await std::move(probing);
-    auto stopping = backend.stop();
-    co_await std::move(stopping);
-    co_return layers.front();
+    using state = sandbox::layer::state;
+    const auto images = image_store(config.sandbox_root / "images").list();
+    try {
+        image_choice(config).check({});
+    } catch (const sandbox_error& missing) {
+        return {"images", state::off, std::string("SANDBOX_DEFAULT_IMAGE: ") + missing.what()};
+    }
+    if (images.empty()) return {"images", state::not_asked, "none was added; sandboxes have this machine's programs"};
+    std::uint64_t bytes = 0;
+    for (const auto& each : images) bytes += each.of.bytes;
+    return {"images", state::on,
+            std::to_string(images.size()) + " in the store, " + std::to_string(bytes >> 20) + " MiB"};
 }
 
 awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& config,
@@ -74,9 +79,7 @@ awaitable<> examine(asio::any_io_executor executor, started_sandbox started, con
     into.layers.push_back(std::move(installed));
     auto browser = co_await examine_browser(executor, config);
     into.layers.push_back(std::move(browser));
-    auto engine = examine_engine(executor, config);
-    auto container = co_await std::move(engine);
-    into.layers.push_back(std::move(container));
+    into.layers.push_back(examine_images(config));
 }
 
 json::array findings_json(const std::vector<finding>& list)

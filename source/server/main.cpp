@@ -70,6 +70,7 @@ int run(const command::command_line& line)
     if (line.command == "config") return show_config(loaded, line.json);
     if (line.command == "doctor") return command::doctor(loaded, line.json);
     if (line.command == "health") return command::health(loaded, line.live);
+    if (line.command == "image") return command::images(loaded, line.image, line.json);
     if (line.command == "stdio") return command::stdio(loaded);
     return command::serve(loaded);
 }

@@ -163,6 +163,7 @@ started_sandbox start_sandbox(const settings& config)
     started_sandbox started;
     started.options.launcher_path = find_launcher(config).string();
     started.options.launcher.workspaces = plain(config.sandbox_root);
+    started.options.launcher.images = plain(config.sandbox_root / "images");
     started.options.launcher.waiting = config.sandbox_waiting;
     started.options.launcher.cells = config.max_live_sandboxes;
     started.options.launcher.most = highest_limits(config);

@@ -39,6 +39,12 @@ std::string sha256_hex(std::string_view text)
     return hex_text({digest, size});
 }
 
+bool is_sha256_hex(std::string_view text)
+{
+    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    return text.size() == 64 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
 std::string base64_encode(std::string_view bytes)
 {
     // A size fits an int, because no string of JSON has 2 GiB.

@@ -15,6 +15,9 @@ std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
 /// 64 lower-case digits. Throws std::runtime_error when the library has no SHA-256.
 std::string sha256_hex(std::string_view text);
 
+/// Whether the text is one that sha256_hex() may give.
+bool is_sha256_hex(std::string_view text);
+
 /// RFC 4648 section 4, with padding.
 std::string base64_encode(std::string_view bytes);
 

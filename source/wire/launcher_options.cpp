@@ -92,6 +92,7 @@ template <class Words, class Options>
 void describe_launcher(Words& option, Options& of)
 {
     option("--workspaces", of.workspaces);
+    option("--images", of.images);
     option("--firejail", of.firejail);
     option("--waiting", of.waiting);
     option("--cgroups", of.use_cgroups);

@@ -20,9 +20,10 @@ void fields(Wire& wire, wired<Wire, terminal_size>& size)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
-    wire(request.cell, request.principal, request.result_channel, request.prepared, request.data_libraries,
-         request.argv, request.working_dir, request.workspace, request.workspace_inside, request.environment,
-         request.programs.all, request.programs.names, request.limits, request.terminal, request.terminal_speaks);
+    wire(request.image, request.cell, request.principal, request.result_channel, request.prepared,
+         request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
+         request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
+         request.terminal_speaks);
 }
 
 template <class Wire>

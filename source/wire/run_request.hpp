@@ -42,8 +42,7 @@ struct terminal_size {
 /// An order to run a program. Descriptors are owned; all paths except `workspace` are paths inside.
 struct run_request {
     std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
-    std::string image;              ///< of a container engine; empty: the programs of this machine
-    std::string sandbox;            ///< handle of the lasting sandbox that it belongs to; empty: none
+    std::string image;              ///< digest of the image whose root it has; empty: the programs of this machine
     std::string cell;               ///< a name of the principal's lasting cell; empty: a cell of the run's own
     std::string principal;          ///< a name of whose it is; runs of one share a view of the machine's files
     std::string working_dir;        ///< absolute inside; empty: the workspace

@@ -92,7 +92,25 @@ TEST_CASE("an image that is not on the list is refused by name of the setting")
     sandbox_stage s;
     CHECK(text(s.tool("create_sandbox", {{"image", "evil:latest"}}), "error").find("SANDBOX_IMAGES") !=
           std::string::npos);
-    CHECK(text(s.tool("create_sandbox", {{"image", "alpine:latest"}}), "image") == "alpine:latest");
+    CHECK(text(s.tool("create_sandbox", {{"image", "absent:1"}}), "error_type") == "ImageNotAllowed");
+}
+
+TEST_CASE("a name that is listed for this machine's programs means them, and the answer says so")
+{
+    sandbox_stage s;
+    for (const char* name : {"native", "alpine", "alpine:latest", "python-sandbox:latest"})
+        CHECK(text(s.tool("create_sandbox", {{"image", name}}), "image") == "native");
+    CHECK(text(s.tool("create_sandbox", {{"image", "../x"}}), "error_type") == "InvalidArgument");
+}
+
+TEST_CASE("an image that is allowed and absent is never this machine's programs")
+{
+    auto config = all_programs();
+    config.sandbox_images = {"absent"};
+    sandbox_stage s(config);
+    s.tool("create_sandbox", {{"image", "absent"}});
+    CHECK(text(s.last.structured, "error_type") == "ImageNotFound");
+    CHECK(text(s.last.structured, "error").find("container-mcp image add docker://absent:latest") != std::string::npos);
 }
 
 TEST_CASE("a sandbox of somebody else is as one that never was, for every tool")
