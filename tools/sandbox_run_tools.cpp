@@ -1,7 +1,7 @@
 #include "mcp/tool_registry.hpp"
 #include "runs/run_report.hpp"
-#include "shells/command_shells.hpp"
 #include "sandboxes/sandbox_packages.hpp"
+#include "shells/command_shells.hpp"
 #include "text/words.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"

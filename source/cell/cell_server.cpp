@@ -1,10 +1,10 @@
 #include "cell/cell_server.hpp"
 
 #include "cell/cell_sockets.hpp"
-#include "jail/closing.hpp"
 #include "cell/session.hpp"
-#include "jail/setup_step.hpp"
 #include "cell/standby_programs.hpp"
+#include "jail/closing.hpp"
+#include "jail/setup_step.hpp"
 #include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"

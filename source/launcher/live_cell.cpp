@@ -1,8 +1,8 @@
 #include "launcher/live_cell.hpp"
 
-#include "jail/apparmor.hpp"
 #include "cell/cell_server.hpp"
 #include "cell/cell_sockets.hpp"
+#include "jail/apparmor.hpp"
 #include "jail/setup_step.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "shells/command_shell.hpp"
 #include "sandboxes/sandbox_runner.hpp"
+#include "shells/command_shell.hpp"
 
 #include <map>
 #include <memory>

@@ -13,10 +13,11 @@ inline void become_shell(sandbox::run_request& request)
 {
     constexpr std::chrono::hours longest(24 * 3650);
     if (request.cell.empty())
-        throw sandbox_error("NotAvailable",
-                            "Runs of this sandbox share no processes (an image of a container engine, Firejail, or a "
-                            "container without a /proc of its own), so it has no shells; use execute_terminal_command "
-                            "without shell.");
+        throw sandbox_error(
+            "NotAvailable",
+            "Runs of this sandbox share no processes (Firejail, or a container without a /proc of its own), so "
+            "it has no shells; use execute_terminal_command "
+            "without shell.");
     request.limits.wall = longest;
 }
 

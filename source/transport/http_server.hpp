@@ -25,8 +25,8 @@ struct gateways {
 class http_server {
 public:
     /// `layers` fills the verbose part of /healthz.
-    /// Gateways: for /sandbox/file, /sandbox/shell and ports of sandboxes; null: there is no such route. `ready`: what /healthz asks. All
-    /// must outlive the server.
+    /// Gateways: for /sandbox/file, /sandbox/shell and ports of sandboxes; null: there is no such route. `ready`: what
+    /// /healthz asks. All must outlive the server.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
                 std::function<json::value()> layers, gateways to = {}, readiness_check ready = {});
     ~http_server();

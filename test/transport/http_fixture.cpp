@@ -180,7 +180,7 @@ http_fixture::http_fixture(settings config, readiness_check ready)
     offer<unusable_tool>(core_, "unusable", probe_);
     server_ = std::make_unique<http_server>(
         io_, config_, bound_address(config_.host, config_.port), core_, [] { return json::value(json::array()); },
-        {}, std::move(ready));
+        gateways(), std::move(ready));
     port_ = server_->address().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });
