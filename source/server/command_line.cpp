@@ -144,6 +144,23 @@ settings_sources sources_of(const CLI::App& app, const raw_options& raw)
     return from;
 }
 
+// Behind a command all flags are shown, because all of them may stand there; a command that has commands shows its own.
+void print_help(const CLI::App& app)
+{
+    const CLI::App* about = &app;
+    std::string words = "container-mcp";
+    for (const auto* command : app.get_subcommands()) {
+        if (subcommands(*command).empty()) continue;
+        about = command;
+        words += " " + command->get_name();
+        for (const auto* part : command->get_subcommands()) {
+            about = part;
+            words += " " + part->get_name();
+        }
+    }
+    std::cout << app.get_formatter()->make_help(about, words, CLI::AppFormatMode::Normal);
+}
+
 }  // namespace
 
 command_line parse_command_line(int argc, char** argv)
@@ -155,8 +172,7 @@ command_line parse_command_line(int argc, char** argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        // `--help` behind a command shows all flags, because all of them may stand there.
-        std::cout << app.get_formatter()->make_help(&app, "container-mcp", CLI::AppFormatMode::Normal);
+        print_help(app);
         throw early_exit{0};
     } catch (const CLI::ExtrasError&) {
         std::cerr << tell_unknown_words("container-mcp", unknown_in_order(app, argc, argv), flags_of(app),
