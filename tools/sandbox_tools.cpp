@@ -1,6 +1,7 @@
 #include "tools/sandbox_tools.hpp"
 
 #include "mcp/tool_registry.hpp"
+#include "preview/previews.hpp"
 #include "text/time_text.hpp"
 #include "tools/tools.hpp"
 
@@ -47,20 +48,26 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
-void add_use(json::object& row, const sandbox::cell_state& live)
+awaitable<> add_use(json::object& row, previews& shown, sandbox_record where, sandbox::cell_state live)
 {
     row["processes"] = live.processes;
     row["memory_bytes"] = live.memory;
+    if (live.processes == 0) co_return;
+    const auto listening = co_await shown.listening(std::move(where));
+    row["ports"] = json::array(listening.begin(), listening.end());
 }
 
-awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, tool_context& context, no_input)
+awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previews& shown, tool_context& context,
+                                              no_input)
 {
     tool_result result;
     json::array& rows = result.structured["sandboxes"].emplace_array();
     const auto cells = co_await sandboxes.cells().now();
-    for (const auto& record : sandboxes.list(context.who)) {
+    const auto all = sandboxes.list(context.who);
+    for (const auto& record : all) {
         auto row = sandbox_json(record);
-        if (const auto live = cells.find(record.id); live != cells.end()) add_use(row, live->second);
+        const auto live = cells.find(record.id);
+        if (live != cells.end()) co_await add_use(row, shown, record, live->second);
         json::array& packages = row["packages"].emplace_array();
         for (const auto& [name, version] : sandboxes.store().packages(record.id))
             packages.push_back(json::object{{"name", name}, {"version", version}});
@@ -84,13 +91,14 @@ json::object list_sandboxes_output()
                         {"disk_bytes", schema::typed("integer", "")},
                         {"processes", schema::typed("integer", "Those that run in it; left out: it is not live")},
                         {"memory_bytes", schema::typed("integer", "Of its processes")},
+                        {"ports", schema::array("On which its programs listen", schema::typed("integer", ""))},
                         {"packages", schema::array("Installed ones", std::move(package))}},
                        {"sandbox_id", "name", "status", "image", "created", "last_used"});
     return schema::output({{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}},
                           {"sandboxes"});
 }
 
-tool_owner make_list_sandboxes(sandbox_manager& sandboxes)
+tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
 {
     return make_tool<no_input>(
         {.about = {.name = "list_sandboxes",
@@ -100,7 +108,7 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes)
                    .output_schema = list_sandboxes_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {},
-         .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes))});
+         .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes), std::ref(shown))});
 }
 
 awaitable<tool_result> process_delete(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
@@ -158,10 +166,10 @@ std::string time_text(double seconds)
     return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%Y-%m-%dT%H:%M:%SZ");
 }
 
-void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, const settings& config)
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, const settings& config)
 {
     registry.add(make_create_sandbox(sandboxes, config));
-    registry.add(make_list_sandboxes(sandboxes));
+    registry.add(make_list_sandboxes(sandboxes, shown));
     registry.add(make_delete_sandbox(sandboxes));
 }
 

@@ -68,7 +68,7 @@ void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel
                            language_trials& languages, job_manager& jobs, blocking_pool& pool);
 
 /// create_sandbox, list_sandboxes, delete_sandbox
-void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, const settings& config);
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, const settings& config);
 
 /// execute_python_code, execute_terminal_command, install_packages_in_sandbox
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,

@@ -164,7 +164,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
                       {all.shown.get(), all.sandboxes.get()});
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
-    add_sandbox_tools(registry, *all.sandboxes, config);
+    add_sandbox_tools(registry, *all.sandboxes, *all.shown, config);
     add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.command_shells_, *all.packages, *all.jobs,
                           *all.pool, config);
     add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);

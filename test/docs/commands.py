@@ -12,8 +12,8 @@ FOLDERS = re.compile(r"(?:\./)?((?:(?:scripts|test|container|docs|source|cmake)/
 
 
 @functools.cache
-def help_of(program):
-    ended = subprocess.run([program, "--help"], capture_output=True, text=True, cwd=PROJECT, stdin=subprocess.DEVNULL)
+def help_of(program, *words):
+    ended = subprocess.run([program, *words, "--help"], capture_output=True, text=True, cwd=PROJECT, stdin=subprocess.DEVNULL)
     return ended.stdout if ended.returncode == 0 else ""
 
 
@@ -38,7 +38,7 @@ def help_for(program, build):
     """The help text that lists the program's flags; None for programs that are not the project's."""
     name = program.rpartition("/")[2]
     if name in OURS:
-        return help_of(str(build / name))
+        return help_of(str(build / name)) + (help_of(str(build / name), "image", "add") if name == OURS[0] else "")
     if not FOLDERS.match(program) or "/" not in program:
         return None
     if not os.access(PROJECT / program, os.X_OK):

@@ -51,6 +51,7 @@ TEST_CASE("a server that one run starts is reached by the next, by a job and by 
         while (processes_in(s, id) != 2) {  // the server and the kernel
         }
         CHECK(row_of(s, id).contains("memory_bytes"));
+        CHECK(row_of(s, id).at("ports") == json::array{8000});
         const auto other = s.create();
         CHECK(text(s.python_in(other, ask), "stderr").find("refused") != std::string::npos);
         CHECK(text(s.python_in(other, "import os; print(os.listdir('/tmp'))"), "stdout") == "[]\n");
