@@ -157,7 +157,7 @@ shell_wish wish_of(read_input input)
 awaitable<tool_result> process_read(shell_manager& shells, tool_context& context, read_input input)
 {
     const std::string id = input.shell_id;
-    auto wish = wish_of(std::move(input));
+    auto wish = wish_of(input);
     auto answer = co_await shells.read(context.who, id, std::move(wish));
     tool_result result;
     result.structured = view_json(answer);

@@ -68,8 +68,8 @@ private:
 
     int milliseconds_to_next_task() const
     {
-        const auto refill = standby_.refill_at();
-        const auto next = left_.empty() ? refill : std::min(left_.front().due, refill);
+        const auto task = standby_.next_task();
+        const auto next = left_.empty() ? task : std::min(left_.front().due, task);
         if (next == clock::time_point::max()) return -1;
         const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now());
         return static_cast<int>(std::max<std::int64_t>(time.count(), 0));
@@ -91,7 +91,7 @@ private:
         hang_up();
         if (heard[1].revents != 0) collect();
         if (heard[0].revents != 0) obey(await_packet_or_end(plan_.control.get()));
-        if (clock::now() >= standby_.refill_at()) standby_.refill();
+        if (clock::now() >= standby_.next_task()) standby_.look();
     }
 
     // No cell lives on with a session that cannot be ended.

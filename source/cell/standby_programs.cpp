@@ -20,6 +20,7 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds quiet_after_start{10};
+constexpr std::chrono::seconds longest_standby{60};
 
 start_message read_start(const packet& order)
 {
@@ -31,6 +32,7 @@ start_message read_start(const packet& order)
 cell_program standby_programs::begin(packet& order)
 {
     refill_at_ = clock::now() + quiet_after_start;
+    rest_at_ = clock::now() + longest_standby;
     if (auto begun = begin_held(order)) return std::move(*begun);
     cell_program begun = begin_any(order);
     if (order.bytes == begin_loaded) expect_another(order);
@@ -107,13 +109,28 @@ void standby_programs::hear()
 void standby_programs::lose(pid_t process)
 {
     if (any_ == process) {
-        refill_at_ = clock::now() + quiet_after_start;
+        if (rest_at_ != clock::time_point::max()) refill_at_ = clock::now() + quiet_after_start;
         return forget_any();
     }
     if (!shell_ || shell_->process() != process) return;
     shell_->hear();
     may_hold_ = shell_->waits();
     forget_shell();
+}
+
+void standby_programs::look()
+{
+    const auto now = clock::now();
+    if (now >= refill_at_) refill();
+    if (now >= rest_at_) rest();
+}
+
+// Their memory is worth more than the milliseconds that the next start takes longer.
+void standby_programs::rest()
+{
+    refill_at_ = rest_at_ = clock::time_point::max();
+    if (any_ != 0) ::kill(any_, SIGKILL);
+    if (shell_) ::kill(shell_->process(), SIGKILL);
 }
 
 // While none can be made, a start tries again and tells why.

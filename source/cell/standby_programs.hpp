@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -21,7 +22,7 @@ struct cell_program {
 };
 
 /// The children of a cell's first process that stand by for the next start: one that becomes any program, and after a
-/// shell a held one. They are confined already.
+/// shell a held one. They are confined already. In a cell without starts nobody stands by for long.
 class standby_programs {
 public:
     using clock = std::chrono::steady_clock;
@@ -36,8 +37,8 @@ public:
     void hear();
     void lose(pid_t process);  ///< a child has ended, which may have stood by
 
-    clock::time_point refill_at() const { return refill_at_; }
-    void refill();  ///< at that time
+    clock::time_point next_task() const { return std::min(refill_at_, rest_at_); }
+    void look();  ///< at that time
 
 private:
     std::optional<cell_program> begin_held(packet& order);
@@ -50,6 +51,8 @@ private:
     pid_t fork() const;
     [[noreturn]] void stand_by(unique_fd orders);
     [[noreturn]] void become_program(packet order);
+    void refill();
+    void rest();
     void tell() const;
 
     jail_plan& plan_;
@@ -60,6 +63,7 @@ private:
     std::optional<held_kind> next_shell_;
     bool may_hold_ = true;
     clock::time_point refill_at_ = clock::time_point::max();
+    clock::time_point rest_at_ = clock::time_point::max();
 };
 
 }  // namespace cmcp::sandbox
