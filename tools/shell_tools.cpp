@@ -157,11 +157,11 @@ shell_wish wish_of(read_input input)
 awaitable<tool_result> process_read(shell_manager& shells, tool_context& context, read_input input)
 {
     const std::string id = input.shell_id;
-    auto wish = wish_of(input);
+    auto wish = wish_of(std::move(input));
     auto answer = co_await shells.read(context.who, id, std::move(wish));
     tool_result result;
     result.structured = view_json(answer);
-    result.structured["text"] = std::move(answer.text);
+    result.structured["text"] = answer.text;
     result.structured["matched"] = answer.matched;
     result.structured["more"] = answer.more;
     if (answer.lost != 0) result.structured["lost_bytes"] = static_cast<std::int64_t>(answer.lost);

@@ -207,7 +207,7 @@ TEST_CASE("only a socket of the right kind, and of another network, passes for a
 
 namespace {
 
-// It has a number in a PID namespace of its own, too.
+// Such a process has a number in a PID namespace of its own, too.
 bool is_first_process(pid_t process)
 {
     std::ifstream status("/proc/" + std::to_string(process) + "/status");
