@@ -100,7 +100,8 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
                    .description = "Run a command in bash in a sandbox of yours, without network; every program of its "
                                   "image is there. Files and /tmp stay for later calls; files that the run made or "
                                   "changed come back as links, small images as images. A server that the command "
-                                  "starts with nohup or setsid lives on, and later calls reach it on 127.0.0.1.",
+                                  "starts with nohup and > log 2>&1 & lives on; later calls reach it on 127.0.0.1, and "
+                                  "list_exposed_ports names its port (ss and netstat do not see it).",
                    .output_schema = run_output("What it printed as errors"),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},

@@ -34,6 +34,7 @@ constexpr std::chrono::milliseconds before_hang_up{500};
 
 struct left_session {
     pid_t session;
+    run_outputs outputs;
     clock::time_point due;
 };
 
@@ -78,7 +79,7 @@ private:
     void hang_up()
     {
         while (!left_.empty() && clock::now() >= left_.front().due) {
-            sessions_.hang_up(left_.front().session);
+            sessions_.hang_up(left_.front().session, left_.front().outputs);
             left_.pop_front();
         }
     }
@@ -149,10 +150,11 @@ private:
         if (::access(output.c_str(), F_OK) == 0 || errno != ENOENT) return;
         const auto used = figures_of(process);
         if (!used) return;
-        const std::size_t itself = 1, members = sessions_.count(process);
+        left_processes left = sessions_.count(process, place->outputs);
+        if (left.others != 0) --left.others;  // itself, without descriptors
         ::kill(process, SIGKILL);
-        left_.push_back({process, clock::now() + before_hang_up});
-        tell_end(place->control.get(), *used, members - std::min(members, itself));
+        left_.push_back({process, place->outputs, clock::now() + before_hang_up});
+        tell_end(place->control.get(), *used, left);
         programs_.erase(place);
     }
 
@@ -169,14 +171,15 @@ private:
         const bool known = place != programs_.end();
         const bool out_of_processes = known && lacked_processes(end);
         if (known && place->killed) kill_session(end.si_pid);
-        if (known && !place->killed) left_.push_back({end.si_pid, clock::now() + before_hang_up});
-        const std::size_t left_behind = known && !place->killed ? sessions_.count(end.si_pid) : 0;
+        if (known && !place->killed) left_.push_back({end.si_pid, place->outputs, clock::now() + before_hang_up});
+        left_processes left;
+        if (known && !place->killed) left = sessions_.count(end.si_pid, place->outputs);
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
         if (!known) return standby_.lose(end.si_pid);
         pass_on(place->link, place->control);
-        tell_end(place->control.get(), status, used, out_of_processes, left_behind);
+        tell_end(place->control.get(), status, used, out_of_processes, left);
         programs_.erase(place);
     }
 

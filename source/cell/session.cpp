@@ -4,10 +4,12 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace cmcp::sandbox {
 namespace {
@@ -20,7 +22,27 @@ bool ended(const unique_fd& pidfd, int patience_ms)
 
 void send(const unique_fd& pidfd, int signal) { ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0); }
 
+ino_t pipe_at(const struct stat& status) { return S_ISFIFO(status.st_mode) ? status.st_ino : 0; }
+
+ino_t pipe_of(int descriptor)
+{
+    struct stat status {};
+    return ::fstat(descriptor, &status) == 0 ? pipe_at(status) : 0;
+}
+
+bool has_output(pid_t process, const run_outputs& outputs)
+{
+    for (const char* place : {"/fd/1", "/fd/2"}) {
+        struct stat status {};
+        const std::string path = "/proc/" + std::to_string(process) + place;
+        if (::stat(path.c_str(), &status) == 0 && outputs.has(pipe_at(status))) return true;
+    }
+    return false;
+}
+
 }  // namespace
+
+run_outputs run_outputs::of(int out, int error) { return {pipe_of(out), pipe_of(error)}; }
 
 session_list::session_list(unique_fd processes) : entries_(::fdopendir(processes.get()), ::closedir)
 {
@@ -29,25 +51,33 @@ session_list::session_list(unique_fd processes) : entries_(::fdopendir(processes
 }
 
 // A number may be another process's by the time it is looked at; its pidfd is not.
-std::vector<unique_fd> session_list::living(pid_t session) const
+std::vector<session_list::member> session_list::living(pid_t session) const
 {
-    std::vector<unique_fd> members;
+    std::vector<member> members;
     ::rewinddir(entries_.get());
     while (const dirent* entry = ::readdir(entries_.get())) {
         const auto process = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
         if (process <= 1 || ::getsid(process) != session) continue;
         unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-        if (pidfd && ::getsid(process) == session && !ended(pidfd, 0)) members.push_back(std::move(pidfd));
+        if (pidfd && ::getsid(process) == session && !ended(pidfd, 0)) members.push_back({process, std::move(pidfd)});
     }
     return members;
 }
 
-void session_list::hang_up(pid_t session) const
+void session_list::hang_up(pid_t session, const run_outputs& outputs) const
 {
-    for (const unique_fd& each : living(session)) {
-        send(each, SIGHUP);
-        send(each, SIGCONT);
+    for (const member& each : living(session)) {
+        if (!has_output(each.process, outputs)) continue;
+        send(each.pidfd, SIGHUP);
+        send(each.pidfd, SIGCONT);
     }
+}
+
+left_processes session_list::count(pid_t session, const run_outputs& outputs) const
+{
+    left_processes left;
+    for (const member& each : living(session)) ++(has_output(each.process, outputs) ? left.hung_up : left.others);
+    return left;
 }
 
 // A process that forks between two looks has a child that the next look finds.
@@ -55,10 +85,10 @@ bool session_list::kill(pid_t session) const
 {
     constexpr int most_looks = 100, patience_ms = 100;
     for (int look = 0; look != most_looks; ++look) {
-        const std::vector<unique_fd> members = living(session);
+        const std::vector<member> members = living(session);
         if (members.empty()) return true;
-        for (const unique_fd& each : members) send(each, SIGKILL);
-        for (const unique_fd& each : members) ended(each, patience_ms);
+        for (const member& each : members) send(each.pidfd, SIGKILL);
+        for (const member& each : members) ended(each.pidfd, patience_ms);
     }
     return false;
 }

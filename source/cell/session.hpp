@@ -1,6 +1,7 @@
 #pragma once
 
 #include "posix/unique_fd.hpp"
+#include "wire/run_result.hpp"
 
 #include <dirent.h>
 #include <sys/types.h>
@@ -10,6 +11,14 @@
 
 namespace cmcp::sandbox {
 
+/// The pipes that a program writes to, by their inodes; 0: it is none.
+struct run_outputs {
+    ino_t out = 0, error = 0;
+
+    static run_outputs of(int out, int error);  ///< descriptors
+    bool has(ino_t pipe) const { return pipe != 0 && (pipe == out || pipe == error); }
+};
+
 /// The processes of one PID namespace by their sessions (credentials(7)), for its first process.
 class session_list {
 public:
@@ -17,16 +26,21 @@ public:
     /// Throws step_failed.
     explicit session_list(unique_fd processes);
 
-    /// Tells every process of the session to end with its terminal, as a shell's end does.
-    void hang_up(pid_t session) const;
+    /// Tells each process of the session that still has one of the outputs to end, as a terminal's end does. Others
+    /// have been detached: some programs, such as Node, undo what nohup does.
+    void hang_up(pid_t session, const run_outputs& outputs) const;
 
     /// Kills every process of the session, until none is left. False: some cannot be killed.
     bool kill(pid_t session) const;
 
-    std::size_t count(pid_t session) const { return living(session).size(); }
+    left_processes count(pid_t session, const run_outputs& outputs) const;
 
 private:
-    std::vector<unique_fd> living(pid_t session) const;
+    struct member {
+        pid_t process;
+        unique_fd pidfd;
+    };
+    std::vector<member> living(pid_t session) const;
 
     std::unique_ptr<DIR, int (*)(DIR*)> entries_;
 };

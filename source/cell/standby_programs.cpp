@@ -27,6 +27,12 @@ start_message read_start(const packet& order)
     return decode_start(read_memory(order.descriptors[0].get(), "read the start"));
 }
 
+run_outputs outputs_of(const packet& order)
+{
+    if (order.descriptors.size() < 4) return {};
+    return run_outputs::of(order.descriptors[2].get(), order.descriptors[3].get());
+}
+
 }  // namespace
 
 cell_program standby_programs::begin(packet& order)
@@ -47,7 +53,8 @@ std::optional<cell_program> standby_programs::begin_held(packet& order)
     start.request.workspace_inside = plan_.request.workspace_inside;
     if (auto kind = held_kind_of(start.request)) next_shell_ = std::move(kind);
     if (!shell_ || !shell_->waits_for(start) || !shell_->begin(start, order)) return std::nullopt;
-    cell_program begun{shell_->process(), std::move(order.descriptors[1]), shell_->take_link()};
+    const run_outputs outputs = outputs_of(order);
+    cell_program begun{shell_->process(), std::move(order.descriptors[1]), outputs, shell_->take_link()};
     forget_shell();
     return begun;
 }
@@ -59,7 +66,8 @@ cell_program standby_programs::begin_any(packet& order)
         make_any();
         if (!hand_over(order)) throw step_failed("hand over the start", EPIPE);
     }
-    cell_program begun{any_, std::move(order.descriptors[1])};
+    const run_outputs outputs = outputs_of(order);
+    cell_program begun{any_, std::move(order.descriptors[1]), outputs};
     forget_any();
     return begun;
 }

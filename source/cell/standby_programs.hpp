@@ -2,6 +2,7 @@
 
 #include "cell/cell_server.hpp"
 #include "cell/held_shell.hpp"
+#include "cell/session.hpp"
 #include "jail/jail.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -17,6 +18,7 @@ namespace cmcp::sandbox {
 struct cell_program {
     pid_t process;  ///< and its session
     unique_fd control;
+    run_outputs outputs{};
     unique_fd link{};  ///< of a shell that was held: its failures come there
     bool killed = false;
 };

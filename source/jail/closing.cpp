@@ -27,9 +27,10 @@ namespace cmcp::sandbox {
 namespace {
 
 void send_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes,
-              std::uint64_t left_behind = 0)
+              left_processes left = {})
 {
-    send_packet(control, encoded(child_says::ended, status, time, peak_memory, out_of_processes, left_behind));
+    send_packet(control,
+                encoded(child_says::ended, status, time, peak_memory, out_of_processes, left.hung_up, left.others));
 }
 
 // Bytes; 0: not known, as where there is no /proc. Streams of the C++ library would touch 40 pages in each clone.
@@ -139,10 +140,10 @@ void report_failure(int control, const std::exception& failure)
 
 bool lacked_processes(const siginfo_t& end) { return ended_badly(end) && at_process_limit(); }
 
-void tell_end(int control, int status, const rusage& used, bool out_of_processes, std::uint64_t left_behind)
+void tell_end(int control, int status, const rusage& used, bool out_of_processes, left_processes left)
 {
     send_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024, out_of_processes,
-             left_behind);
+             left);
 }
 
 void end_all_others()
@@ -196,9 +197,9 @@ std::optional<figures_of_payload> figures_of(pid_t payload)
     return figures_of_payload{std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000), peak};
 }
 
-void tell_end(int control, const figures_of_payload& used, std::uint64_t left_behind)
+void tell_end(int control, const figures_of_payload& used, left_processes left)
 {
-    send_end(control, 0, used.cpu, used.peak_memory, false, left_behind);
+    send_end(control, 0, used.cpu, used.peak_memory, false, left);
 }
 
 void report_end_in_advance(int control, pid_t payload)
@@ -209,7 +210,7 @@ void report_end_in_advance(int control, pid_t payload)
     ::getrusage(RUSAGE_CHILDREN, &orphans);
     used->cpu += processor_time(orphans);
     ::kill(-1, SIGKILL);
-    tell_end(control, *used, 0);
+    tell_end(control, *used, {});
     end_all_others();
     ::_exit(0);
 }

@@ -2,6 +2,7 @@
 
 #include "jail/jail.hpp"
 #include "jail/watchdog.hpp"
+#include "wire/run_result.hpp"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -45,7 +46,7 @@ void tell_failure(int control, const std::exception& failure);
 bool lacked_processes(const siginfo_t& end);
 
 /// Tells the launcher how the payload ended.
-void tell_end(int control, int status, const rusage& used, bool out_of_processes, std::uint64_t left_behind = 0);
+void tell_end(int control, int status, const rusage& used, bool out_of_processes, left_processes left = {});
 
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.
@@ -71,7 +72,7 @@ struct figures_of_payload {
 std::optional<figures_of_payload> figures_of(pid_t payload);
 
 /// Tells the launcher that this payload has ended with exit code 0.
-void tell_end(int control, const figures_of_payload& used, std::uint64_t left_behind);
+void tell_end(int control, const figures_of_payload& used, left_processes left);
 
 sigset_t signals_of_run();  ///< SIGCHLD and end_signal()
 

@@ -19,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,21 @@ unique_fd mount_own_memory(const jail_plan& plan, const std::string& path, std::
     return mount_memory(plan.root.get(), path, plan.request.limits.tmp_size, 1024, private_memory | no_exec | more);
 }
 
+// The kernel counts what cells watch by the user outside too, and root's cells have one: no cell may take it all. These
+// files are those of the reader's user namespace.
+void limit_watches(const unique_fd& proc)
+{
+    if (left_out("user_namespace")) return;
+    constexpr std::pair<const char*, std::string_view> limits[] = {{"sys/user/max_inotify_instances", "16"},
+                                                                   {"sys/user/max_inotify_watches", "8192"}};
+    for (const auto& [path, most] : limits) {
+        const unique_fd limit(::openat(proc.get(), path, O_WRONLY | O_CLOEXEC));
+        if (!limit && errno == ENOENT) continue;  // a kernel without inotify
+        check(limit.get(), "limit watches");
+        check(::write(limit.get(), most.data(), most.size()), "limit watches");
+    }
+}
+
 // The figures lie in the root's own folder /proc, which the mount covers.
 void mount_processes_and_figures(const jail_plan& plan)
 {
@@ -61,6 +78,7 @@ void mount_processes_and_figures(const jail_plan& plan)
     };
     for (const char* name : figures_of_limits) copy(name);
     const auto visible = new_proc({.traceable_only = true});
+    limit_watches(visible.mount);
     attach_mount(visible.mount.get(), root, "proc", proc_step);
     copy(kernels_figure);
     for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, proc_step);

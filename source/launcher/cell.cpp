@@ -53,17 +53,15 @@ try {
     return false;  // the workspace is not there any more
 }
 
-bool cell::begin(const run_limits& limits)
+void cell::begin(const run_limits& limits)
 {
     limits_.workspace_size = limits.workspace_size;
     limits_.workspace_files = limits.workspace_files;
     workspace_.bound(limits_);
-    const bool first = !std::exchange(has_begun_, true);
-    if (next_look_ != steady_time::max() || killed_for_) return first;
+    if (next_look_ != steady_time::max() || killed_for_) return;
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
     next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
-    return first;
 }
 
 void cell::rest()

@@ -67,8 +67,10 @@ public:
     bool began_full() const { return workspace_.began_full(); }
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    bool begin(const run_limits& limits);  ///< a program; true: the first. The workspace's limits are the latest ones
-    void rest();                           ///< until then nobody looks: nothing can change in it
+    void begin(const run_limits& limits);  ///< a program begins; the workspace's limits are the latest ones
+
+    std::uint64_t number() const { return number_; }  ///< grows from cell to cell, also over launchers
+    void rest();                                      ///< until then nobody looks: nothing can change in it
 
     void hear_ready(std::span<unique_fd> descriptors);            ///< child_says::ready has come
     void hear_standby(standby_processes now) { standby_ = now; }  ///< child_says::standby has come
@@ -137,7 +139,7 @@ private:
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
     bool lasts_;
-    bool has_begun_ = false;          ///< a program in it
+    std::uint64_t number_ = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     standby_processes standby_{};     ///< the numbers of those that do now; 0: none
     std::optional<json::object> probed_;

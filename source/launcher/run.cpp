@@ -88,7 +88,7 @@ void run::begin_clock(const start_message& start)
     evidence_.cpu_limit = cpu_seconds(start.request.limits);
     begun_ = std::chrono::steady_clock::now();
     deadline_ = begun_ + start.request.limits.wall;
-    is_first_ = cell_->begin(start.request.limits);
+    cell_->begin(start.request.limits);
 }
 
 bool run::hear()
@@ -146,7 +146,7 @@ void run::hear_end(wire_reader& message)
     std::chrono::microseconds time{};
     std::uint64_t peak_memory = 0;
     bool out_of_processes = false;
-    message(status, time, peak_memory, out_of_processes, left_behind_);
+    message(status, time, peak_memory, out_of_processes, left_.hung_up, left_.others);
     evidence_.status = status;
     evidence_.cpu = std::max(evidence_.cpu, time);
     evidence_.out_of_processes |= out_of_processes;
@@ -220,8 +220,8 @@ ended_message run::report()
     result.wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_);
     result.prepared = program_ == program::cloned;
     result.waited = program_ != program::executed;
-    result.new_cell = own_control_ && is_first_;
-    result.left_behind = left_behind_;
+    if (own_control_) result.cell = cell_->number();
+    result.left = left_;
     judge_into(result);
     return ended;
 }

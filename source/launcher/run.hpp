@@ -108,8 +108,7 @@ private:
     steady_time deadline_ = steady_time::max();
     steady_time next_look_ = steady_time::max();  ///< in a lasting cell
     std::optional<cause> killed_for_;             ///< there
-    std::uint64_t left_behind_ = 0;
-    bool is_first_ = false;            ///< in its cell
+    left_processes left_;
     bool ended_ = false;               ///< there: nothing more comes
     std::uint64_t refused_forks_ = 0;  ///< in the cell before it began
     evidence evidence_;

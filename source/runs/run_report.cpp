@@ -20,14 +20,19 @@ std::string denied_sentence(const std::vector<std::string>& denied)
            (denied.empty() ? std::string("a system call it made") : joined(denied, ", ")) + ". Do it another way.";
 }
 
+// A process that has just been left may be about to send its output elsewhere.
 std::string note_on(const run_outcome& outcome)
 {
-    const auto left = outcome.end.left_behind;
-    if (left == 0) return outcome.note;
-    const std::string left_behind =
-        "Processes that it left running: " + std::to_string(left) +
-        ". Those begun with nohup or setsid live on for later calls; the others are ended with it.";
-    return outcome.note.empty() ? left_behind : outcome.note + ' ' + left_behind;
+    std::string note = outcome.note;
+    const auto add = [&](std::uint64_t count, const std::string& sentence) {
+        if (count != 0) note += (note.empty() ? "" : " ") + sentence;
+    };
+    const sandbox::left_processes& left = outcome.end.left;
+    add(left.others, "Processes that go on in the background: " + std::to_string(left.others) + ".");
+    add(left.hung_up, "Processes that it has just left: " + std::to_string(left.hung_up) +
+                          ". Those that print into this call end with it, but for those begun with nohup or setsid; to "
+                          "keep a program, send its output to a file (> log 2>&1 &).");
+    return note;
 }
 
 }  // namespace

@@ -130,15 +130,18 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.process->start(std::move(request));
 }
 
-// The caller is told only of a restart, because that lost the variables.
-awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
+// A sentence where it is a restart, because that lost the variables.
+awaitable<std::string> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
 {
     co_await make_room(where.owner, io);
     const bool anew = one->process != nullptr;
     const std::string why =
         one->gave_way ? "The kernel had been ended to make room for another one" : "The kernel had ended";
     start(*one, where);
-    if (anew) co_await tell_caller(io, log_severity::notice, why + " and was started anew: its variables are lost.");
+    if (!anew) co_return std::string();
+    const std::string sentence = why + " and was started anew: its variables are lost.";
+    co_await tell_caller(io, log_severity::notice, sentence);
+    co_return sentence;
 }
 
 awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
@@ -155,8 +158,11 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
     const auto place = co_await runs_.admit(std::move(who), io, options.background);
-    if (!one->lives()) co_await revive(one, io, where);
+    std::string loss;
+    if (!one->lives()) loss = co_await revive(one, io, where);
     auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
+    std::string& note = outcome.done.run.note;
+    if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
     co_return outcome;
 }
 

@@ -52,7 +52,7 @@ private:
     std::shared_ptr<kernel> kernel_of(const sandbox_record& where);
     std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
     awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
-    awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
+    awaitable<std::string> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence);
     std::size_t count(const std::string* owner) const;  // that live; null: of all callers
     std::string why_full(const std::string& owner) const;

@@ -1,5 +1,6 @@
 #include "sandboxes/sandbox_cells.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -42,13 +43,16 @@ awaitable<> sandbox_cells::end(sandbox_record of)
     co_await backend_.end_cell(std::move(cell));
 }
 
+// A run that began in an earlier cell may end after one in the present cell.
 std::string sandbox_cells::loss_before(const sandbox_record& where, const sandbox::run_result& end)
 {
     if (name_of(where).empty()) return {};
-    const bool was_used = !used_.insert(where.id).second;
     const std::string gone = ": its /tmp is empty, and what ran in the background is gone. Its files are there.";
+    std::uint64_t& last = last_[where.id];
+    const bool is_another = last != 0 && end.cell > last;
+    last = std::max(last, end.cell);
     if (where.status == "stopped") return "The sandbox had been stopped" + gone;
-    return was_used && end.new_cell ? "The processes of the sandbox had ended since the last run" + gone : "";
+    return is_another ? "The processes of the sandbox had ended since the last run" + gone : "";
 }
 
 }  // namespace cmcp

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,14 +25,14 @@ public:
     awaitable<std::vector<std::string>> at_work();
 
     awaitable<> end(sandbox_record of);  ///< returns once nothing of it is left
-    void forget(const std::string& id) { used_.erase(id); }
+    void forget(const std::string& id) { last_.erase(id); }
 
     /// A sentence for the result of a run, where processes and /tmp of earlier ones are gone; else empty.
     std::string loss_before(const sandbox_record& where, const sandbox::run_result& end);
 
 private:
     sandbox::backend& backend_;
-    std::set<std::string> used_;                             // sandboxes that had a cell
+    std::map<std::string, std::uint64_t> last_;              // numbers of cells, by sandbox
     std::map<std::string, std::chrono::microseconds> work_;  // processor time of cells at the last look
     std::chrono::steady_clock::time_point looked_;
 };

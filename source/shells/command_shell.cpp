@@ -34,7 +34,8 @@ constexpr sandbox::terminal_size any_size{80, 24};
 
 // Bash reads commands from the channel, a line each. It is interactive, so that an interrupt leads back to the next
 // line, whatever the command is. 10 and 11 are its own outputs; a command has them as 1 and 2 alone.
-constexpr const char* starts_shell = "exec 10>&1 11>&2; exec bash --norc --noprofile --noediting +m -i <&3 3>&-";
+constexpr const char* starts_shell =
+    "exec 10>&1 11>&2; exec \"${BASH:-bash}\" --norc --noprofile --noediting +m -i <&3 3>&-";
 
 // Before each line, also after an interrupt: the mark ends the outputs, and the exit status goes to the channel.
 constexpr const char* ends_command =

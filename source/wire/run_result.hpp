@@ -30,6 +30,12 @@ inline constexpr std::string_view cause_names[] = {
 };
 constexpr std::string_view to_string(cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
+/// The processes of a run's session that are there when it ends.
+struct left_processes {
+    std::uint64_t hung_up = 0;  ///< those that still have the run's output
+    std::uint64_t others = 0;   ///< live on
+};
+
 struct run_result {
     cause why = cause::setup_failed;
     int exit_code = -1;               ///< as a shell reports it: 128 + signal when a signal ended it
@@ -42,8 +48,8 @@ struct run_result {
     std::uint64_t peak_memory = 0;  ///< bytes; of the largest process where only that is known
     bool prepared = false;          ///< a zygote's child ran it, not a program started for it
     bool waited = false;            ///< it was confined before it was asked for
-    bool new_cell = false;          ///< the first run of its lasting cell
-    std::uint64_t left_behind = 0;  ///< processes of its session in a lasting cell, which end with it
+    std::uint64_t cell = 0;         ///< a number of its lasting cell, which grows from cell to cell; 0: it had its own
+    left_processes left{};          ///< in a lasting cell
     std::string result;             ///< what was written to the result channel
 };
 

@@ -355,10 +355,10 @@ TEST_CASE("a clone in a cell that leaves processes behind, or had children, tell
     python_stage s;
     s.run_now(s.python_in_cell("import subprocess\nsubprocess.Popen(['sleep', '1000'])"));
     const auto left = s.run_now(s.python_in_cell("import subprocess\nsubprocess.Popen(['sleep', '1000'])"));
-    CHECK(left.left_behind == 1);
+    CHECK(left.left.hung_up == 1);
     CHECK(left.exit_code == 0);
     const auto waited = s.run_now(s.python_in_cell("import subprocess\nsubprocess.run(['true'])"));
-    CHECK(waited.left_behind == 0);
+    CHECK(waited.left.hung_up == 0);
     const auto forged = s.run_now(s.python_in_cell(
         "import ctypes, time\n"
         "for pid in range(2, 400): ctypes.CDLL(None).sigqueue(1, 39, 0)\n"  // with open descriptors nothing ends

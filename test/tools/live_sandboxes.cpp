@@ -58,14 +58,50 @@ TEST_CASE("a server that one run starts is reached by the next, by a job and by 
     }
 }
 
-TEST_CASE("what a run leaves behind without nohup ends with it, and its result says so")
+TEST_CASE("what prints into a run ends with it, and what prints elsewhere lives on, as the result says")
 {
     sandbox_stage s;
     const auto id = s.create();
-    const auto left = s.shell_in(id, "sleep 1000 > /dev/null 2>&1 &");
-    CHECK(text(left, "note").find("nohup or setsid") != std::string::npos);
+    const auto printing = s.shell_in(id, "sleep 1000 &");
+    CHECK(text(printing, "note").find("send its output to a file") != std::string::npos);
     CHECK_FALSE(s.shell_in(id, "true").contains("note"));
     CHECK(text(s.shell_in(id, "while pgrep -x sleep > /dev/null; do :; done; echo gone"), "stdout") == "gone\n");
+    // As Node does: it takes hang-ups although nohup made it ignore them.
+    const auto detached = s.shell_in(
+        id, "nohup python3 -c 'import signal, time; signal.signal(1, signal.SIG_DFL); time.sleep(1000)' > log 2>&1 &");
+    CHECK(text(detached, "note").find("1") != std::string::npos);
+    s.shell_in(id, "sleep 1");  // longer than what prints into a run lives
+    CHECK(text(s.shell_in(id, "pgrep -c python3"), "stdout") == "1\n");
+}
+
+TEST_CASE("a job that began the sandbox's cell and ends last says nothing of a loss")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const auto job = text(s.tool("execute_terminal_command",
+                                 {{"sandbox_id", id},
+                                  {"command", "echo k > /tmp/k; until test -e /tmp/go; do :; done; cat /tmp/k"},
+                                  {"run_in_background", true}}),
+                          "job_id");
+    s.shell_in(id, "until test -e /tmp/k; do :; done; touch /tmp/go");
+    json::object polled;
+    while (!polled.contains("result")) polled = s.tool("job_poll", {{"job_id", job}, {"wait", 30}});
+    CHECK(text(polled.at("result").as_object(), "stdout") == "k\n");
+    CHECK_FALSE(polled.at("result").as_object().contains("note"));
+}
+
+TEST_CASE("one sandbox cannot take the inotify instances of the others")
+{
+    sandbox_stage s;
+    const auto greedy = s.create(), other = s.create();
+    const std::string take =
+        "import ctypes\nc = ctypes.CDLL(None)\nn = 0\nwhile n < 1000 and c.inotify_init1(0) >= 0: n += 1\nprint(n)\n";
+    const auto taken = text(s.python_in(greedy, take), "stdout");
+    if (taken == "0\n") return;  // refused, where the machine's files cannot be made the sandbox's own
+    CHECK(taken == "16\n");
+    s.shell_in(greedy, "nohup python3 -c '" + take +
+                           "import time; time.sleep(1000)' > log 2>&1 & until test -s log; do :; done");
+    CHECK(text(s.python_in(other, take), "stdout") == "16\n");
 }
 
 TEST_CASE("a stopped sandbox says once that its processes and /tmp are gone")
@@ -126,6 +162,7 @@ TEST_CASE("programs that together need too much memory all end, the kernel too, 
     const std::string said = after.contains("kernel") ? text(after, "kernel") : text(after, "stderr");
     const bool is_told = said.find("NameError") != std::string::npos || said.find("together") != std::string::npos;
     CHECK(is_told);
+    CHECK((after.contains("kernel") || text(after, "note").find("variables are lost") != std::string::npos));
 }
 
 TEST_CASE("the longest unused sandbox without programs gives way to another, and one with programs does not")
