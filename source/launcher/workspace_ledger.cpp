@@ -165,9 +165,11 @@ workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bou
 {
     entry& of = at(which);
     of.wanted |= wanted;
-    if (is_due(of, folder, most)) begin(of, folder, most);
+    // A finding counts before the next count begins: a quick one would else hide each finding with the next.
     const bool about_this_run = of.last && of.begun >= since && !of.counting;
-    return about_this_run ? of.state : finding::fits;
+    if (about_this_run && of.state != finding::fits) return of.state;
+    if (is_due(of, folder, most)) begin(of, folder, most);
+    return finding::fits;
 }
 
 // Free room says little after a while, because others may make room on the disk while runs fill the workspace.

@@ -77,9 +77,9 @@ TEST_CASE("a run that makes too many files is ended with a sentence", "[run]")
 {
     stage s;
     const auto result =
-        s.run(bounded(s.python("import itertools\nfor i in itertools.count(): open(f'f{i}', 'w').close()"), 0, 1000));
+        s.run(bounded(s.python("import itertools\nfor i in itertools.count(): open(f'f{i}', 'w').close()"), 0, 100));
     CHECK(result.why == cause::file_size_limit);
-    CHECK(result.detail.find("limit of 1000 (SANDBOX_WORKSPACE_MAX_FILES)") != std::string::npos);
+    CHECK(result.detail.find("limit of 100 (SANDBOX_WORKSPACE_MAX_FILES)") != std::string::npos);
 }
 
 TEST_CASE("a run that writes to deleted files is ended too", "[run]")
