@@ -1,8 +1,8 @@
 #include "cell/cell_server.hpp"
 
 #include "cell/cell_sockets.hpp"
+#include "cell/program_maker.hpp"
 #include "cell/session.hpp"
-#include "cell/standby_programs.hpp"
 #include "jail/closing.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/signals.hpp"
@@ -20,7 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,100 +32,140 @@ using clock = std::chrono::steady_clock;
 // The time in which the last thing that a program started can become a nohup or a session of its own.
 constexpr std::chrono::milliseconds before_hang_up{500};
 
+struct cell_program {
+    pid_t process;  // and its session
+    run_outputs outputs{};
+    bool begun = false;
+    bool killed = false;
+};
+
 struct left_session {
     pid_t session;
     run_outputs outputs;
     clock::time_point due;
 };
 
+program_end end_of(pid_t process, int status, const rusage& used)
+{
+    return {process, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
+}
+
+rusage use_of_children()
+{
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    return used;
+}
+
 /// The loop of a cell's first process.
 class cell_server {
 public:
-    cell_server(jail_plan& plan, session_list sessions, const loaded_program* loaded)
+    /// `owns_namespace`: all other processes of the PID namespace are the cell's.
+    cell_server(jail_plan& plan, unique_fd processes, const loaded_program* loaded, bool owns_namespace)
         : plan_(plan),
-          sessions_(std::move(sessions)),
+          owns_namespace_(owns_namespace),
           children_(watch_signals({SIGCHLD, end_signal()})),
-          standby_(plan, loaded)
+          maker_(plan, loaded)
     {
         check(children_.get(), "watch children");
+        if (plan.lasts) sessions_.emplace(std::move(processes));
     }
 
     [[noreturn]] void serve()
     {
-        for (;;) look(wait());
+        for (;;) {
+            wait();
+            obey_all();
+            hang_up();
+            collect();
+        }
     }
 
 private:
-    std::vector<pollfd> wait() const
+    void wait() const
     {
-        std::vector<pollfd> all{{plan_.control.get(), POLLIN, 0}, {children_.get(), POLLIN, 0}};
-        for (const auto& each : programs_)
-            if (!each.killed) all.push_back({each.control.get(), POLLIN, 0});
-        if (standby_.link() >= 0) all.push_back({standby_.link(), POLLIN, 0});
-        while (::poll(all.data(), all.size(), milliseconds_to_next_task()) < 0 && errno == EINTR) {
+        pollfd all[] = {{plan_.control.get(), POLLIN, 0}, {children_.get(), POLLIN, 0}};
+        while (::poll(all, 2, milliseconds_to_next_task()) < 0 && errno == EINTR) {
         }
-        return all;
     }
 
     int milliseconds_to_next_task() const
     {
-        const auto task = standby_.next_task();
-        const auto next = left_.empty() ? task : std::min(left_.front().due, task);
-        if (next == clock::time_point::max()) return -1;
-        const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now());
+        if (left_.empty()) return -1;
+        const auto time = std::chrono::ceil<std::chrono::milliseconds>(left_.front().due - clock::now());
         return static_cast<int>(std::max<std::int64_t>(time.count(), 0));
     }
 
     void hang_up()
     {
         while (!left_.empty() && clock::now() >= left_.front().due) {
-            sessions_.hang_up(left_.front().session, left_.front().outputs);
+            sessions_->hang_up(left_.front().session, left_.front().outputs);
             left_.pop_front();
         }
     }
 
-    void look(const std::vector<pollfd>& heard)
+    void obey_all()
     {
-        for (std::size_t i = 2; i < heard.size(); ++i)
-            if (heard[i].revents != 0) kill(heard[i].fd);
-        standby_.hear();
-        hang_up();
-        if (heard[1].revents != 0) collect();
-        if (heard[0].revents != 0) obey(await_packet_or_end(plan_.control.get()));
-        if (clock::now() >= standby_.next_task()) standby_.look();
+        while (auto order = receive_packet(plan_.control.get())) {
+            if (order->bytes.empty()) end(1);  // the launcher is gone
+            obey(std::move(*order));
+        }
+    }
+
+    [[noreturn]] void end(int status) const
+    {
+        if (owns_namespace_) end_all_others();
+        ::_exit(status);
+    }
+
+    void obey(packet order)
+    {
+        const std::string_view rest = std::string_view(order.bytes).substr(1);
+        switch (static_cast<cell_order>(order.bytes[0])) {
+            case cell_order::program:
+                return make(decode_program_order(rest), std::move(order.descriptors));
+            case cell_order::begin:
+                return begin(decode_begin_order(rest));
+            case cell_order::kill:
+                return kill(decode_kill_order(rest));
+            case cell_order::socket:
+                return hand_out_socket(plan_.control.get(), order.bytes);
+        }
+    }
+
+    void make(const program_order& order, std::vector<unique_fd> descriptors)
+    try {
+        const program_maker::child child = maker_.make(order, std::move(descriptors));
+        programs_.push_back({child.process});
+        const int link = child.link.get();
+        send_packet(plan_.control.get(), encoded(child_says::program, child.process), {&link, 1});
+    } catch (const std::exception& failure) {
+        send_packet(plan_.control.get(),
+                    encoded(child_says::program, 0, error_of(failure), std::string_view(failure.what())));
+    }
+
+    void begin(const begin_order& order)
+    {
+        const auto place = program_of(order.process);
+        if (place == programs_.end()) return;
+        place->begun = true;
+        place->outputs = order.outputs;
+        if (plan_.lasts) ::kill(order.process, SIGCONT);  // an inmate may have stopped it
     }
 
     // No cell lives on with a session that cannot be ended.
     void kill_session(pid_t session) const
     {
-        if (!sessions_.kill(session)) ::_exit(1);
+        if (!sessions_->kill(session)) ::_exit(1);
     }
 
-    void kill(int control)
+    void kill(pid_t process)
     {
-        const auto hears = [control](const cell_program& each) { return each.control.get() == control; };
-        const auto place = std::find_if(programs_.begin(), programs_.end(), hears);
-        if (place == programs_.end()) return;
+        const auto place = program_of(process);
+        if (place == programs_.end() || !plan_.lasts) return;
         place->killed = true;
-        ::kill(place->process, SIGKILL);  // before its session has begun, too
-        kill_session(place->process);
-    }
-
-    // A start has descriptors, an order of a socket has none.
-    void obey(packet order)
-    {
-        if (order.descriptors.empty()) return hand_out_socket(plan_.control.get(), order.bytes);
-        start(std::move(order));
-    }
-
-    void start(packet order)
-    {
-        if (order.descriptors.size() < 2) return;
-        try {
-            programs_.push_back(standby_.begin(order));
-        } catch (const std::exception& failure) {
-            tell_failure(order.descriptors[1].get(), failure);
-        }
+        ::kill(process, SIGKILL);  // before its session has begun, too
+        kill_session(process);
     }
 
     void collect()
@@ -145,17 +185,34 @@ private:
     void end_in_advance(pid_t process)
     {
         const auto place = program_of(process);
-        if (place == programs_.end() || place->killed) return;
+        if (place == programs_.end() || !place->begun || place->killed) return;
+        if (!plan_.lasts && (plan_.executes || !owns_namespace_)) return;
         const std::string output = "/proc/" + std::to_string(process) + "/fd/1";
         if (::access(output.c_str(), F_OK) == 0 || errno != ENOENT) return;
         const auto used = figures_of(process);
         if (!used) return;
-        left_processes left = sessions_.count(process, place->outputs);
-        if (left.others != 0) --left.others;  // itself, without descriptors
+        program_end ended{process, 0, used->cpu, used->peak_memory};
+        if (!plan_.lasts) end_with_it(ended);
+        ended.left = sessions_->count(process, place->outputs);
+        if (ended.left.others != 0) --ended.left.others;  // itself, without descriptors
         ::kill(process, SIGKILL);
-        left_.push_back({process, place->outputs, clock::now() + before_hang_up});
-        tell_end(place->control.get(), *used, left);
+        leave(*place);
+        tell(ended);
         programs_.erase(place);
+    }
+
+    // Of the only program.
+    [[noreturn]] void end_with_it(program_end ended) const
+    {
+        ended.cpu += processor_time(use_of_children());
+        ::kill(-1, SIGKILL);
+        tell(ended);
+        end(0);
+    }
+
+    void leave(const cell_program& ended)
+    {
+        left_.push_back({ended.process, ended.outputs, clock::now() + before_hang_up});
     }
 
     std::vector<cell_program>::iterator program_of(pid_t process)
@@ -168,25 +225,39 @@ private:
     void collect(const siginfo_t& end)
     {
         const auto place = program_of(end.si_pid);
-        const bool known = place != programs_.end();
-        const bool out_of_processes = known && lacked_processes(end);
-        if (known && place->killed) kill_session(end.si_pid);
-        if (known && !place->killed) left_.push_back({end.si_pid, place->outputs, clock::now() + before_hang_up});
+        if (place == programs_.end()) {
+            ::wait4(end.si_pid, nullptr, 0, nullptr);
+            return;
+        }
+        const bool out_of_processes = place->begun && lacked_processes(end);
         left_processes left;
-        if (known && !place->killed) left = sessions_.count(end.si_pid, place->outputs);
+        if (plan_.lasts && place->killed) kill_session(end.si_pid);
+        if (plan_.lasts && place->begun && !place->killed) {
+            leave(*place);
+            left = sessions_->count(end.si_pid, place->outputs);
+        }
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
-        if (!known) return standby_.lose(end.si_pid);
-        pass_on(place->link, place->control);
-        tell_end(place->control.get(), status, used, out_of_processes, left);
         programs_.erase(place);
+        program_end ended = end_of(end.si_pid, status, used);
+        if (!plan_.lasts) {
+            if (owns_namespace_) end_all_others();
+            ended = end_of(end.si_pid, status, use_of_children());
+        }
+        ended.out_of_processes = out_of_processes;
+        ended.left = left;
+        tell(ended);
+        if (!plan_.lasts) ::_exit(0);
     }
 
+    void tell(const program_end& ended) const { send_packet(plan_.control.get(), encoded(child_says::ended, ended)); }
+
     jail_plan& plan_;
-    session_list sessions_;
+    bool owns_namespace_;
+    std::optional<session_list> sessions_;  // of a cell that lasts
     unique_fd children_;
-    standby_programs standby_;
+    program_maker maker_;
     std::vector<cell_program> programs_;
     std::deque<left_session> left_;  // of programs that have ended, the first due first
 };
@@ -199,7 +270,7 @@ private:
         if (loaded != nullptr) plan.request.limits.memory += loaded->own_data;
         usage_sources seen = enter_jail(plan);
         plan.request.limits.memory = memory;
-        cell_server(plan, session_list(std::move(seen.processes)), loaded).serve();
+        cell_server(plan, std::move(seen.processes), loaded, ::getpid() == 1).serve();
     } catch (const std::exception& failure) {
         report_failure(control, failure);
     }
@@ -210,5 +281,7 @@ private:
 void serve_cell(jail_plan& plan) { serve(plan, nullptr); }
 
 void serve_cell(jail_plan& plan, const loaded_program& loaded) { serve(plan, &loaded); }
+
+void serve_made_cell(jail_plan& plan) { cell_server(plan, {}, nullptr, true).serve(); }
 
 }  // namespace cmcp::sandbox

@@ -1,5 +1,6 @@
 #include "cell/cell_sockets.hpp"
 
+#include "cell/cell_orders.hpp"
 #include "jail/jail.hpp"
 #include "jail/socket_memory.hpp"
 #include "wire/packet_socket.hpp"
@@ -19,7 +20,6 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr char socket_order = 's';
 constexpr int netns_cookie = 71;  // SO_NETNS_COOKIE, which the headers of older systems lack
 
 unique_fd make_socket(cell_socket kind)
@@ -83,13 +83,13 @@ bool is_of_another_network(int socket)
 
 std::string encode_socket_order(std::uint64_t question, cell_socket kind)
 {
-    return encoded(socket_order, question, kind);
+    return encoded(cell_order::socket, question, kind);
 }
 
 void hand_out_socket(int control, std::string_view order)
 {
     wire_reader in(order);
-    if (in.next<char>() != socket_order) return;
+    in.next<cell_order>();
     const auto question = in.next<std::uint64_t>();
     const unique_fd socket = make_socket(in.next<cell_socket>());
     const int error = socket ? 0 : errno;

@@ -94,7 +94,7 @@ SETTING(
     "SANDBOX_MAX_JOBS", std::size_t, max_jobs, "0", number(0, 100'000),
     "runs in the background at once, beside the others; 0: as many as SANDBOX_MAX_RUNS; one caller has all but one");
 SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
-        "standby runs, confined, for the next command of the last caller");
+        "ready cells, each with a program confined already, for the next command of the last caller");
 SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "64", number(1, 100'000),
         "processes and threads of a run, or of all that goes on in a sandbox");
 SETTING("SANDBOX_MEMORY_LIMIT", std::uint64_t, memory_limit, "512", number(16, terabyte, mib),

@@ -26,13 +26,6 @@
 namespace cmcp::sandbox {
 namespace {
 
-void send_end(int control, int status, std::chrono::microseconds time, std::uint64_t peak_memory, bool out_of_processes,
-              left_processes left = {})
-{
-    send_packet(control,
-                encoded(child_says::ended, status, time, peak_memory, out_of_processes, left.hung_up, left.others));
-}
-
 // Bytes; 0: not known, as where there is no /proc. Streams of the C++ library would touch 40 pages in each clone.
 std::uint64_t peak_memory_of(pid_t process)
 {
@@ -47,18 +40,6 @@ bool at_process_limit()
 }
 
 bool ended_badly(const siginfo_t& end) { return end.si_code != CLD_EXITED || end.si_status != 0; }
-
-[[noreturn]] void end_run(int control, const siginfo_t& end, bool own_namespace)
-{
-    const bool out_of_processes = lacked_processes(end);
-    int status = 0;
-    ::wait4(end.si_pid, &status, 0, nullptr);
-    if (own_namespace) end_all_others();
-    rusage used{};
-    ::getrusage(RUSAGE_CHILDREN, &used);
-    tell_end(control, status, used, out_of_processes);
-    ::_exit(0);
-}
 
 void enter_profile(const jail_plan& plan)
 {
@@ -140,12 +121,6 @@ void report_failure(int control, const std::exception& failure)
 
 bool lacked_processes(const siginfo_t& end) { return ended_badly(end) && at_process_limit(); }
 
-void tell_end(int control, int status, const rusage& used, bool out_of_processes, left_processes left)
-{
-    send_end(control, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024, out_of_processes,
-             left);
-}
-
 void end_all_others()
 {
     ::kill(-1, SIGKILL);
@@ -153,26 +128,7 @@ void end_all_others()
     }
 }
 
-void collect_ended(int control, pid_t payload, bool own_namespace)
-{
-    for (;;) {
-        siginfo_t end{};
-        if (::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT | WNOHANG) != 0 || end.si_pid == 0) return;
-        if (end.si_pid == payload) end_run(control, end, own_namespace);
-        ::wait4(end.si_pid, nullptr, 0, nullptr);
-    }
-}
-
 int end_signal() { return SIGRTMIN + 5; }
-
-sigset_t signals_of_run()
-{
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::sigaddset(&signals, SIGCHLD);
-    ::sigaddset(&signals, end_signal());
-    return signals;
-}
 
 void tell_end_in_advance(bool shares_cell)
 {
@@ -195,24 +151,6 @@ std::optional<figures_of_payload> figures_of(pid_t payload)
     if (peak == 0 || ::clock_getcpuclockid(payload, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
         return std::nullopt;
     return figures_of_payload{std::chrono::seconds(used.tv_sec) + std::chrono::microseconds(used.tv_nsec / 1000), peak};
-}
-
-void tell_end(int control, const figures_of_payload& used, left_processes left)
-{
-    send_end(control, 0, used.cpu, used.peak_memory, false, left);
-}
-
-void report_end_in_advance(int control, pid_t payload)
-{
-    auto used = figures_of(payload);
-    if (!used) return;
-    rusage orphans{};
-    ::getrusage(RUSAGE_CHILDREN, &orphans);
-    used->cpu += processor_time(orphans);
-    ::kill(-1, SIGKILL);
-    tell_end(control, *used, {});
-    end_all_others();
-    ::_exit(0);
 }
 
 }  // namespace cmcp::sandbox

@@ -45,17 +45,9 @@ void tell_failure(int control, const std::exception& failure);
 /// its place.
 bool lacked_processes(const siginfo_t& end);
 
-/// Tells the launcher how the payload ended.
-void tell_end(int control, int status, const rusage& used, bool out_of_processes, left_processes left = {});
-
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.
 /// Only where the caller knows that the namespace is the run's own: elsewhere "all" would be the machine.
 void end_all_others();
-
-/// Collects the children that have ended. With the payload among them the run is over: the launcher is told how it
-/// ended, and this process ends. `own_namespace`: the PID namespace is the run's own, so whatever else lives in it ends
-/// first.
-void collect_ended(int control, pid_t payload, bool own_namespace);
 
 /// The payload of a run tells the first process by this signal that it ends with exit code 0 and did all it had to.
 /// Taking down its memory takes longer than many runs do, and nobody needs to wait for that.
@@ -70,14 +62,5 @@ struct figures_of_payload {
     std::uint64_t peak_memory = 0;  ///< bytes
 };
 std::optional<figures_of_payload> figures_of(pid_t payload);
-
-/// Tells the launcher that this payload has ended with exit code 0.
-void tell_end(int control, const figures_of_payload& used, left_processes left);
-
-sigset_t signals_of_run();  ///< SIGCHLD and end_signal()
-
-/// In process 1 of a PID namespace: ends the run as if the payload had ended already, and ends. Returns where its
-/// figures cannot be had in advance.
-void report_end_in_advance(int control, pid_t payload);
 
 }  // namespace cmcp::sandbox

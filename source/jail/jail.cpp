@@ -33,8 +33,7 @@ constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 void close_foreign_descriptors(const jail_plan& plan)
 {
-    close_all_but({plan.root.get(), plan.workspace.get(), plan.output.get(), plan.error.get(), plan.input.get(),
-                   plan.script.get(), plan.result.get(), plan.control.get(), plan.held_library});
+    close_all_but({plan.root.get(), plan.workspace.get(), plan.control.get()});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
@@ -128,7 +127,7 @@ usage_sources build_file_system(const jail_plan& plan)
     mounts.temporary = mount_own_memory(plan, "/tmp", 0);
     mounts.shared = mount_own_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
     mounts.sockets = open_socket_statistics();
-    if (plan.serves) mount_terminals(plan.root.get());
+    if (plan.lasts) mount_terminals(plan.root.get());
     show_workspace(plan);
     enter_root(plan.root.get());
     return mounts;
@@ -158,74 +157,13 @@ usage_sources enter_jail(jail_plan& plan)
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
-    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.serves ? 1 + most_standby : 1);
+    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.lasts ? 1 + most_standby : 1);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
     plan.root.reset();
     plan.workspace.reset();
     give_up_privileges(plan);
     return mounts;
-}
-
-namespace {
-
-void watch_run_signals()
-{
-    const sigset_t signals = signals_of_run();
-    check(::sigprocmask(SIG_BLOCK, &signals, nullptr), "watch children");
-}
-
-// Process 1: collects the orphans; its own end is the end of every process of the run.
-[[noreturn]] void reap_until_end(const jail_plan& plan, pid_t payload)
-{
-    const int control = plan.control.get();
-    const auto tells_its_end = [&](const siginfo_t& heard) {
-        return heard.si_code == SI_QUEUE && heard.si_pid == payload && !plan.executes && ::getpid() == 1;
-    };
-    ::syscall(SYS_close_range, 0u, static_cast<unsigned>(control) - 1, 0);
-    ::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0);
-    const sigset_t signals = signals_of_run();
-    for (;;) {
-        siginfo_t heard{};
-        const int signal = ::sigwaitinfo(&signals, &heard);
-        if (signal == end_signal() && tells_its_end(heard)) report_end_in_advance(control, payload);
-        if (signal == SIGCHLD)
-            collect_ended(control, payload, ::getpid() == 1);  // elsewhere "all" would be the machine
-    }
-}
-
-}  // namespace
-
-void run_child(jail_plan& plan)
-{
-    run_child(plan, [&] { execute_payload(plan); });
-}
-
-void run_waiting_child(jail_plan& plan)
-{
-    run_child(plan, [&] {
-        wait_for_run(plan);
-        execute_payload(plan);
-    });
-}
-
-void run_child(jail_plan& plan, const guest& inside)
-{
-    const int control = plan.control.get();
-    try {
-        enter_jail(plan);
-        plan.before_fork();
-        watch_run_signals();
-        const pid_t child = check(::fork(), "start a process");
-        if (child != 0) reap_until_end(plan, child);
-        check(::setsid(), "new session");
-        if (!left_out("rlimits")) apply_cpu_limit(plan.request.limits);
-        tell_listener(control, install_filters(plan));
-        inside();
-        ::_exit(127);
-    } catch (const std::exception& failure) {
-        report_failure(control, failure);
-    }
 }
 
 }  // namespace cmcp::sandbox

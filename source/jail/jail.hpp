@@ -6,9 +6,12 @@
 #include "jail/watchdog.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
+#include "wire/run_result.hpp"
+#include "wire/wire.hpp"
 
 #include <array>
-#include <functional>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,44 +30,51 @@ struct jail_plan {
     unique_fd root;            ///< detached mount trees
     unique_fd workspace;       ///< none: an empty folder in memory
     unique_fd output, error, input, script, result;
-    std::string apparmor;                       ///< the profile to enter; empty: none
-    std::function<void()> before_fork = [] {};  ///< in process 1, once the jail is closed
-    bool serves = false;                        ///< the first process of a lasting cell
-    bool executes = true;      ///< false: the clone of an interpreter, which enters the profile without an exec
-    int held_library = -1;     ///< of a program that is to be held, see held_program.hpp; the launcher's own
-    unique_fd outside_socket;  ///< of a probe run, made before its rules were in force
-    unique_fd control;         ///< the child's end of the socket to the launcher
+    std::string apparmor;           ///< the profile to enter; empty: none
+    bool lasts = false;             ///< the cell serves one program after the other
+    bool programs_confine = false;  ///< Firejail made the cell: each program gives up its privileges by itself
+    bool executes = true;           ///< false: the clone of an interpreter, which enters the profile without an exec
+    unique_fd outside_socket;       ///< of a probe run, made before its rules were in force
+    unique_fd control;              ///< this process's end of its socket to the launcher
 };
 
-/// Processes of a lasting cell that stand by, at most: the next program, and a shell that is held.
+/// Programs of a lasting cell that stand by, at most: one that becomes any program, and a shell that is held.
 inline constexpr std::uint64_t most_standby = 2;
 using standby_processes = std::array<int, most_standby>;
 
-/// First byte of the child's messages over the control socket.
+/// First byte of the messages to the launcher. The first process of a cell says over its control socket:
 enum class child_says : char {
     ready = 'r',   ///< set up; with its processes, /tmp, /dev/shm and the statistics of its sockets (not where /proc is
                    ///< refused)
-    listen = 'l',  ///< with the listener of refused calls
-    failed = 'f',  ///< errno and name of the step; nothing was executed
-    ended = 'e',   ///< wait status of the payload, its processor time (us), peak memory (bytes)
+    failed = 'f',  ///< errno and name of the step. A program says it, too: nothing of the caller was executed
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
+    program = 'p',  ///< number of a program that stands by now, with the socket to it; 0, errno and step: there is none
+    ended = 'e',    ///< program_end of a program
+    socket = 'o',   ///< number of the question, errno; with the socket
+    // A program says over its own:
     waiting = 'w',   ///< confined, waits for its start
-    standby = 's',   ///< the first process of a lasting cell: the numbers of its standby processes; 0: none
-    socket = 'o',    ///< the first process of a lasting cell: number of the question, errno; with the socket
-    executes = 'x',  ///< a clone: the run is executed after all
+    listen = 'l',    ///< with the listener of refused calls
+    executes = 'x',  ///< a clone: the program is executed after all
 };
+
+/// The end of a program.
+struct program_end {
+    int process = 0;  ///< its number
+    int status = 0;   ///< wait status
+    std::chrono::microseconds cpu{0};
+    std::uint64_t peak_memory = 0;  ///< bytes
+    bool out_of_processes = false;
+    left_processes left{};
+};
+
+template <class Wire>
+void fields(Wire& wire, wired<Wire, program_end>& end)
+{
+    wire(end.process, end.status, end.cpu, end.peak_memory, end.out_of_processes, end.left.hung_up, end.left.others);
+}
 
 /// Takes every step by which a process becomes the first one of a cell, once the launcher has said "g". Throws
 /// step_failed.
 usage_sources enter_jail(jail_plan& plan);
-
-/// The part of process 2 of a run, once the jail is closed. It does not return; throws step_failed when it cannot be
-/// done.
-using guest = std::function<void()>;
-
-/// The child's whole life, from the clone on. Waits for one packet on the control socket before it begins.
-[[noreturn]] void run_child(jail_plan& plan);          ///< executes the program of the request
-[[noreturn]] void run_waiting_child(jail_plan& plan);  ///< the same, once it is told which and with what
-[[noreturn]] void run_child(jail_plan& plan, const guest& inside);
 
 }  // namespace cmcp::sandbox

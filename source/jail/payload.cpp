@@ -76,13 +76,6 @@ void answer_probe(jail_plan& plan)
     ::_exit(0);
 }
 
-void wait_for_run(jail_plan& plan)
-{
-    send_packet(plan.control.get(), encoded(child_says::waiting));
-    packet message = await_packet_or_end(plan.control.get());
-    take_start(plan, message.bytes, message.descriptors);
-}
-
 void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>& descriptors)
 {
     start_message start = decode_start(bytes);

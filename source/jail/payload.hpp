@@ -15,10 +15,6 @@ void take_places(jail_plan& plan);
 /// Writes the facts of the finished sandbox to the result channel in place of running anything.
 [[noreturn]] void answer_probe(jail_plan& plan);
 
-/// Process 2 of a run that is prepared before anyone asks for it: says that it waits, and completes the plan with its
-/// start. Ends where nothing does.
-void wait_for_run(jail_plan& plan);
-
 /// Completes the plan with a start as encode_begin() of zygote_wire.hpp wrote it. Throws step_failed.
 void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>& descriptors);
 

@@ -9,7 +9,7 @@ void fields(Wire& wire, wired<Wire, jail_plan>& plan)
 {
     auto& rules = plan.rules;
     wire(rules.read_execute, rules.read_only, rules.read_write, rules.read_remove, plan.writable_may_execute,
-         plan.outside.user, plan.outside.group, plan.maps_itself, plan.apparmor, plan.serves);
+         plan.outside.user, plan.outside.group, plan.maps_itself, plan.apparmor, plan.lasts);
 }
 
 namespace {
@@ -65,13 +65,11 @@ void decode_plan(packet message, jail_plan& plan)
     plan.workspace = take_next(message.descriptors, with_workspace);
 }
 
-std::string encode_begin(const start_message& start, bool with_program)
+std::string encode_begin(const start_message& start)
 {
     run_request begun;
-    if (with_program) {
-        begun.argv = start.request.argv;
-        begun.environment = start.request.environment;
-    }
+    begun.argv = start.request.argv;
+    begun.environment = start.request.environment;
     if (start.has_input) begun.input.emplace();
     if (start.has_script) begun.script.emplace();
     begun.result_channel = start.request.result_channel;

@@ -1,5 +1,6 @@
 #include "launcher/cell.hpp"
 
+#include "cell/cell_orders.hpp"
 #include "jail/closing.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
@@ -95,6 +96,12 @@ void cell::kill(cause why)
     }
     kill_process(child_.pidfd.get());
     cgroup_.kill_all();
+}
+
+void cell::kill_program(int process) const
+try {
+    send_packet(control_.get(), encode_kill_order(process));
+} catch (const std::system_error&) {  // the cell ends already
 }
 
 void cell::give_up(std::string why)

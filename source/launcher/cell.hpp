@@ -39,6 +39,7 @@ struct shared_parts {
     bool with_time_namespace;
     bool with_apparmor;
     firejail* jailer;  ///< none: the launcher makes namespaces and mounts itself
+    int held_library;  ///< held_library(); -1: no shell is held
 };
 
 /// The surroundings of a program, seen from the launcher: a user, namespaces, a root, a workspace, limits, and the
@@ -46,7 +47,7 @@ struct shared_parts {
 class cell {
 public:
     /// Of this shape, without a process. `lasts`: it serves one program after the other. Throws step_failed.
-    cell(const shared_parts& parts, const run_request& request, bool probe, bool lasts = false);
+    cell(const shared_parts& parts, const run_request& request, bool probe, bool lasts);
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
     ~cell();  ///< ends it
@@ -54,8 +55,7 @@ public:
     jail_plan& plan() { return *plan_; }  ///< as long as it has no process
     const jail_plan& plan() const { return *plan_; }
 
-    /// Clones the first process, which lives as told, or as Firejail's. Throws step_failed, then nothing runs.
-    void launch(void (*live)(jail_plan&));
+    void launch();  ///< clones the first process, or Firejail's; throws step_failed, then nothing runs
     std::vector<int> clone_descriptors() const;  ///< for the order of a clone to a zygote
     void attach(cloned child);                   ///< the clone lives as a guest; throws, then the cell must be ended
 
@@ -73,7 +73,7 @@ public:
     void rest();                                      ///< until then nobody looks: nothing can change in it
 
     void hear_ready(std::span<unique_fd> descriptors);            ///< child_says::ready has come
-    void hear_standby(standby_processes now) { standby_ = now; }  ///< child_says::standby has come
+    void hear_standby(standby_processes now) { standby_ = now; }  ///< the programs that stand by are these
     void hear_inside(int helper, unique_fd first);                ///< child_says::inside has come
 
     /// The descriptor to watch for figures; -1: nobody measures it. Changes in look().
@@ -85,6 +85,9 @@ public:
 
     steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
     void look(steady_time now);
+
+    bool lasts() const { return lasts_; }
+    void kill_program(int process) const;  ///< of a cell that lasts, with its session
 
     void kill(cause why);
     std::optional<cause> killed_for() const { return killed_for_; }
@@ -115,7 +118,7 @@ private:
     void prepare_view();
     void prepare_workspace(int folder);
     void allow_only_removal();
-    void clone_first_process(void (*live)(jail_plan&));
+    void clone_first_process();
     void launch_firejail();
     std::string wait_for_firejail(const std::function<bool()>& hear);
     void settle(pid_t process) const;

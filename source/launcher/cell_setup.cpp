@@ -1,5 +1,6 @@
 #include "launcher/cell.hpp"
 
+#include "cell/cell_server.hpp"
 #include "jail/apparmor.hpp"
 #include "jail/closing.hpp"
 #include "jail/fault.hpp"
@@ -58,7 +59,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
     prepare(request, probe);
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
-    plan_->serves = lasts;
+    plan_->lasts = lasts;
     cgroup_ = parts_.cgroups.make(identity_.number(), request.principal, limits_,
                                   firejail_ ? firejails_own : first_process + beside_limit_);
     std::tie(control_, plan_->control) = packet_socket_pair();
@@ -128,12 +129,12 @@ void cell::prepare_workspace(int folder)
     outside_ = owner;
 }
 
-void cell::launch(void (*live)(jail_plan&))
+void cell::launch()
 {
     if (firejail_)
         launch_firejail();
     else
-        clone_first_process(live);
+        clone_first_process();
     plan_.reset();
 }
 
@@ -178,12 +179,10 @@ void cell::lower_priority(pid_t process) const
     check(::setpriority(PRIO_PROCESS, static_cast<id_t>(process), behind_the_server), "lower the priority");
 }
 
-void cell::clone_first_process(void (*live)(jail_plan&))
+void cell::clone_first_process()
 {
-    jail_plan& plan = *plan_;
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
     child_ = clone_into_namespaces(namespaces_of_a_run(parts_.with_time_namespace), cgroup_.folder());
-    if (child_.pid == 0) live_and_end([&] { live(plan); });
+    if (child_.pid == 0) live_and_end([&] { serve_cell(*plan_); });
     settle(child_.pid);
     if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
     send_packet(control_.get(), "g");
@@ -193,7 +192,6 @@ void cell::launch_firejail()
 {
     jail_plan& plan = *plan_;
     firejail_->messages.reset(check(::memfd_create("firejail", MFD_CLOEXEC), "prepare Firejail"));
-    give_pipes({plan.output.get(), plan.error.get(), plan.result.get()});
     send_inside_plan(control_.get(), plan, parts_.jailer->namespaces_outside());
     child_ = clone_into_namespaces(parts_.ids.privileged() ? CLONE_NEWNS : 0, cgroup_.folder());
     if (child_.pid != 0) return;

@@ -1,25 +1,21 @@
 #include "launcher/inside.hpp"
 
+#include "cell/cell_server.hpp"
 #include "jail/closing.hpp"
 #include "jail/limits.hpp"
-#include "jail/payload.hpp"
 #include "jail/probe.hpp"
 #include "jail/probe_facts.hpp"
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/socket_memory.hpp"
 #include "jail/zygote_wire.hpp"
-#include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,23 +47,13 @@ struct inside_plan {
     std::string namespaces_outside;  // JSON
 };
 
-// Standard output, standard error, [input], [script], [result channel].
-std::vector<int> inside_descriptors(const jail_plan& plan)
-{
-    std::vector<int> all;
-    for (const unique_fd* each : {&plan.output, &plan.error, &plan.input, &plan.script, &plan.result})
-        if (*each) all.push_back(each->get());
-    return all;
-}
-
 // In a memfd, because a command may be longer than a packet.
 std::string encode_inside_plan(const jail_plan& plan, const std::string& namespaces_outside)
 {
     wire_writer out;
     std::vector<bpf_program> filters;
     for (const bpf_program* filter : plan.filters) filters.push_back(*filter);
-    out(static_cast<bool>(plan.input), static_cast<bool>(plan.script), static_cast<bool>(plan.result), filters,
-        *plan.announcing, namespaces_outside);
+    out(filters, *plan.announcing, namespaces_outside);
     write_plan(out, plan);
     return out.take();
 }
@@ -76,11 +62,7 @@ void decode_inside_plan(packet message, inside_plan& into)
 {
     if (message.descriptors.empty()) throw step_failed("receive the plan", EBADMSG);
     const std::string bytes = read_memory(message.descriptors.front().get(), "read the plan");
-    message.descriptors.erase(message.descriptors.begin());
     wire_reader in(bytes);
-    start_message start;
-    in(start.has_input, start.has_script, start.request.result_channel);
-    take_descriptors(into.plan, start, message.descriptors);
     in(into.filters, into.announcing, into.namespaces_outside);
     for (const auto& filter : into.filters) into.plan.filters.push_back(&filter);
     into.plan.announcing = &into.announcing;
@@ -143,9 +125,11 @@ usage_sources open_usage_sources()
             open_socket_statistics()};
 }
 
+// The rules of a program bind that alone and not this process: so its signals do not reach here.
 void prepare(inside_plan& arrived)
 {
     jail_plan& plan = arrived.plan;
+    plan.programs_confine = true;
     check_confined(arrived.namespaces_outside);
     become_run_user(plan);
     ::prctl(PR_SET_DUMPABLE, 0);
@@ -154,52 +138,8 @@ void prepare(inside_plan& arrived)
     tell_inside(plan.control.get());
     tell_ready(plan.control.get(), open_usage_sources());
     apply_limits(plan.request.limits);
-    apply_cpu_limit(plan.request.limits);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
-}
-
-// The run's own rules bind the payload, not this process: so its signals do not reach here.
-[[noreturn]] void become_payload(jail_plan& plan)
-{
-    const int control = plan.control.get();
-    try {
-        give_up_privileges(plan);
-        check(::setsid(), "new session");
-        tell_listener(control, install_filters(plan));
-        execute_payload(plan);
-    } catch (const std::exception& failure) {
-        report_failure(control, failure);
-    }
-}
-
-// The launcher says nothing more, so the socket becomes readable with the launcher's end. The run ends with it.
-[[noreturn]] void watch_until_end(int control, int children, pid_t payload)
-{
-    for (;;) {
-        pollfd wait[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
-        if (::poll(wait, 2, -1) < 0) continue;
-        signalfd_siginfo ignored;
-        while (::read(children, &ignored, sizeof ignored) > 0) {
-        }
-        collect_ended(control, payload, true);
-        if (wait[0].revents == 0) continue;
-        end_all_others();
-        ::_exit(1);
-    }
-}
-
-[[noreturn]] void run_inside(inside_plan& arrived)
-{
-    jail_plan& plan = arrived.plan;
-    const int control = plan.control.get();
-    prepare(arrived);
-    const unique_fd children = watch_signals({SIGCHLD});
-    check(children.get(), "watch children");
-    const pid_t child = check(::fork(), "start a process");
-    if (child == 0) become_payload(plan);
-    for (unique_fd* each : {&plan.output, &plan.error, &plan.input, &plan.script, &plan.result}) each->reset();
-    watch_until_end(control, children.get(), child);
 }
 
 }  // namespace
@@ -207,9 +147,8 @@ void prepare(inside_plan& arrived)
 void send_inside_plan(int control, const jail_plan& plan, const std::string& namespaces_outside)
 {
     const unique_fd memory = sealed_memory("plan", encode_inside_plan(plan, namespaces_outside));
-    std::vector<int> descriptors = inside_descriptors(plan);
-    descriptors.insert(descriptors.begin(), memory.get());
-    if (!send_packet(control, "p", descriptors)) throw step_failed("hand over the plan", EAGAIN);
+    const int number = memory.get();
+    if (!send_packet(control, "p", {&number, 1})) throw step_failed("hand over the plan", EAGAIN);
 }
 
 void live_inside(unique_fd socket)
@@ -219,7 +158,8 @@ void live_inside(unique_fd socket)
     arrived.plan.control.reset(control);
     try {
         decode_inside_plan(await_packet_or_end(control), arrived);
-        run_inside(arrived);
+        prepare(arrived);
+        serve_made_cell(arrived.plan);
     } catch (const std::exception& failure) {
         report_failure(control, failure);
     }

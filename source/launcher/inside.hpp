@@ -4,8 +4,8 @@
 
 #include <string>
 
-/// A run under Firejail. Firejail makes namespaces and mounts and then starts this program once more, inside; it takes
-/// the last steps of a run (closing.hpp), starts the payload and tells how it ended.
+/// A cell under Firejail. Firejail makes namespaces and mounts and then starts this program once more, inside; it takes
+/// the last steps of a first process and serves the cell.
 namespace cmcp::sandbox {
 
 inline constexpr const char* inside_argument = "--inside";

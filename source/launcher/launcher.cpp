@@ -4,7 +4,6 @@
 #include "jail/probe.hpp"
 #include "jail/project_quota.hpp"
 #include "jail/setup_step.hpp"
-#include "launcher/standby_commands.hpp"
 #include "posix/signals.hpp"
 
 #include <signal.h>
@@ -74,7 +73,8 @@ void launcher::enter_place()
     if (!settings_.workspaces.empty()) facts_["project_obstacle"] = project_obstacle(settings_.workspaces);
     if (settings_.firejail.empty()) {
         views_ = std::make_unique<view_store>(settings_.images);
-        if (settings_.waiting != 0) pools_.push_back(std::make_unique<standby_commands>(*this, settings_.waiting));
+        held_library_ = held_library();
+        ready_.emplace(*this, settings_.waiting);
         return;
     }
     firejail_ = std::make_unique<firejail>(settings_.firejail, ids_.privileged());
@@ -84,17 +84,17 @@ void launcher::enter_place()
 void launcher::serve()
 {
     while (!done_) wait_and_handle();
-    for (auto& [id, each] : runs_) each->kill(cause::cancelled);
     runs_.clear();
+    for (auto& [key, each] : live_cells_) each->end();
     live_cells_.clear();
 }
 
 int launcher::milliseconds_to_next_event() const
 {
     auto next = steady_time::max();
-    for (const auto& pool : pools_) next = std::min(next, pool->next_event());
+    if (ready_) next = std::min(next, ready_->next_event());
     for (const auto& [key, each] : runs_) next = std::min(next, each->next_event());
-    for (const auto& [key, each] : live_cells_) next = std::min(next, each->own()->next_event());
+    for (const auto& [key, each] : live_cells_) next = std::min(next, each->next_event());
     if (next == steady_time::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
@@ -111,27 +111,20 @@ void launcher::wait_and_handle()
     look_at_runs();
 }
 
-std::size_t launcher::running() const
-{
-    const auto goes_on = [](const auto& entry) { return entry.second->begun() && !entry.second->reported(); };
-    return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), goes_on));
-}
-
 // A run that cannot be looked after is ended, because nothing holds it to its limits any more. The others go on.
 template <class Work>
 void launcher::look_after(std::uint64_t key, Work work)
 try {
     if (run* const of = find(key)) work(*of);
 } catch (const std::exception& failure) {
-    const run* const lost = find(key);
+    run* const lost = find(key);
     if (lost == nullptr) return;
-    const bool is_waited_for = lost->begun() && !lost->reported();
     const std::uint64_t id = lost->id();
     const std::string why = std::string("The run was ended because the launcher could not look after it: ") +
                             failure.what() + ". Try again.";
+    lost->kill(cause::cancelled);
     drop(key);
-    if (is_waited_for) return refuse(id, why);
-    for (const auto& pool : pools_) pool->lost(key, why);
+    refuse(id, why);
 }
 
 void launcher::look_at_runs()
@@ -147,8 +140,7 @@ void launcher::look_at_runs()
         });
     look_at_cells(now);
     measurers_.collect();
-    for (const auto& pool : pools_)
-        if (now >= pool->next_event()) pool->look(now, running());
+    if (ready_ && now >= ready_->next_event()) ready_->look(now, runs_.size());
 }
 
 void launcher::handle(std::uint64_t tag)
@@ -163,36 +155,28 @@ void launcher::handle(std::uint64_t tag)
     const std::uint64_t key = tag / events;
     const auto event = static_cast<key_event>(tag % events);
     if (event == key_event::zygote_said)
-        for (const auto& pool : pools_) pool->hear_zygote(key);
+        for (const auto& each : interpreters_) each->hear(key);
     else if (live_cells_.contains(key))
         handle_cell(key, event);
-    else if (event == key_event::ended)
-        look_after(key, [&](run& of) { end(key, of); });
     else
-        look_after(key, [&](run& of) { handle_run(key, of, event); });
+        look_after(key, [&](run& of) {
+            handle_run(of, event);
+            watch_changing(key, of);
+        });
 }
 
-void launcher::handle_run(std::uint64_t key, run& of, key_event event)
+void launcher::handle_run(run& of, key_event event)
 {
-    if (event == key_event::refused) {
-        poll_.replace(watched_[key].refusals, -1, 0);  // the listener may close it
+    if (event == key_event::refused)
         of.hear_refusal();
-    } else if (event == key_event::measured)
-        of.in().hear_figures();
-    else if (!of.hear())
-        poll_.remove(of.control());
-    watch_changing(key, of);
-    for (const auto& pool : pools_)
-        if (!of.begun()) pool->heard_of(key);
-    tell_findings(of);
-    if (of.over() && !of.reported()) send(encode_ended(of.report()));
-    if (of.reported() && of.first_process() < 0) drop(key);  // its cell lives on
+    else
+        of.hear();
 }
 
 // Before the end of the probe run that showed them.
-void launcher::tell_findings(run& of)
+void launcher::tell_findings(cell& of)
 {
-    const auto groups = of.in().take_cgroups();
+    const auto groups = of.take_cgroups();
     if (!groups) return;
     for (const auto& [controller, says] : *groups) facts_["cgroups"].as_object()[controller] = says;
     send(encode_text(message_kind::hello, json::serialize(facts_)));
@@ -201,28 +185,18 @@ void launcher::tell_findings(run& of)
 void launcher::watch_changing(std::uint64_t key, const run& of)
 {
     watched& now = watched_[key];
+    poll_.replace(now.said, of.said(), key_tag(key, key_event::said));
     poll_.replace(now.refusals, of.refusals(), key_tag(key, key_event::refused));
-    poll_.replace(now.figures, of.figures(), key_tag(key, key_event::measured));
 }
 
 shared_parts launcher::parts()
 {
     const bool with_apparmor = no_apparmor_.empty() && !firejail_;
-    return {ids_,      views_.get(),         root_,         workspaces_,    cgroups_, measurers_,
-            *filters_, with_time_namespace_, with_apparmor, firejail_.get()};
+    return {ids_,      views_.get(),         root_,         workspaces_,     cgroups_,           measurers_,
+            *filters_, with_time_namespace_, with_apparmor, firejail_.get(), held_library_.get()};
 }
 
 void launcher::watch_zygote(std::uint64_t key, int socket) { poll_.add(socket, key_tag(key, key_event::zygote_said)); }
-
-void launcher::keep(std::uint64_t key, std::unique_ptr<run> kept)
-try {
-    const bool has_process = kept->in().pidfd() >= 0;
-    runs_.emplace(key, std::move(kept));
-    if (has_process) watch_run(key);
-} catch (...) {
-    drop(key);
-    throw;
-}
 
 run* launcher::find(std::uint64_t key)
 {
@@ -232,47 +206,24 @@ run* launcher::find(std::uint64_t key)
 
 void launcher::drop(std::uint64_t key)
 {
-    unwatch_run(key);
+    unwatch_changing(key);
     runs_.erase(key);
 }
 
-void launcher::watch_run(std::uint64_t key)
+void launcher::report(std::uint64_t key)
 {
-    const run& of = *runs_.at(key);
-    if (of.first_process() >= 0) poll_.add(of.first_process(), key_tag(key, key_event::ended));
-    poll_.add(of.control(), key_tag(key, key_event::said));
-}
-
-void launcher::unwatch_run(std::uint64_t key)
-{
-    const run* const of = find(key);
-    if (of == nullptr) return;
-    poll_.remove(of->first_process());
-    poll_.remove(of->control());
-    unwatch_changing(key);
+    send(encode_ended(find(key)->report()));
+    drop(key);
 }
 
 void launcher::unwatch_changing(std::uint64_t key)
 {
     const auto changing = watched_.find(key);
     if (changing == watched_.end()) return;
+    poll_.replace(changing->second.said, -1, 0);
     poll_.replace(changing->second.refusals, -1, 0);
     poll_.replace(changing->second.figures, -1, 0);
     watched_.erase(changing);
-}
-
-void launcher::end(std::uint64_t key, run& over)
-{
-    unwatch_run(key);
-    const bool begun = over.begun();
-    const bool reported = over.reported();
-    const ended_message ended = over.finish();
-    const std::string why = over.failure();
-    tell_findings(over);
-    drop(key);
-    if (begun && !reported) return send(encode_ended(ended));
-    if (begun) return;
-    for (const auto& pool : pools_) pool->lost(key, why);
 }
 
 void launcher::send(std::string message, unique_fd descriptor)

@@ -2,8 +2,9 @@
 
 #include "jsonrpc/json.hpp"
 #include "launcher/live_cell.hpp"
+#include "launcher/loaded_interpreter.hpp"
+#include "launcher/ready_cells.hpp"
 #include "launcher/run.hpp"
-#include "launcher/standby_pool.hpp"
 #include "launcher/watched_descriptors.hpp"
 #include "wire/launcher_options.hpp"
 #include "wire/packet_socket.hpp"
@@ -24,26 +25,25 @@ public:
     /// Until the server closes the socket or SIGTERM comes; every run has ended then.
     void serve();
 
-    // For the standby pools, which name runs and zygotes by keys.
+    // For loaded interpreters and ready cells, which name cells and zygotes by keys.
     shared_parts parts();
     std::uint64_t next_key() { return ++last_key_; }
     void watch_zygote(std::uint64_t key, int socket);
-    void keep(std::uint64_t key, std::unique_ptr<run> kept);
-    void watch_run(std::uint64_t key);             ///< the run has a process now
-    void attach(std::uint64_t key, cloned child);  ///< that was ordered for the run or cell; throws
-    void lose_clone(std::uint64_t key);            ///< none comes: the run is dropped, the cell gets another process
-    run* find(std::uint64_t key);
-    void drop(std::uint64_t key);  ///< ends and forgets the run; the server is not told
-    void start_cold(start_message start, std::vector<unique_fd> descriptors);
+    void attach(std::uint64_t key, cloned child);  ///< that was ordered for the cell; throws
+    void lose_clone(std::uint64_t key);            ///< none comes: the cell gets another process, or goes
+    live_cell* find_cell(std::uint64_t key);
+    /// A cell that is nobody's yet, with a program that stands by for such a start. None: `by` makes no more clones.
+    /// Throws step_failed.
+    std::optional<std::uint64_t> make_ready_cell(const start_message& start, loaded_interpreter* by);
     void tell(const std::string& state) { send(encode_text(message_kind::prepared, state)); }  ///< about the zygote
 
 private:
-    /// The meaning of a descriptor of a run or a zygote that is readable.
+    /// The meaning of a descriptor of a run, a cell or a zygote that is readable.
     enum class key_event : std::uint64_t { ended, said, refused, measured, zygote_said, count };
 
-    /// The descriptors of a run that are watched now, and by and by others or none.
+    /// The descriptors of a run or a cell that are watched now, and by and by others or none.
     struct watched {
-        int refusals = -1, figures = -1;
+        int said = -1, refusals = -1, figures = -1;
     };
 
     void wait_and_handle();
@@ -51,8 +51,8 @@ private:
     void handle(std::uint64_t tag);
     template <class Work>
     void look_after(std::uint64_t key, Work work);
-    void handle_run(std::uint64_t key, run& of, key_event event);
-    void tell_findings(run& of);
+    void handle_run(run& of, key_event event);
+    void tell_findings(cell& of);
     void read_server();
     void take_message(packet message);
     void receive_start(packet message);
@@ -62,16 +62,22 @@ private:
     void tell_off(const std::string& why);
     void add_clones(zygote_options options);
     void start(start_message start, std::vector<unique_fd> descriptors);
+    loaded_interpreter* interpreter_for(const run_request& request);
     void cancel(std::uint64_t id);
     void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
     void refuse(std::uint64_t id, const std::string& why);
-    void start_in_cell(start_message start, std::vector<unique_fd> descriptors);
-    void begin_in(live_cell& in, const start_message& start, const std::vector<unique_fd>& descriptors);
-    live_cell& cell_for(const run_request& request);
-    void find_process(std::uint64_t key, live_cell& of);
+    live_cell& cell_of_its_own(const start_message& start);
+    live_cell& lasting_cell_for(const run_request& request);
+    live_cell& make_cell(const run_request& request, bool probe, loaded_interpreter* by);
+    void begin_in(live_cell& in, waiting_start start);
+    void begin_waiting(live_cell& in);
     void begin_cell(std::uint64_t key, live_cell& of);
+    void launch_in_its_place(std::uint64_t key);
+    void lose_starts(live_cell& of, const std::string& why);
+    void start_again(live_cell& lost, const std::string& why);
     void handle_cell(std::uint64_t key, key_event event);
     void hear_cell(std::uint64_t key, key_event event);
+    void hear_programs(live_cell& in);
     void look_at_cells(steady_time now);
     void rest_or_watch(std::uint64_t key, live_cell& of);
     void lose_cell(std::uint64_t key);
@@ -83,12 +89,12 @@ private:
     void end_cell(const end_cell_message& order);
     void tell_cell_is_gone(std::uint64_t question);
     void list_cells(std::uint64_t question);
-    void end(std::uint64_t key, run& over);
-    void unwatch_run(std::uint64_t key);
+    run* find(std::uint64_t key);
+    void drop(std::uint64_t key);  ///< forgets the run; the server is not told
+    void report(std::uint64_t key);
     void watch_changing(std::uint64_t key, const run& of);
     void unwatch_changing(std::uint64_t key);
     void look_at_runs();
-    std::size_t running() const;
     void enter_place();
     static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
@@ -116,8 +122,10 @@ private:
     std::uint64_t last_key_ = 0;                                      ///< of runs, cells and zygotes
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;              ///< by key
     std::map<std::uint64_t, std::unique_ptr<live_cell>> live_cells_;  ///< by key
-    std::vector<std::unique_ptr<standby_pool>> pools_;                ///< the first that has a run for a start takes it
-    std::map<std::uint64_t, watched> watched_;                        ///< by key of the run or cell
+    std::vector<std::unique_ptr<loaded_interpreter>> interpreters_;   ///< the first that suits a start makes its cell
+    std::optional<ready_cells> ready_;                                ///< none under Firejail
+    unique_fd held_library_;
+    std::map<std::uint64_t, watched> watched_;  ///< by key of the run or cell
     std::deque<packet> outbox_;
     bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;

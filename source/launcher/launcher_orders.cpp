@@ -1,7 +1,6 @@
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
 #include "launcher/launcher.hpp"
-#include "launcher/standby_clones.hpp"
 
 #include <fcntl.h>
 
@@ -89,27 +88,31 @@ void launcher::tell_off(const std::string& why)
     tell(json::serialize(json::object{{"state", "off"}, {"detail", why}}));
 }
 
-// With the profile "auto" a second pool, asked first, serves the runs that use the libraries for data.
+// With the profile "auto" a second interpreter, asked first, serves the runs that use the libraries for data.
 void launcher::add_clones(zygote_options options)
 {
-    using role = standby_clones::role;
+    using role = loaded_interpreter::role;
     const bool both = options.profile == "auto";
     if (both) options.profile = "stdlib";
-    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(*this, options, role::main));
+    interpreters_.push_back(std::make_unique<loaded_interpreter>(*this, options, role::main));
     if (!both) return;
     options.profile = "data";
-    pools_.insert(pools_.begin(), std::make_unique<standby_clones>(*this, std::move(options), role::data));
+    interpreters_.insert(interpreters_.begin(),
+                         std::make_unique<loaded_interpreter>(*this, std::move(options), role::data));
 }
 
 void launcher::cancel(std::uint64_t id)
 {
     const auto waited = [id](const waiting_start& each) { return each.start.id == id; };
     bool waits = std::erase_if(uncounted_, waited) != 0;
-    for (const auto& [key, each] : live_cells_) waits = std::erase_if(each->waiting, waited) != 0 || waits;
-    for (const auto& pool : pools_) waits = pool->cancel(id) || waits;
+    for (const auto& [key, each] : live_cells_) {
+        if (std::erase_if(each->waiting, waited) == 0) continue;
+        if (!each->lasts()) each->end();
+        waits = true;
+    }
     if (waits) return tell_cancelled(id);
     for (auto& [key, each] : runs_)
-        if (each->begun() && each->id() == id) return each->kill(cause::cancelled);
+        if (each->id() == id) return each->kill(cause::cancelled);
 }
 
 void launcher::receive_start(packet message)
@@ -152,26 +155,6 @@ void launcher::start_counted()
         else
             start(std::move(each.start), std::move(each.descriptors));
     }
-}
-
-void launcher::start(start_message start, std::vector<unique_fd> descriptors)
-{
-    if (start.request.cell.empty() && start.request.terminal.columns != 0)
-        return refuse(start.id, "A terminal needs a lasting cell: name one, or start the program without a terminal.");
-    if (!start.request.cell.empty() && !start.probe) return start_in_cell(std::move(start), std::move(descriptors));
-    for (const auto& pool : pools_)
-        if (pool->take(start, descriptors)) return;
-    start_cold(std::move(start), std::move(descriptors));
-}
-
-void launcher::start_cold(start_message start, std::vector<unique_fd> descriptors)
-try {
-    const std::uint64_t key = next_key();
-    auto cold = std::make_unique<run>(parts(), start.request, start.probe);
-    cold->launch(start, std::move(descriptors));
-    keep(key, std::move(cold));
-} catch (const std::exception& failure) {
-    refuse(start.id, explain_setup_failure(failure));
 }
 
 void launcher::refuse(std::uint64_t id, const std::string& why)

@@ -1,6 +1,5 @@
 #include "launcher/live_cell.hpp"
 
-#include "cell/cell_server.hpp"
 #include "cell/cell_sockets.hpp"
 #include "jail/apparmor.hpp"
 #include "jail/setup_step.hpp"
@@ -28,17 +27,19 @@ run_request shape_of_cell(run_request request)
 }  // namespace
 
 // Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
-live_cell::live_cell(const shared_parts& parts, const run_request& request)
+live_cell::live_cell(const shared_parts& parts, const run_request& request, bool probe)
     : name_{request.principal, request.cell},
       image_(request.image),
-      programs_(request.programs),
-      first_program_(request.argv.at(0)),
-      cell_(std::make_shared<cell>(parts, shape_of_cell(request), false, true))
+      view_(request.programs),
+      first_program_(request.argv.empty() ? std::string() : request.argv.front()),
+      library_(parts.held_library)
 {
-    if (parts.with_apparmor) cell_->plan().apparmor = apparmor_profile_for("bash");
+    const bool lasts = !request.cell.empty() && !probe;
+    cell_ = std::make_shared<cell>(parts, lasts ? shape_of_cell(request) : request, probe, lasts);
+    if (lasts && parts.with_apparmor) cell_->plan().apparmor = apparmor_profile_for("bash");
 }
 
-void live_cell::launch() { cell_->launch(serve_cell); }
+void live_cell::launch() { cell_->launch(); }
 
 void live_cell::attach(cloned child)
 {
@@ -51,8 +52,8 @@ std::string live_cell::obstacle(const run_request& request) const
     const std::string end_it = "; end it first.";
     if (!cell_->has_workspace_of(request)) return "The sandbox's processes use another workspace" + end_it;
     if (request.image != image_) return "The sandbox's programs have another image, which was there before" + end_it;
-    const bool same = request.programs.all == programs_.all && request.programs.names == programs_.names;
-    if (!same || (!programs_.all && request.argv.at(0) != first_program_))
+    const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
+    if (!same || (!view_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;
     return {};
 }
@@ -64,20 +65,24 @@ bool live_cell::hear()
         if (!heard) return true;
         if (heard->bytes.empty()) return false;
         wire_reader message(heard->bytes);
-        const auto says = message.next<child_says>();
-        if (says == child_says::ready) cell_->hear_ready(heard->descriptors);
-        if (says == child_says::standby) {
-            const int program = message.next<int>();
-            cell_->hear_standby({program, message.next<int>()});
-        }
-        if (says == child_says::socket) {
-            const auto question = message.next<std::uint64_t>();
-            hear_socket(question, message.next<int>(), std::move(heard->descriptors));
-        }
-        if (says != child_says::failed) continue;
-        const int error = message.next<int>();
-        failure_ = explain_setup_failure(message.next<std::string>(), error);
+        hear(message.next<child_says>(), message, heard->descriptors);
     }
+}
+
+void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_fd>& descriptors)
+{
+    if (says == child_says::ready) cell_->hear_ready(descriptors);
+    if (says == child_says::inside)
+        cell_->hear_inside(message.next<int>(), descriptors.size() == 1 ? std::move(descriptors[0]) : unique_fd());
+    if (says == child_says::program) hear_program(message, descriptors);
+    if (says == child_says::ended) hear_end(message.next<program_end>());
+    if (says == child_says::socket) {
+        const auto question = message.next<std::uint64_t>();
+        hear_socket(question, message.next<int>(), std::move(descriptors));
+    }
+    if (says != child_says::failed) return;
+    const int error = message.next<int>();
+    failure_ = explain_setup_failure(message.next<std::string>(), error);
 }
 
 void live_cell::refuse_socket(std::uint64_t question, const std::string& why)

@@ -1,21 +1,18 @@
 #pragma once
 
 #include "launcher/cell.hpp"
+#include "launcher/program.hpp"
 #include "wire/launcher_protocol.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
-
-/// A start that cannot begin yet.
-struct waiting_start {
-    start_message start;
-    std::vector<unique_fd> descriptors;
-};
 
 /// A socket of a cell's network, on its way to the server, or why there is none.
 struct handed_socket {
@@ -23,27 +20,37 @@ struct handed_socket {
     unique_fd socket;
 };
 
-/// A cell that lives on when its programs end, until it is told to end or breaks a limit. Its first process makes a run
-/// of each start (cell/cell_server.hpp).
+/// A cell with its first process (cell/cell_server.hpp), which makes the programs that stand by in it, and with the
+/// starts that wait for one. It serves one run, or lasts until it is told to end or breaks a limit. In a lasting one
+/// programs stand by as the latest starts suggest.
 class live_cell {
 public:
-    /// Of the shape that the request has, without a process: launch() or attach() gives it one. Throws step_failed.
-    live_cell(const shared_parts& parts, const run_request& request);
+    /// Of the shape that the request has, without a process: launch() or attach() gives it one. It lasts where the
+    /// request names it, and nothing is probed. Throws step_failed.
+    live_cell(const shared_parts& parts, const run_request& request, bool probe);
 
     const cell_name& name() const { return name_; }
     const std::shared_ptr<cell>& own() const { return cell_; }
+    bool lasts() const { return cell_->lasts(); }
 
-    void launch();  ///< clones the launcher, so every program is executed; throws step_failed
-    void attach(
-        cloned child);  ///< of a loaded interpreter, which Python runs become; throws, then the cell must be ended
+    void launch();              ///< clones the launcher, so every program is executed; throws step_failed
+    void attach(cloned child);  ///< of a loaded interpreter, which Python runs become; throws, then it must be ended
     bool has_process() const { return cell_->pidfd() >= 0; }
     bool interprets() const { return interprets_; }
     const std::string& image() const { return image_; }
 
-    std::vector<waiting_start> waiting;        ///< for the process
+    std::vector<waiting_start> waiting;        ///< for the process, or for a program
     std::vector<std::uint64_t> asked_for_end;  ///< questions that its end answers
 
-    void use() { used_ = std::chrono::steady_clock::now(); }  ///< a run begins
+    /// In a cell that does not last a program stands by for a start like this, once it has a process.
+    void expect(const start_message& start) { expected_ = start; }
+
+    /// A program that stands by and suits the start, and is a run's from then on.
+    std::optional<program> take_program(const start_message& start, bool loaded);
+    void order_programs();  ///< for the starts that wait, or for what is expected; throws step_failed
+    bool is_ready();        ///< a program stands by
+
+    void use(const start_message& start, bool loaded);  ///< a run begins
     steady_time used() const { return used_; }
 
     /// Why a run of this request cannot be in it, a sentence; empty: it can.
@@ -53,7 +60,10 @@ public:
     bool is_outdated() const { return cell_->began_full() && !cell_->is_as_full_as_before(); }
 
     bool hear();  ///< reads the first process's messages; false: no more come
-    const std::string& failure() const { return failure_; }  ///< of a step before the first run; empty: none
+    const std::string& failure() const { return failure_; }  ///< of a step before the first program; empty: none
+    std::vector<program_end> take_ends() { return std::exchange(ends_of_runs_, {}); }
+    std::vector<std::string> take_refusals() { return std::exchange(refusals_, {}); }  ///< why there is no program
+    bool may_hold() const { return may_hold_; }  ///< false: a shell ended that was to be held
 
     /// The answer is one of take_sockets().
     void ask_socket(const socket_question& question);
@@ -63,6 +73,9 @@ public:
     void end();  ///< nothing starts in it any more
     bool ends() const { return ends_ || cell_->killed_for(); }
 
+    steady_time next_event() const;
+    void look(steady_time now);
+
     cell_state state() const;
 
 private:
@@ -70,15 +83,41 @@ private:
         std::uint64_t question;
         cell_socket kind;
     };
+
+    void hear(child_says says, class wire_reader& message, std::vector<unique_fd>& descriptors);
+    void hear_program(class wire_reader& message, std::vector<unique_fd>& descriptors);
+    void hear_end(const program_end& end);
+    void lose_program(program& lost);
     void hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors);
     void refuse_socket(std::uint64_t question, const std::string& why);
 
+    void order(const start_message& expected, bool held, bool waits);
+    void stand_by();
+    void rest();
+    bool has(bool held) const;
+    void tell_standby();
+
     cell_name name_;
     std::string image_;
-    program_view programs_;
+    program_view view_;
     std::string first_program_;
+    int library_;
     std::shared_ptr<cell> cell_;
     std::string failure_;
+
+    struct coming_program {
+        std::optional<held_kind> kind;
+        bool early;  ///< no start is there for it
+    };
+    std::deque<coming_program> ordered_;  ///< in order
+    std::vector<program> programs_;       ///< that stand by
+    std::vector<program_end> ends_of_runs_;
+    std::vector<std::string> refusals_;
+    std::optional<start_message> expected_, expected_shell_;
+    bool may_hold_ = true;
+    steady_time stand_by_at_ = steady_time::max();
+    steady_time rest_at_ = steady_time::max();
+
     std::vector<wanted_socket> wanted_;
     std::vector<handed_socket> handed_;
     bool interprets_ = false;

@@ -31,7 +31,7 @@ struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string images{};      ///< absolute folder of the store of images; empty: runs have none
     std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none
-    std::size_t waiting = 0;   ///< standby runs for the shape of the run that came last
+    std::size_t waiting = 0;   ///< cells that are ready for the shape of the run that came last
     bool use_cgroups = true;   ///< of both versions, as far as they may be used here
     std::size_t cells = 64;    ///< lasting cells at once, of which one principal has at most half
     run_maxima most{};

@@ -34,9 +34,18 @@ void end_in_advance(int status)
     if (status == 0) tell_end_in_advance(shares_cell);
 }
 
-// The interpreter that is already there, or a start of its own where that one has loaded too much.
-[[noreturn]] void interpret(interpreter& python, jail_plan& plan, void (*before_end)(int status))
+// A program of a cell that stands by.
+void expect_run(interpreter& python, const working_set& needed, const run_request& expected, bool waits)
 {
+    if (waits) needed.make_present();
+    python.after_fork();
+    if (python_start::read(expected.argv)) python.take(expected);
+}
+
+// The interpreter that is already there, or a start of its own where that one has loaded too much.
+[[noreturn]] void become_run(interpreter& python, jail_plan& plan, bool as_expected)
+{
+    if (!as_expected) python.take(plan.request);
     take_places(plan);
     if (plan.probe) answer_probe(plan);
     if (python.meets_other_packages()) {
@@ -45,31 +54,7 @@ void end_in_advance(int status)
     }
     ::prctl(PR_SET_DUMPABLE, 1);  // as exec would: the run's own files in /proc are its own
     ::close(plan.control.get());
-    python.run(before_end);
-}
-
-// Process 2 of a run.
-void become_run(interpreter& python, const working_set& needed, jail_plan& plan)
-{
-    needed.make_present();
-    python.after_fork();
-    python.take(plan.request);
-    wait_for_run(plan);
-    interpret(python, plan, end_in_advance<false>);
-}
-
-// A program of a lasting cell that stands by, as the start before was.
-void expect_run(interpreter& python, const working_set& needed, const run_request& expected)
-{
-    needed.make_present();
-    python.after_fork();
-    if (python_start::read(expected.argv)) python.take(expected);
-}
-
-[[noreturn]] void become_run_in_cell(interpreter& python, jail_plan& plan, bool as_expected)
-{
-    if (!as_expected) python.take(plan.request);
-    interpret(python, plan, end_in_advance<true>);
+    python.run(plan.lasts ? end_in_advance<true> : end_in_advance<false>);
 }
 
 }  // namespace
@@ -109,14 +94,6 @@ void nursery::clone(packet order)
     send_packet(launcher_, answer, child.pidfd ? std::span<const int>(&pidfd, 1) : std::span<const int>());
 }
 
-void nursery::serve(jail_plan& plan)
-{
-    const loaded_program loaded{[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); },
-                                [this](const run_request& expected) { expect_run(python_, needed_, expected); },
-                                [&](bool as_expected) { become_run_in_cell(python_, plan, as_expected); }, own_data_};
-    serve_cell(plan, loaded);
-}
-
 void nursery::live(unique_fd control)
 {
     jail_plan plan;
@@ -125,11 +102,11 @@ void nursery::live(unique_fd control)
     plan.filters = filters_.choose(plan.request.programs);
     plan.announcing = filters_.announcing(plan.request.programs);
     plan.executes = false;
-    if (plan.serves) serve(plan);
-    // Memory that the interpreter held before the run began is not the run's.
-    plan.request.limits.memory += own_data_;
-    plan.before_fork = [this] { python_.before_fork(); };
-    run_child(plan, [&] { become_run(python_, needed_, plan); });
+    const auto prepare = [this](const run_request& expected, bool waits) {
+        expect_run(python_, needed_, expected, waits);
+    };
+    serve_cell(plan, {[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); }, prepare,
+                      [&](bool as_expected) { become_run(python_, plan, as_expected); }, own_data_});
 }
 
 }  // namespace cmcp::sandbox

@@ -19,7 +19,6 @@ public:
 private:
     void clone(packet order);
     [[noreturn]] void live(unique_fd control);
-    [[noreturn]] void serve(jail_plan& plan);
 
     interpreter& python_;
     working_set needed_;

@@ -1,4 +1,4 @@
-#include "jail/held_program.hpp"
+#include "cell/held_program.hpp"
 
 #include "hold/held_start.hpp"
 #include "hold/library.hpp"
@@ -34,28 +34,25 @@ bool without_zeros(const std::vector<std::string>& texts)
 }
 
 // High first, because the descriptor at one of the places may be the other.
-void take_held_places(jail_plan& plan)
+void take_held_places(jail_plan& plan, int held_library)
 {
     constexpr int out_of_the_way = 10;
     plan.control.reset(check(::fcntl(plan.control.get(), F_DUPFD_CLOEXEC, out_of_the_way), "place descriptors"));
-    const unique_fd library(check(::fcntl(plan.held_library, F_DUPFD_CLOEXEC, out_of_the_way), "place descriptors"));
+    const unique_fd library(check(::fcntl(held_library, F_DUPFD_CLOEXEC, out_of_the_way), "place descriptors"));
     check(::dup2(library.get(), held_library_place), "place descriptors");
     check(::dup2(plan.control.get(), held_control_place), "place descriptors");
     for (int taken = 0; taken < held_library_place; ++taken) check(::fcntl(taken, F_SETFD, 0), "place descriptors");
 }
 
-[[noreturn]] void execute_held(jail_plan& plan)
+[[noreturn]] void execute_held(const held_kind& kind)
 {
-    take_held_places(plan);
-    std::vector<std::string> arguments{plan.request.argv.at(0)};
-    arguments.resize(plan.request.argv.size(), ":");
+    std::vector<std::string> arguments{kind.path};
+    arguments.resize(kind.arguments, ":");
     arguments.back() = std::string(room_for_arguments, ':');
     std::vector<std::string> variables{held_preload, std::string(room_for_variables, '=')};
     ::execve(arguments[0].c_str(), pointers(arguments).data(), pointers(variables).data());
     throw step_failed("start program " + arguments[0]);
 }
-
-}  // namespace
 
 bool may_be_held(const run_request& request)
 {
@@ -65,9 +62,17 @@ bool may_be_held(const run_request& request)
            std::find(shells.begin(), shells.end(), name) != shells.end();
 }
 
+}  // namespace
+
+std::optional<held_kind> held_kind_of(const run_request& request)
+{
+    if (request.argv.empty() || request.terminal.columns != 0 || !may_be_held(request)) return std::nullopt;
+    return held_kind{request.argv[0], request.argv.size(), request.limits.process_memory};
+}
+
 unique_fd held_library() { return sealed_memory("container-mcp-hold", held_library_bytes()); }
 
-std::string encode_held_start(const start_message& start)
+std::optional<std::string> encode_held_start(const start_message& start)
 {
     const auto& request = start.request;
     const std::vector<std::string> environment = make_environment(request);
@@ -86,37 +91,19 @@ std::string encode_held_start(const start_message& start)
     const bool plain =
         without_zeros(request.argv) && without_zeros(environment) && without_zeros({request.working_dir});
     const bool fits = bytes.size() <= held_packet_max && head.variables <= held_variables_max;
-    if (!plain || !fits) throw step_failed("hand over the run", E2BIG);
-    return bytes;
+    return plain && fits ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-std::optional<held_kind> held_kind_of(const run_request& request)
+void hold(jail_plan& plan, const run_request& expected, int library)
 {
-    if (request.argv.empty() || request.terminal.columns != 0 || !may_be_held(request)) return std::nullopt;
-    return held_kind{request.argv[0], request.argv.size(), request.limits.process_memory};
-}
-
-// A step that fails is the shell's end, and the next start is executed.
-void hold_in_cell(jail_plan& plan, const held_kind& kind, unique_fd link)
-try {
-    close_all_but({0, 1, 2, 3, 4, link.get()});
-    check(::setsid(), "new session");
-    const unique_fd library = held_library();
-    static_cast<void>(plan.control.release());
-    plan.control = std::move(link);
-    plan.held_library = library.get();
+    const auto kind = held_kind_of(expected);
+    if (!kind) throw step_failed("hold a shell", EINVAL);
     tell_listener(plan.control.get(), install_filters(plan));
-    plan.request.argv.assign(kind.arguments, kind.path);
-    plan.request.limits.process_memory = kind.process_memory;
-    limit_process_memory(plan.request.limits, 0);
-    execute_held(plan);
-} catch (const std::exception&) {
-    ::_exit(1);
-}
-
-void run_held_child(jail_plan& plan)
-{
-    run_child(plan, [&] { execute_held(plan); });
+    run_limits limits = plan.request.limits;
+    limits.process_memory = kind->process_memory;
+    limit_process_memory(limits, 0);
+    take_held_places(plan, library);
+    execute_held(*kind);
 }
 
 }  // namespace cmcp::sandbox

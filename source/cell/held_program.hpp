@@ -13,18 +13,6 @@
 /// that mean nothing to it, and ends.
 namespace cmcp::sandbox {
 
-/// Programs to which arguments that name no file are harmless: shells of this machine.
-bool may_be_held(const run_request& request);
-
-/// The library, in a sealed memory file. Throws std::system_error.
-unique_fd held_library();
-
-/// The packet for the library, as hold/held_start.hpp tells. Throws step_failed where it cannot be told.
-std::string encode_held_start(const start_message& start);
-
-/// As run_waiting_child(), for a program that is held.
-[[noreturn]] void run_held_child(jail_plan& plan);
-
 /// The part of a start that is settled before the held shell knows it.
 struct held_kind {
     std::string path;
@@ -32,9 +20,18 @@ struct held_kind {
     std::uint64_t process_memory = 0;
     bool operator==(const held_kind&) const = default;
 };
-std::optional<held_kind> held_kind_of(const run_request& request);  ///< nothing: it may not be held
 
-/// In a child of a lasting cell's first process: confines itself, tells its listener over `link`, becomes the shell.
-[[noreturn]] void hold_in_cell(jail_plan& plan, const held_kind& kind, unique_fd link);
+/// Nothing: it may not be held. Shells of this machine may, to which arguments that name no file are harmless.
+std::optional<held_kind> held_kind_of(const run_request& request);
+
+/// The library, in a sealed memory file. Throws std::system_error.
+unique_fd held_library();
+
+/// The packet for the library, as hold/held_start.hpp tells. Nothing where it cannot be told.
+std::optional<std::string> encode_held_start(const start_message& start);
+
+/// In a process of a cell, which has its socket as the plan's control: confines itself and becomes the shell that the
+/// request expects. Throws step_failed.
+[[noreturn]] void hold(jail_plan& plan, const run_request& expected, int library);
 
 }  // namespace cmcp::sandbox

@@ -1,0 +1,78 @@
+#include "cell/program_maker.hpp"
+
+#include "cell/held_program.hpp"
+#include "jail/closing.hpp"
+#include "jail/limits.hpp"
+#include "jail/payload.hpp"
+#include "jail/setup_step.hpp"
+#include "jail/terminal.hpp"
+#include "wire/wire.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace cmcp::sandbox {
+
+program_maker::child program_maker::make(const program_order& order, std::vector<unique_fd> descriptors) const
+{
+    const unique_fd library = descriptors.empty() ? unique_fd() : std::move(descriptors.front());
+    auto [ours, theirs] = packet_socket_pair();
+    const pid_t process = check(order.held ? ::fork() : fork(), "start a process");
+    if (process == 0) live(order, std::move(theirs), library);
+    return {process, std::move(ours)};
+}
+
+pid_t program_maker::fork() const
+{
+    if (loaded_ == nullptr) return ::fork();
+    loaded_->before_fork();
+    const pid_t child = ::fork();
+    const int error = errno;
+    if (child != 0) loaded_->parent_after_fork();
+    errno = error;
+    return child;
+}
+
+void program_maker::live(const program_order& order, unique_fd link, const unique_fd& library) const
+{
+    static_cast<void>(plan_.control.release());
+    plan_.control = std::move(link);
+    try {
+        confine(library.get());
+        if (order.held) hold(plan_, order.expected.request, library.get());
+        stand_by(order);
+    } catch (const std::exception& failure) {
+        report_failure(plan_.control.get(), failure);
+    }
+    ::_exit(127);
+}
+
+// Other programs' sockets would stay open with a copy of theirs, and their ends would not be heard.
+void program_maker::confine(int library) const
+{
+    close_all_but({0, 1, 2, 3, 4, plan_.control.get(), library, plan_.outside_socket.get()});
+    if (plan_.programs_confine) give_up_privileges(plan_);
+    check(::setsid(), "new session");
+}
+
+void program_maker::stand_by(const program_order& order) const
+{
+    run_request expected = order.expected.request;
+    expected.workspace_inside = plan_.request.workspace_inside;
+    if (loaded_ != nullptr) loaded_->prepare(expected, order.waits);
+    tell_listener(plan_.control.get(), install_filters(plan_));
+    send_packet(plan_.control.get(), encoded(child_says::waiting));
+    packet message = await_packet_or_end(plan_.control.get());
+    const arrived_start start = take_arrived_start(message);
+    take_start(plan_, start.body, message.descriptors);
+    take_terminal(plan_);
+    const bool becomes_loaded = loaded_ != nullptr && start.loaded;
+    limit_process_memory(plan_.request.limits, becomes_loaded ? loaded_->own_data : 0);
+    if (becomes_loaded)
+        loaded_->become(plan_.request.argv == expected.argv && plan_.request.environment == expected.environment);
+    execute_payload(plan_);
+}
+
+}  // namespace cmcp::sandbox

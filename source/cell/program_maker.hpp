@@ -1,0 +1,35 @@
+#pragma once
+
+#include "cell/cell_orders.hpp"
+#include "cell/cell_server.hpp"
+#include "jail/jail.hpp"
+#include "wire/packet_socket.hpp"
+
+#include <sys/types.h>
+
+namespace cmcp::sandbox {
+
+/// Makes the programs of a cell: children of its first process that confine themselves and stand by for their start.
+class program_maker {
+public:
+    /// Both must outlive this; `loaded` may be null.
+    program_maker(jail_plan& plan, const loaded_program* loaded) : plan_(plan), loaded_(loaded) {}
+
+    struct child {
+        pid_t process;
+        unique_fd link;  ///< the launcher's end of the program's socket
+    };
+    /// Throws step_failed, std::system_error, then there is no program.
+    child make(const program_order& order, std::vector<unique_fd> descriptors) const;
+
+private:
+    pid_t fork() const;
+    [[noreturn]] void live(const program_order& order, unique_fd link, const unique_fd& library) const;
+    void confine(int library) const;
+    void stand_by(const program_order& order) const;
+
+    jail_plan& plan_;
+    const loaded_program* loaded_;  // none: everything is executed
+};
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,153 @@
+#include "cell/cell_orders.hpp"
+#include "jail/setup_step.hpp"
+#include "launcher/live_cell.hpp"
+#include "wire/packet_socket.hpp"
+#include "wire/wire.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+// The programs that stand by in a cell; live_cell.cpp has the rest.
+namespace cmcp::sandbox {
+namespace {
+
+constexpr std::chrono::milliseconds quiet_after_start{10};
+constexpr std::chrono::seconds longest_standby{60};
+
+}  // namespace
+
+std::optional<program> live_cell::take_program(const start_message& start, bool loaded)
+{
+    for (program& each : programs_) each.hear();
+    const auto suits = [&](bool held) {
+        return std::find_if(programs_.begin(), programs_.end(),
+                            [&](program& each) { return each.is_held() == held && each.suits(start, loaded); });
+    };
+    auto place = suits(true);
+    if (place == programs_.end()) place = suits(false);
+    if (place == programs_.end()) return std::nullopt;
+    program taken = std::move(*place);
+    programs_.erase(place);
+    tell_standby();
+    return taken;
+}
+
+void live_cell::order_programs()
+{
+    if (!has_process()) return;
+    const auto becomes_any = [](const coming_program& each) { return !each.kind; };
+    auto coming = static_cast<std::size_t>(std::count_if(ordered_.begin(), ordered_.end(), becomes_any));
+    for (; coming < waiting.size(); ++coming) order(waiting[coming].start, false, false);
+    if (lasts() || !expected_ || !ordered_.empty() || !programs_.empty()) return;
+    const bool holds = !interprets_ && library_ >= 0 && held_kind_of(expected_->request);
+    order(*expected_, holds, true);
+}
+
+bool live_cell::is_ready()
+{
+    for (program& each : programs_) each.hear();
+    return std::any_of(programs_.begin(), programs_.end(), [](const program& each) { return each.waits(); });
+}
+
+void live_cell::use(const start_message& start, bool loaded)
+{
+    used_ = std::chrono::steady_clock::now();
+    if (!lasts()) return;
+    if (loaded) expected_ = start;
+    if (held_kind_of(start.request)) expected_shell_ = start;
+    stand_by_at_ = used_ + quiet_after_start;
+    rest_at_ = used_ + longest_standby;
+}
+
+// Where the first process has gone, the cell's end comes next.
+void live_cell::order(const start_message& expected, bool held, bool waits)
+try {
+    const int library = library_;
+    const std::string message = encode_program_order({held, waits, expected});
+    if (!send_packet(cell_->control(), message, {&library, held ? std::size_t{1} : 0}))
+        throw step_failed("start a process", EAGAIN);
+    ordered_.push_back({held ? held_kind_of(expected.request) : std::nullopt, waits});
+} catch (const std::system_error&) {
+}
+
+void live_cell::hear_program(wire_reader& message, std::vector<unique_fd>& descriptors)
+{
+    if (ordered_.empty()) return;
+    auto [kind, early] = std::move(ordered_.front());
+    ordered_.pop_front();
+    if (const int process = message.next<int>(); process != 0 && descriptors.size() == 1) {
+        programs_.emplace_back(process, std::move(descriptors.front()), std::move(kind), early);
+        return tell_standby();
+    }
+    const int error = message.next<int>();
+    if (!kind) refusals_.push_back(explain_setup_failure(message.next<std::string>(), error));
+}
+
+void live_cell::hear_end(const program_end& end)
+{
+    const auto place = std::find_if(programs_.begin(), programs_.end(),
+                                    [&](const program& each) { return each.process() == end.process; });
+    if (place == programs_.end())
+        ends_of_runs_.push_back(end);
+    else
+        lose_program(*place);
+    std::erase_if(programs_, [&](const program& each) { return each.process() == end.process; });
+    tell_standby();
+}
+
+// Where a shell cannot be held, none is held again.
+void live_cell::lose_program(program& lost)
+{
+    lost.hear();
+    if (lost.is_held() && !lost.waits()) may_hold_ = false;
+    if (failure_.empty() && !lasts()) failure_ = lost.failure();
+    if (!lasts())
+        end();
+    else if (rest_at_ != steady_time::max())
+        stand_by_at_ = std::chrono::steady_clock::now() + quiet_after_start;
+}
+
+bool live_cell::has(bool held) const
+{
+    const auto stands_by = [held](const program& each) { return each.is_held() == held; };
+    const auto comes = [held](const coming_program& each) { return each.kind.has_value() == held; };
+    return std::any_of(programs_.begin(), programs_.end(), stands_by) ||
+           std::any_of(ordered_.begin(), ordered_.end(), comes);
+}
+
+// While none can be made, a start tries again and tells why.
+void live_cell::stand_by()
+{
+    stand_by_at_ = steady_time::max();
+    if (!has(false)) order(expected_.value_or(start_message()), false, true);
+    if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true)) order(*expected_shell_, true, true);
+}
+
+// Their memory is worth more than the milliseconds that the next start takes longer.
+void live_cell::rest()
+{
+    stand_by_at_ = rest_at_ = steady_time::max();
+    for (const program& each : programs_) cell_->kill_program(each.process());
+    programs_.clear();
+    tell_standby();
+}
+
+void live_cell::tell_standby()
+{
+    standby_processes now{};
+    for (std::size_t i = 0; i < now.size() && i < programs_.size(); ++i) now[i] = programs_[i].process();
+    cell_->hear_standby(now);
+}
+
+steady_time live_cell::next_event() const { return std::min({cell_->next_event(), stand_by_at_, rest_at_}); }
+
+void live_cell::look(steady_time now)
+{
+    if (now >= cell_->next_event()) cell_->look(now);
+    if (now >= stand_by_at_ && !ends()) stand_by();
+    if (now >= rest_at_) rest();
+}
+
+}  // namespace cmcp::sandbox
