@@ -124,12 +124,12 @@ void add_failure(tool_result& result, const run_outcome& run, const std::string&
     result.structured["error"] = sentence;
 }
 
-tool_result language_result(kernel_outcome& outcome, bool stateful)
+tool_result language_result(kernel_outcome& outcome, bool stateful, std::string_view longest)
 {
     auto& run = outcome.done.run;
     tool_result result;
     result.structured["status"] = "success";
-    const std::string sentence = !run.refused.empty() ? run.refused : ending_sentence(run, "PYTHON_TIMEOUT_MAX");
+    const std::string sentence = !run.refused.empty() ? run.refused : ending_sentence(run, longest);
     const bool worked = sentence.empty() && run.end.exit_code == 0;
     const std::string hint = missing_module_hint(run.out, module_source::sandbox);
     if (!worked && !hint.empty()) result.structured["hint"] = hint;
@@ -144,8 +144,9 @@ awaitable<tool_result> execute(sandbox_runner& runs, kernel_manager& kernels, bl
                                request_io& io, execute_code_input input)
 {
     const bool stateful = input.stateful;
+    const std::string longest = runs.python_terms().longest(input.background);
     auto outcome = co_await run_language(runs, kernels, std::move(who), io, std::move(input));
-    auto result = language_result(outcome, stateful);
+    auto result = language_result(outcome, stateful, longest);
     co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.done.where), std::move(outcome.done.files));
     co_return result;
 }
@@ -180,24 +181,40 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
     return described;
 }
 
-awaitable<tool_result> process_stop(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
+struct stop_input : sandbox_input {
+    bool keep_files = false;
+};
+
+awaitable<tool_result> process_stop(sandbox_manager& sandboxes, tool_context& context, stop_input input)
 {
     const auto where = named_or_latest(sandboxes, context.who, input.sandbox_id);
+    if (input.keep_files) {
+        co_await sandboxes.end_processes(context.who, where.id);
+        co_return answer_of({{"status", "success"},
+                             {"message",
+                              "All processes of the sandbox have ended, and its /tmp is empty. Its files are "
+                              "kept; the next call starts it again."},
+                             {"sandbox_id", where.id}});
+    }
     co_await sandboxes.remove(context.who, where.id);
     co_return answer_of({{"status", "success"}, {"message", "Sandbox stopped and removed."}, {"sandbox_id", where.id}});
 }
 
 tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
 {
-    return make_tool<sandbox_input>(
+    return make_tool<stop_input>(
         {.about = {.name = "stop_sandbox",
                    .title = "Stop and remove a sandbox",
-                   .description = "Ends all that runs in your sandbox and removes it with its files.",
-                   .output_schema =
-                       interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox that was removed")}},
-                                          {"status", "message"}),
+                   .description =
+                       "Ends all that runs in your sandbox and removes it with its files. With keep_files it "
+                       "only ends the processes, at once: for a sandbox that is full of them or hangs.",
+                   .output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox")}},
+                                                       {"status", "message"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
-         .input = {latest_sandbox_id_field()},
+         .input = {latest_sandbox_id_field(),
+                   {"keep_files", &stop_input::keep_files,
+                    "End its processes only (programs, jobs, kernel, shells); files and packages stay",
+                    rule::with_default}},
          .process = std::bind_front(process_stop, std::ref(sandboxes)),
          .refuse = interpreter_refusal});
 }

@@ -31,7 +31,8 @@ json::object with_job_properties(json::object schema)
     auto& properties = schema["properties"].as_object();
     properties["job_id"] = schema::string(about_job_id);
     properties["state"] = schema::one_of(
-        "queued: it waits for its turn; finished: it ended by itself; lost: the server ended while it ran",
+        "queued: it waits for its turn; finished: it ended by itself; lost: the server or its launcher ended while it "
+        "ran",
         {"queued", "running", "finished", "killed", "failed", "lost"});
     properties["tool"] = schema::string("The tool that began it");
     properties["label"] = schema::string("The beginning of what runs");

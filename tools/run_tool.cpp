@@ -84,7 +84,7 @@ json::object with_run_output(json::object schema)
     members["duration_ms"] = schema::typed("number", "Wall time");
     members["cause"] = schema::one_of(
         "Why it ended", {"exited", "signalled", "timeout", "cpu_limit", "memory_limit", "process_limit",
-                         "file_size_limit", "output_limit", "denied_syscall", "cancelled", "setup_failed"});
+                         "file_size_limit", "output_limit", "denied_syscall", "cancelled", "setup_failed", "lost"});
     members["stdout_truncated"] = schema::boolean("Standard output is longer than what is shown");
     members["stderr_truncated"] = schema::boolean("Standard error is longer than what is shown");
     members["output_uri"] = schema::string("Resource with everything that was printed, for resources/read");
@@ -126,11 +126,11 @@ void add_run(tool_result& result, const run_outcome& run)
     if (!run.busy.empty()) result.meta[reserved_name::busy] = run.busy;
 }
 
-tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint)
+tool_result run_result(run_outcome run, std::string_view longest, std::string hint)
 {
     tool_result result;
     std::string error = run.refused;
-    if (error.empty()) error = ending_sentence(run, timeout_setting);
+    if (error.empty()) error = ending_sentence(run, longest);
     result.structured["stdout"] = run.out;
     result.structured["stderr"] = run.err;
     if (!hint.empty()) result.structured["hint"] = hint;
@@ -157,17 +157,18 @@ json::object with_sandbox_run_output(json::object schema)
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
     members["result"] = schema::any("With stateful: the value of the last expression");
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
-    members["hint"] = schema::string("What brings a Python module that was not there");
+    members["hint"] = schema::string("What brings a Python module that was not there, or which tool does it better");
     members["note"] = schema::string("What became of processes and /tmp of this run, or of those before");
     members["error"] = schema::string("What went wrong and what to do");
     return with_job_id(std::move(schema));
 }
 
-tool_result sandbox_run_result(run_outcome run, std::string_view timeout_setting)
+tool_result sandbox_run_result(run_outcome run, std::string_view longest)
 {
     std::string hint;
     if (run.end.exit_code != 0) hint = missing_module_hint(run.err, module_source::sandbox);
-    return run_result(std::move(run), timeout_setting, std::move(hint));
+    if (run.end.exit_code != 0 && hint.empty()) hint = better_tool_hint(run.err, run.end.denied);
+    return run_result(std::move(run), longest, std::move(hint));
 }
 
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome)

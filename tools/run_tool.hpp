@@ -74,10 +74,11 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
 void add_run(tool_result& result, const run_outcome& run);
 
 /// {stdout, stderr} and what all results of runs have in common; is_error where the run did not end by itself.
-tool_result run_result(run_outcome run, std::string_view timeout_setting, std::string hint = {});
+/// `longest`: see ending_sentence().
+tool_result run_result(run_outcome run, std::string_view longest, std::string hint = {});
 
-/// run_result() with a hint where a Python module was missing.
-tool_result sandbox_run_result(run_outcome run, std::string_view timeout_setting);
+/// run_result() with a hint where a Python module, a network or a terminal was missing.
+tool_result sandbox_run_result(run_outcome run, std::string_view longest);
 
 /// The value of the last expression and what became of the kernel.
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome);

@@ -51,6 +51,7 @@ json::object view_json(const shell_view& view)
     if (!view.end) return shown;
     shown["exit_code"] = view.end->exit_code;
     shown["cause"] = sandbox::to_string(view.end->why);
+    if (!view.end->error.empty()) shown["error"] = view.end->error + " shell_open opens another shell.";
     return shown;
 }
 

@@ -42,9 +42,10 @@ json::object command_output(bool jobs)
 
 awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, run_input input)
 {
+    const std::string longest = bash.terms().longest(input.background);
     run_options& options = input;
     auto outcome = co_await bash.run(std::move(who), io, std::move(input.code), std::move(options));
-    co_return run_result(std::move(outcome), "BASH_TIMEOUT_MAX");
+    co_return run_result(std::move(outcome), longest);
 }
 
 tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
@@ -97,11 +98,11 @@ void append_line(std::string& text, const std::string& line)
     text += line;
 }
 
-tool_result python_result(run_outcome outcome, module_source modules)
+tool_result python_result(run_outcome outcome, module_source modules, std::string_view longest)
 {
     tool_result result;
     std::string sentence = outcome.refused;
-    if (sentence.empty()) sentence = ending_sentence(outcome, "PYTHON_TIMEOUT_MAX");
+    if (sentence.empty()) sentence = ending_sentence(outcome, longest);
     result.is_error = !sentence.empty();
     std::string error = std::move(outcome.err);
     const bool failed = outcome.end.exit_code != 0;
@@ -117,9 +118,10 @@ tool_result python_result(run_outcome outcome, module_source modules)
 awaitable<tool_result> run_python(python_manager& python, module_source modules, caller who, request_io& io,
                                   run_input input)
 {
+    const std::string longest = python.terms().longest(input.background);
     run_options& options = input;
     auto outcome = co_await python.run(std::move(who), io, std::move(input.code), std::move(options));
-    co_return python_result(std::move(outcome), modules);
+    co_return python_result(std::move(outcome), modules, longest);
 }
 
 tool_owner make_system_run_python(python_manager& python, job_manager* jobs)

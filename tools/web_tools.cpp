@@ -235,10 +235,25 @@ std::shared_ptr<sandbox_activities::entry> lead_inside(const pages_of_sandboxes&
     return pages.sandboxes->enter(*where);
 }
 
+bool names_this_machine(std::string_view url)
+{
+    const auto scheme = url.find("://");
+    const std::string_view place = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
+    const std::string_view authority = place.substr(0, place.find_first_of("/?#"));
+    const auto is_host = [&](std::string_view host) {
+        return authority == host || (authority.starts_with(host) && authority[host.size()] == ':');
+    };
+    return is_host("localhost") || is_host("127.0.0.1") || is_host("[::1]");
+}
+
+constexpr const char* hint_at_sandbox =
+    " Where a program of a sandbox serves the page, give its sandbox_id: localhost then means the sandbox.";
+
 awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandboxes pages, tool_context& context,
                                           web_browse_input input)
 {
     const auto use = lead_inside(pages, context, input);
+    const bool lacks_sandbox = use == nullptr && pages.sandboxes != nullptr && names_this_machine(input.url);
     for (auto& step : input.steps) {
         step.what = kind_of(step.action);
         std::string missing = missing_argument(step, input.actions.size());
@@ -254,6 +269,7 @@ awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandbox
     auto visit = browser.browse(context.who, context.io, std::move(request));
     if (use) visit = sandbox_activities::run(use, std::move(visit));
     auto page = co_await std::move(visit);
+    if (!page.success && lacks_sandbox) page.error += hint_at_sandbox;
     co_return web_browse_result(std::move(page));
 }
 

@@ -102,10 +102,12 @@ void run::judge_into(run_result& result)
     result.cpu = evidence_.cpu;
     result.peak_memory = peak_memory_;
     result.error = failure_;
+    evidence_.out_of_processes |= cell_->refused_forks() > refused_forks_;
+    if (cell_->lasts() && evidence_.out_of_processes)
+        result.live_at_limit = std::max<std::uint64_t>(1, cell_->processes());
     if (!failure_.empty()) return;
     evidence_.killed_for = killed_for_ ? killed_for_ : cell_->killed_for();
     evidence_.out_of_memory = figures.out_of_memory;
-    evidence_.out_of_processes |= cell_->refused_forks() > refused_forks_;
     judge(evidence_, result);
     result.denied = refusals_.take();
     result.detail = cell_->detail();

@@ -15,6 +15,7 @@ public:
     awaitable<run_outcome> run(caller who, request_io& io, std::string command, run_options options);
 
     const sandbox::program_view& programs() const { return terms_.programs; }
+    const run_terms& terms() const { return terms_; }
 
 private:
     run_terms terms_;

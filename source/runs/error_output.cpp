@@ -95,6 +95,28 @@ std::string missing_module_of(std::string_view errors)
     return std::string(name.substr(0, name.find_first_of(".'")));
 }
 
+using signs = std::array<std::string_view, 2>;  // all of them
+
+constexpr signs signs_of_pip[] = {{"Retrying (Retry(total=", "Failed to establish a new connection"},
+                                  {"error: externally-managed-environment", ""}};
+constexpr signs signs_of_npm[] = {{"npm ERR! code EAI_AGAIN", ""},
+                                  {"npm error code EAI_AGAIN", ""},
+                                  {"npm ERR! code ECONNREFUSED", ""},
+                                  {"npm error code ECONNREFUSED", ""}};
+constexpr signs signs_of_terminal[] = {{"Vim: Warning: Output is not to a terminal", ""},
+                                       {"Vim: Warning: Input is not from a terminal", ""},
+                                       {"top: failed tty get", ""},
+                                       {"TERM environment variable not set.", ""},
+                                       {"Error opening terminal: ", ""},
+                                       {"Too many errors from stdin", "nano"}};
+
+template <std::size_t N>
+bool shows(std::string_view errors, const signs (&any)[N])
+{
+    const auto has = [&](std::string_view sign) { return errors.find(sign) != std::string_view::npos; };
+    return std::any_of(std::begin(any), std::end(any), [&](const signs& all) { return has(all[0]) && has(all[1]); });
+}
+
 std::string in_a_sandbox(std::string_view package)
 {
     return "create_sandbox, then install_packages_in_sandbox with " + std::string(package) +
@@ -114,6 +136,21 @@ std::vector<std::string> denied_paths(std::string_view error_output, std::string
         error_output.remove_prefix(std::min(end + 1, error_output.size()));
     }
     return paths;
+}
+
+std::string better_tool_hint(std::string_view errors, const std::vector<std::string>& denied)
+{
+    const std::string begin = "Commands in a sandbox have no network: install_packages_in_sandbox ";
+    if (shows(errors, signs_of_pip)) return begin + "brings Python packages.";
+    if (shows(errors, signs_of_npm)) return begin + "with manager npm brings packages of npm.";
+    if (shows(errors, signs_of_terminal))
+        return "This program wants a terminal, which shell_open gives: type with shell_send, read with shell_read.";
+    const auto wanted_network = [](const std::string& each) {
+        return each.find("the sandbox has no network") != std::string::npos;
+    };
+    if (std::any_of(denied.begin(), denied.end(), wanted_network))
+        return "The sandbox has no network. install_packages_in_sandbox brings packages of pip and npm.";
+    return {};
 }
 
 std::string missing_module_hint(const std::string& errors, module_source from)

@@ -23,4 +23,8 @@ enum class module_source {
 /// printed as errors; empty: no module was missing.
 std::string missing_module_hint(const std::string& errors, module_source from);
 
+/// A sentence that names the tool of sandboxes that does what a command failed to do: it wanted a package from the
+/// network, or a terminal. Empty: neither its error output nor what was refused is a sure sign of that.
+std::string better_tool_hint(std::string_view errors, const std::vector<std::string>& denied);
+
 }  // namespace cmcp

@@ -46,6 +46,7 @@ public:
     awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
 
     const std::string& interpreter() const { return interpreter_; }
+    const run_terms& terms() const { return terms_; }
 
     /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
     static sandbox::zygote_options zygote(const settings& config, std::string path);

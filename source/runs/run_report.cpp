@@ -20,6 +20,15 @@ std::string denied_sentence(const std::vector<std::string>& denied)
            (denied.empty() ? std::string("a system call it made") : joined(denied, ", ")) + ". Do it another way.";
 }
 
+std::string note_on_limit(const run_outcome& outcome)
+{
+    return "The sandbox reached its process limit " + std::to_string(outcome.limits.processes) +
+           " (SANDBOX_PROCESS_LIMIT, threads included), so no more could be started; " +
+           std::to_string(outcome.end.live_at_limit) +
+           " processes live in it now. End some, or call stop_sandbox with keep_files: it ends all of them at once and "
+           "keeps the files.";
+}
+
 // A process that has just been left may be about to send its output elsewhere.
 std::string note_on(const run_outcome& outcome)
 {
@@ -32,6 +41,7 @@ std::string note_on(const run_outcome& outcome)
     add(left.hung_up, "Processes that it has just left: " + std::to_string(left.hung_up) +
                           ". Those that print into this call end with it, but for those begun with nohup or setsid; to "
                           "keep a program, send its output to a file (> log 2>&1 &).");
+    add(outcome.end.live_at_limit, note_on_limit(outcome));
     return note;
 }
 
@@ -58,7 +68,7 @@ void add_run_fields(json::object& to, const run_outcome& outcome)
     to["cpu_ms"] = milliseconds(end.cpu);
 }
 
-std::string ending_sentence(const run_outcome& outcome, std::string_view timeout_setting)
+std::string ending_sentence(const run_outcome& outcome, std::string_view longest)
 {
     const sandbox::run_limits& limits = outcome.limits;
     switch (outcome.end.why) {
@@ -69,7 +79,7 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view timeout
             return "Timed out after " + seconds_text(limits.wall) +
                    " and was ended; what it printed until then is here. Give a "
                    "larger timeout (at most " +
-                   std::string(timeout_setting) + ") or do less in one run.";
+                   std::string(longest) + ") or do less in one run.";
         case cause::cpu_limit:
             return "Ended: it used more processor time than a run may. Do less in one run.";
         case cause::memory_limit:
@@ -93,6 +103,8 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view timeout
         case cause::setup_failed:
             return "The run could not be started: " +
                    (outcome.end.error.empty() ? std::string("the sandbox could not be set up") : outcome.end.error);
+        case cause::lost:
+            return outcome.end.error;
     }
     return {};
 }

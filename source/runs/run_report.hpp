@@ -12,7 +12,7 @@ namespace cmcp {
 void add_run_fields(json::object& to, const run_outcome& outcome);
 
 /// A sentence about the end of the run, with advice; empty when the run ended by itself, with any exit code.
-/// `timeout_setting` is the variable that bounds its time.
-std::string ending_sentence(const run_outcome& outcome, std::string_view timeout_setting);
+/// `longest` is the most time that it can have, as run_terms::longest() says it.
+std::string ending_sentence(const run_outcome& outcome, std::string_view longest);
 
 }  // namespace cmcp

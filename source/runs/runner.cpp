@@ -5,6 +5,7 @@
 #include "runs/error_output.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/progress_sender.hpp"
+#include "text/time_text.hpp"
 
 #include <fcntl.h>
 
@@ -216,14 +217,14 @@ sandbox::run_limits common_limits(const settings& config)
 
 run_terms run_terms::of_commands(const settings& config)
 {
-    return {allowed_programs(config), common_limits(config), config.bash_timeout_default, config.bash_timeout_max,
-            config.job_timeout_max};
+    return {allowed_programs(config), common_limits(config),  config.bash_timeout_default,
+            config.bash_timeout_max,  config.job_timeout_max, "BASH_TIMEOUT_MAX"};
 }
 
 run_terms run_terms::of_python(const settings& config)
 {
-    run_terms terms{allowed_programs(config), common_limits(config), config.python_timeout_default,
-                    config.python_timeout_max, config.job_timeout_max};
+    run_terms terms{allowed_programs(config),  common_limits(config),  config.python_timeout_default,
+                    config.python_timeout_max, config.job_timeout_max, "PYTHON_TIMEOUT_MAX"};
     terms.limits.memory = config.python_memory_limit;
     return terms;
 }
@@ -232,6 +233,12 @@ std::chrono::milliseconds run_terms::time(const run_options& options) const
 {
     if (options.background) return chosen_timeout(options.timeout, longest_job, longest_job);
     return chosen_timeout(options.timeout, time_otherwise, longest_time);
+}
+
+std::string run_terms::longest(bool background) const
+{
+    const std::string_view setting = background ? "SANDBOX_JOB_TIMEOUT" : time_setting;
+    return seconds_text(background ? longest_job : longest_time) + ", " + std::string(setting);
 }
 
 void run_terms::apply(sandbox::run_request& request, const run_options& options) const

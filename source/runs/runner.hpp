@@ -94,11 +94,15 @@ struct run_terms {
     void apply(sandbox::run_request& request, const run_options& options) const;
     std::chrono::milliseconds time(const run_options& options) const;
 
+    /// The most time that a call may ask for, and its setting, as words.
+    std::string longest(bool background) const;
+
     sandbox::program_view programs;  ///< those of BASH_ALLOWED_COMMANDS
     sandbox::run_limits limits;
     std::chrono::milliseconds time_otherwise;
     std::chrono::milliseconds longest_time;
     std::chrono::milliseconds longest_job;
+    std::string_view time_setting;  ///< that bounds the time of a call
 };
 
 }  // namespace cmcp

@@ -219,14 +219,17 @@ void native_backend::link::lose_launcher()
     outbox_.clear();
     facts_.clear();
     end_pending("The sandbox launcher ended unexpectedly (" + how +
-                "); the run was ended with it. It is started again with the next run: try again.");
+                "). This run and all other processes of sandboxes ended with it, and /tmp is empty; files are kept. "
+                "The launcher starts again with the next run: call again.");
 }
 
 void native_backend::link::end_pending(const std::string& error)
 {
     for (auto& [id, expected] : pending_) {
         if (expected->result) continue;
-        expected->result.emplace().error = error;
+        run_result& lost = expected->result.emplace();
+        lost.why = cause::lost;
+        lost.error = error;
         expected->arrived.notify();
     }
 }

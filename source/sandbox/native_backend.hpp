@@ -32,7 +32,7 @@ public:
 
     native_backend(const native_backend&) = delete;
     native_backend& operator=(const native_backend&) = delete;
-    ~native_backend() override;  ///< ends the launcher and with it every run; runs in flight end as setup_failed
+    ~native_backend() override;  ///< ends the launcher and with it every run; runs in flight end as lost
 
     awaitable<run_result> run(run_request request, output_receiver& output) override;
     awaitable<layers> probe() override;

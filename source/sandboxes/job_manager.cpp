@@ -7,6 +7,7 @@
 #include "mcp/definitions.hpp"
 #include "mcp/job_io.hpp"
 #include "sandboxes/sandbox_error.hpp"
+#include "wire/run_result.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -42,6 +43,13 @@ void log_job_end(const job& ended, const std::string& request, std::chrono::stea
                             {"exit_code", facts.exit_code},
                             {"ms", std::chrono::steady_clock::now() - began},
                             {"bytes", ended.output_size()}});
+}
+
+// A run that was lost with the launcher is as lost as one that was lost with the server.
+std::string state_of(const tool_result& result)
+{
+    const auto* why = result.structured.if_contains("cause");
+    return why != nullptr && *why == json::value(to_string(sandbox::cause::lost)) ? "lost" : "finished";
 }
 
 tool_result cancelled_result(const std::string& state)
@@ -86,6 +94,7 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     tool_result result;
     try {
         result = co_await begins(io);
+        state = state_of(result);
     } catch (const sandbox_error& refused) {
         state = "failed";
         result = tool_failure(refused.what());

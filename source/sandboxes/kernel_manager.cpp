@@ -39,6 +39,7 @@ std::string lost_note(const sandbox::run_result& end, const settings& config)
         return "The kernel was ended because it needed more than the " + mebibytes(config.kernel_memory_limit) +
                " of SANDBOX_KERNEL_MEMORY." + again;
     if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
+    if (end.why == sandbox::cause::lost) return end.error + again;
     if (end.why == sandbox::cause::cancelled)
         return "The kernel was ended" + (end.error.empty() ? "" : " because " + end.error) + "." + again;
     return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
@@ -49,9 +50,7 @@ std::string lost_note(const sandbox::run_result& end, const settings& config)
 sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
 {
     if (answer.timed_out) return sandbox::cause::timeout;
-    if (answer.lost && process.end())
-        return process.end()->why == sandbox::cause::exited ? sandbox::cause::signalled : process.end()->why;
-    return sandbox::cause::exited;
+    return answer.lost && process.end() ? process.end()->why : sandbox::cause::exited;
 }
 
 awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,

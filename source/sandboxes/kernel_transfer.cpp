@@ -82,6 +82,7 @@ std::string why_not(const kernel_answer& giving, const kernel_answer& taking, co
         return "The new kernel needed more memory than SANDBOX_KERNEL_MEMORY allows.";
     if (to.end() && to.end()->why == sandbox::cause::setup_failed)
         return "The new kernel could not be started: " + to.end()->error;
+    if (to.end() && to.end()->why == sandbox::cause::lost) return to.end()->error;
     if (!taking.reason.empty()) return "The state could not be made again: " + taking.reason;
     return "The new kernel ended while it took the state.";
 }

@@ -83,11 +83,11 @@ awaitable<package_origin> default_package_origin(sandbox::backend& backend, sand
 }
 
 std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,
-                            const std::string& index)
+                            const std::string& index, std::string_view longest)
 {
     if (!run.refused.empty()) return run.refused;
     if (run.end.why == sandbox::cause::exited && run.end.exit_code == 0) return {};
-    if (auto ended = ending_sentence(run, "SANDBOX_INSTALL_TIMEOUT"); !ended.empty()) return ended;
+    if (auto ended = ending_sentence(run, longest); !ended.empty()) return ended;
     const std::string text = run.out + run.err;
     if (!refusals.empty())
         return "The installation was kept from " + refusals.back().host + ": " + refusals.back().sentence +

@@ -25,8 +25,8 @@ awaitable<package_origin> default_package_origin(sandbox::backend& backend, sand
                                                  package_kind kind);
 
 /// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it
-/// worked.
+/// worked. `longest`: see ending_sentence().
 std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,
-                            const std::string& index);
+                            const std::string& index, std::string_view longest);
 
 }  // namespace cmcp

@@ -5,7 +5,7 @@ namespace cmcp {
 struct sandbox_activities::state {
     struct live {
         std::set<entry*> entries;
-        bool closing = false;
+        std::optional<sandbox_error> closing;  // why
     };
 
     void leave(const std::string& id, entry* one)
@@ -39,18 +39,24 @@ sandbox_activities::sandbox_activities() : state_(std::make_shared<state>()) {}
 std::shared_ptr<sandbox_activities::entry> sandbox_activities::begin(const std::string& id)
 {
     const auto activity = state_->sandboxes.find(id);
-    if (activity != state_->sandboxes.end() && activity->second.closing) throw ended_with_sandbox();
+    if (activity != state_->sandboxes.end() && activity->second.closing) throw sandbox_error(*activity->second.closing);
     return std::make_shared<entry>(state_, id);
+}
+
+void sandbox_activities::cancel_all(const std::string& id, const sandbox_error& why)
+{
+    const auto shared = state_;
+    if (!shared->sandboxes[id].closing) shared->sandboxes[id].closing = why;
+    // The entries are copied, because an entry that ends meanwhile removes itself.
+    const std::vector<entry*> entries(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
+    for (auto* each : entries)
+        if (shared->sandboxes[id].entries.contains(each)) each->cancel(why);
 }
 
 awaitable<> sandbox_activities::end_all(std::string id)
 {
     const auto shared = state_;
-    shared->sandboxes[id].closing = true;
-    // The entries are copied, because an entry that ends meanwhile removes itself.
-    const std::vector<entry*> entries(shared->sandboxes[id].entries.begin(), shared->sandboxes[id].entries.end());
-    for (auto* each : entries)
-        if (shared->sandboxes[id].entries.contains(each)) each->cancel(ended_with_sandbox());
+    cancel_all(id, ended_with_sandbox());
     while (!shared->sandboxes[id].entries.empty()) co_await shared->ended.wait();
 }
 
@@ -58,7 +64,7 @@ void sandbox_activities::forget(const std::string& id)
 {
     const auto activity = state_->sandboxes.find(id);
     if (activity == state_->sandboxes.end()) return;
-    activity->second.closing = false;
+    activity->second.closing.reset();
     if (activity->second.entries.empty()) state_->sandboxes.erase(activity);
 }
 

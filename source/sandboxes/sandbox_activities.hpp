@@ -50,12 +50,13 @@ public:
 
     sandbox_activities();
 
-    /// Throws sandbox_error (NotFound) when the sandbox is being deleted.
+    /// Throws sandbox_error when the sandbox is being deleted or stopped.
     std::shared_ptr<entry> begin(const std::string& id);
 
-    /// Refuses new activities, cancels the others and waits for their end. forget() must follow.
-    awaitable<> end_all(std::string id);
-    void forget(const std::string& id);  ///< the sandbox is gone (or may be used again)
+    /// Refuses new activities and cancels the others, which throw `why`. forget() must follow.
+    void cancel_all(const std::string& id, const sandbox_error& why);
+    awaitable<> end_all(std::string id);  ///< cancel_all() for a sandbox that goes, and waits for their end
+    void forget(const std::string& id);   ///< the sandbox is gone (or may be used again)
 
     bool busy(const std::string& id) const;
     bool shared(const std::string& id) const;  ///< several go on
@@ -69,6 +70,13 @@ public:
 
 private:
     std::shared_ptr<state> state_;
+};
+
+/// Lets a sandbox have activities again, at the end of its life.
+struct activities_reopened {
+    sandbox_activities all;  ///< shares its state
+    std::string id;
+    ~activities_reopened() { all.forget(id); }
 };
 
 sandbox_error ended_with_sandbox();

@@ -110,11 +110,7 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
 // Runs in the sandbox end first, because they would go on in the folder that is removed.
 awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk)
 {
-    struct reopen {
-        sandbox_activities all;  // shares its state
-        std::string id;
-        ~reopen() { all.forget(id); }
-    } at_end{activities_, into.id};
+    const activities_reopened at_end{activities_, into.id};
     const auto& id = into.id;
     co_await activities_.end_all(id);
     co_await stop_all(into);

@@ -49,6 +49,9 @@ public:
     sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
 
+    /// Ends all that goes on in it, and keeps its files.
+    awaitable<> end_processes(caller who, std::string id_or_name);
+
     /// A passing sandbox that a further session wants ends with that one.
     void hold(const caller& who, const sandbox_record& wanted);
     void end_session(const caller& who);  ///< removes its passing sandboxes when nothing goes on in them
@@ -129,6 +132,7 @@ private:
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(sandbox_record stopped);
+    awaitable<> stop_now(sandbox_record stopped);
     awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);

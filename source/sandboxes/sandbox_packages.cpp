@@ -1,6 +1,7 @@
 #include "sandboxes/sandbox_packages.hpp"
 
 #include "jsonrpc/read_object.hpp"
+#include "text/time_text.hpp"
 #include "text/words.hpp"
 
 #include <chrono>
@@ -164,7 +165,9 @@ awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work
         const auto old = before.find(name);
         if (old == before.end() || old->second != version) outcome.installed.push_back(name + "==" + version);
     }
-    outcome.problem = package_problem(outcome.run, of->order.kind, of->ticket->refusals(), of->index->root().text());
+    const std::string longest = seconds_text(config_.install_timeout) + ", SANDBOX_INSTALL_TIMEOUT";
+    outcome.problem =
+        package_problem(outcome.run, of->order.kind, of->ticket->refusals(), of->index->root().text(), longest);
     co_return outcome;
 }
 

@@ -1,5 +1,6 @@
 #include "sandboxes/sandbox_manager.hpp"
 
+#include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_places.hpp"
 
@@ -18,6 +19,11 @@ namespace {
 constexpr std::chrono::milliseconds most_between_rounds(30'000);
 constexpr std::chrono::milliseconds least_between_rounds(250);
 constexpr std::chrono::milliseconds upkeep_ending_limit(5'000);
+
+sandbox_error stopped_meanwhile()
+{
+    return {"StateError", "The sandbox was stopped meanwhile (stop_sandbox): its processes ended, its files are kept."};
+}
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -111,6 +117,24 @@ awaitable<> sandbox_manager::look_after()
         co_await timer.async_wait(asio::use_awaitable);
         co_await sweep(now());
     }
+}
+
+awaitable<> sandbox_manager::end_processes(caller who, std::string id_or_name)
+{
+    auto work = stop_now(find(who, id_or_name));
+    co_await uncancelled(std::move(work));
+}
+
+// The cell ends first, because shells and kernels that are asked to end take their time.
+awaitable<> sandbox_manager::stop_now(sandbox_record stopped)
+{
+    const activities_reopened at_end{activities_, stopped.id};
+    activities_.cancel_all(stopped.id, stopped_meanwhile());
+    co_await cells_.end(stopped);
+    co_await activities_.end_all(stopped.id);
+    store_.set_status(stopped.id, "stopped");
+    log::info("sandbox_stopped", {{"sandbox", stopped.id}});
+    co_await stop_all(std::move(stopped));
 }
 
 awaitable<> sandbox_manager::sweep(double at)

@@ -20,12 +20,21 @@ void check_command(const std::string& command)
                                                " bytes; put data into a file with upload_file_to_sandbox.");
 }
 
+// The kernel's EAGAIN for a process means a limit of processes alone.
+bool failed_to_fork(const run_outcome& run)
+{
+    return run.err.find("fork: ") != std::string::npos &&
+           run.err.find("Resource temporarily unavailable") != std::string::npos;
+}
+
 std::string note_of(const command_shell& shell, const command_answer& answer)
 {
     if (!answer.lost)
         return answer.timed_out ? "The command was interrupted. The shell goes on with its folder and variables." : "";
     const auto& end = *shell.end();
     if (end.why == sandbox::cause::setup_failed) return "The shell could not be started: " + end.error;
+    if (end.why == sandbox::cause::lost)
+        return "The shell is gone with the launcher; folder, variables and functions are lost.";
     const std::string why = answer.timed_out ? "because it did not let itself be interrupted" : "with the command";
     return "The shell ended " + why + ". The next call starts another one; folder, variables and functions are lost.";
 }
@@ -151,10 +160,21 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     const auto shell = one->shell;
     command_answer answer;
     auto running = run_once(shell, io, where, std::move(command), std::move(options), answer);
-    auto outcome = co_await runs_.scanned(std::move(where), std::move(running));
+    auto outcome = co_await runs_.scanned(where, std::move(running));
+    if (outcome.run.end.exit_code != 0) co_await look_at_limit(outcome.run, where.id);
     const std::string note = note_of(*shell, answer);
     if (!note.empty()) outcome.run.note += (outcome.run.note.empty() ? "" : " ") + note;
     co_return outcome;
+}
+
+// The launcher tells of refused processes at the end of a run; the shell's goes on.
+awaitable<> command_shells::look_at_limit(run_outcome& run, std::string id)
+{
+    const auto cells = co_await runs_.sandboxes().cells().now();
+    const auto live = cells.find(id);
+    if (live == cells.end()) co_return;
+    const std::uint64_t processes = live->second.processes;
+    if (processes >= run.limits.processes || failed_to_fork(run)) run.end.live_at_limit = processes;
 }
 
 awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, request_io& io,

@@ -36,6 +36,7 @@ private:
     void start(kept& one, const sandbox_record& where);
     awaitable<sandbox_outcome> take_turn(caller who, request_io& io, sandbox_record where, std::string command,
                                          run_options options);
+    awaitable<> look_at_limit(run_outcome& run, std::string id);
     awaitable<run_outcome> run_once(std::shared_ptr<command_shell> shell, request_io& io, sandbox_record where,
                                     std::string command, run_options options, command_answer& answer);
 

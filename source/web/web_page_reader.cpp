@@ -45,6 +45,8 @@ std::string ending(const sandbox::run_result& end)
             return "The page gives more text than can be taken; choose a part of it with selector.";
         case cause::setup_failed:
             return "The sandbox in which pages are read could not be started: " + end.error;
+        case cause::lost:
+            return end.error;
         default:
             return "The page could not be read: its reader ended unexpectedly.";
     }

@@ -32,7 +32,7 @@ void fields(Wire& wire, wired<Wire, ended_message>& ended)
     auto& result = ended.result;
     wire(ended.id, result.why, result.exit_code, result.signal, result.error, result.detail, result.denied, result.wall,
          result.cpu, result.peak_memory, result.prepared, result.waited, result.cell, result.left.hung_up,
-         result.left.others);
+         result.left.others, result.live_at_limit);
 }
 
 template <class Wire>

@@ -22,11 +22,12 @@ enum class cause {
     denied_syscall,
     cancelled,
     setup_failed,
+    lost,  ///< with the launcher
 };
 
 inline constexpr std::string_view cause_names[] = {
     "exited",          "signalled",    "timeout",        "cpu_limit", "memory_limit", "process_limit",
-    "file_size_limit", "output_limit", "denied_syscall", "cancelled", "setup_failed",
+    "file_size_limit", "output_limit", "denied_syscall", "cancelled", "setup_failed", "lost",
 };
 constexpr std::string_view to_string(cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
@@ -40,7 +41,7 @@ struct run_result {
     cause why = cause::setup_failed;
     int exit_code = -1;               ///< as a shell reports it: 128 + signal when a signal ended it
     int signal = 0;                   ///< 0: none
-    std::string error;                ///< setup_failed: which step failed and what to do
+    std::string error;                ///< setup_failed: which step failed and what to do; lost: how it was lost
     std::string detail;               ///< a sentence that says what was exceeded, where `why` alone does not
     std::vector<std::string> denied;  ///< system calls, paths or destinations that were refused, where known
     std::chrono::microseconds wall{0};
@@ -50,7 +51,8 @@ struct run_result {
     bool waited = false;            ///< it was confined before it was asked for
     std::uint64_t cell = 0;         ///< a number of its lasting cell, which grows from cell to cell; 0: it had its own
     left_processes left{};          ///< in a lasting cell
-    std::string result;             ///< what was written to the result channel
+    std::uint64_t live_at_limit = 0;  ///< processes of the cell once its limit refused one; 0: it refused none
+    std::string result;               ///< what was written to the result channel
 };
 
 }  // namespace cmcp::sandbox

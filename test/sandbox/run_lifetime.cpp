@@ -144,7 +144,7 @@ TEST_CASE("when the launcher dies its runs fail with a sentence and the next run
     REQUIRE(s.backend.launcher_pid() > 0);  // kill(-1) would end the machine
     REQUIRE(::kill(s.backend.launcher_pid(), SIGKILL) == 0);
     CHECK(cmcp::test::run_coroutine(s.io, group.wait_idle(std::chrono::seconds(10))));
-    CHECK(how.starts_with("setup_failed: The sandbox launcher ended unexpectedly (signal 9)"));
+    CHECK(how.starts_with("lost: The sandbox launcher ended unexpectedly (signal 9)"));
     CHECK(s.run(s.bash("echo again")).exit_code == 0);
     CHECK(s.output.out == "again\n");
     CHECK(processes_with(mark) == 0);
@@ -179,7 +179,7 @@ TEST_CASE("a backend ends its launcher and what it runs")
         backend.reset();
         CHECK(cmcp::test::run_coroutine(io, group.wait_idle(std::chrono::seconds(10))));
     }
-    CHECK(how.starts_with("setup_failed: The server is shutting down"));
+    CHECK(how.starts_with("lost: The server is shutting down"));
     CHECK(processes_with(mark) == 0);
 }
 

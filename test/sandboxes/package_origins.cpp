@@ -43,7 +43,7 @@ std::string problem(package_kind kind, std::string printed)
     run.end.why = sandbox::cause::exited;
     run.end.exit_code = 1;
     run.err = std::move(printed);
-    return package_problem(run, kind, {}, "https://index.example/");
+    return package_problem(run, kind, {}, "https://index.example/", "300 s");
 }
 
 }  // namespace

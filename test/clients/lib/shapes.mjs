@@ -13,7 +13,7 @@ const kinds = {
 };
 
 const CAUSES = ["exited", "signalled", "timeout", "cpu_limit", "memory_limit", "process_limit", "file_size_limit", "output_limit",
-    "denied_syscall", "cancelled", "setup_failed"];
+    "denied_syscall", "cancelled", "setup_failed", "lost"];
 
 export const SHAPES = {
     system_run_command: { stdout: "string", stderr: "string", exit_code: "integer", success: "boolean", duration_ms: "number",
