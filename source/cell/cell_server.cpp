@@ -154,9 +154,9 @@ private:
     }
 
     // No cell lives on with a session that cannot be ended.
-    void kill_session(pid_t session) const
+    void kill_session(const cell_program& of) const
     {
-        if (!sessions_->kill(session)) ::_exit(1);
+        if (!sessions_->kill(of.process, of.outputs)) ::_exit(1);
     }
 
     void kill(pid_t process)
@@ -165,7 +165,7 @@ private:
         if (place == programs_.end() || !plan_.lasts) return;
         place->killed = true;
         ::kill(process, SIGKILL);  // before its session has begun, too
-        kill_session(process);
+        kill_session(*place);
     }
 
     void collect()
@@ -231,9 +231,9 @@ private:
         }
         const bool out_of_processes = place->begun && lacked_processes(end);
         left_processes left;
-        if (plan_.lasts && place->killed) kill_session(end.si_pid);
-        if (plan_.lasts && place->begun && !place->killed) {
-            leave(*place);
+        if (plan_.lasts && place->killed) kill_session(*place);
+        if (plan_.lasts && place->begun) {
+            if (!place->killed) leave(*place);
             left = sessions_->count(end.si_pid, place->outputs);
         }
         int status = 0;

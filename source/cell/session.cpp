@@ -1,15 +1,20 @@
 #include "cell/session.hpp"
 
+#include "jail/process_files.hpp"
 #include "jail/setup_step.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace cmcp::sandbox {
 namespace {
@@ -38,6 +43,35 @@ bool has_output(pid_t process, const run_outputs& outputs)
         if (::stat(path.c_str(), &status) == 0 && outputs.has(pipe_at(status))) return true;
     }
     return false;
+}
+
+std::string text_of(pid_t process, const char* file)
+{
+    return read_text(AT_FDCWD, "/proc/" + std::to_string(process) + file);
+}
+
+pid_t parent_of(pid_t process) { return static_cast<pid_t>(number_in_line(text_of(process, "/status"), "\nPPid:")); }
+
+bool ignores_hang_up(pid_t process)
+{
+    constexpr std::string_view line = "\nSigIgn:";
+    constexpr unsigned long long hang_up = 1ull << (SIGHUP - 1);
+    const std::string status = text_of(process, "/status");
+    const auto at = status.find(line);
+    return at != std::string::npos && (std::strtoull(status.c_str() + at + line.size(), nullptr, 16) & hang_up) != 0;
+}
+
+// The shell tells each program by which path it was executed. Node takes hang-ups again.
+bool was_executed_by_nohup(pid_t process)
+{
+    const std::string variables = '\0' + text_of(process, "/environ");
+    const auto at = variables.find(std::string_view("\0_=", 3));
+    return at != std::string::npos && std::string_view(variables.c_str() + at + 1).ends_with("/nohup");
+}
+
+bool is_put_away(pid_t process, const run_outputs& outputs)
+{
+    return !has_output(process, outputs) && (ignores_hang_up(process) || was_executed_by_nohup(process));
 }
 
 }  // namespace
@@ -80,12 +114,29 @@ left_processes session_list::count(pid_t session, const run_outputs& outputs) co
     return left;
 }
 
+// Its leader is the run itself.
+std::vector<session_list::member> session_list::to_be_killed(pid_t session, const run_outputs& outputs) const
+{
+    std::vector<member> members = living(session);
+    std::set<pid_t> spared;
+    for (const member& each : members)
+        if (each.process != session && is_put_away(each.process, outputs)) spared.insert(each.process);
+    const auto joins = [&](const member& each) {
+        return each.process != session && spared.contains(parent_of(each.process)) &&
+               spared.insert(each.process).second;
+    };
+    while (!spared.empty() && std::ranges::any_of(members, joins)) {
+    }
+    std::erase_if(members, [&](const member& each) { return spared.contains(each.process); });
+    return members;
+}
+
 // A process that forks between two looks has a child that the next look finds.
-bool session_list::kill(pid_t session) const
+bool session_list::kill(pid_t session, const run_outputs& outputs) const
 {
     constexpr int most_looks = 100, patience_ms = 100;
     for (int look = 0; look != most_looks; ++look) {
-        const std::vector<member> members = living(session);
+        const std::vector<member> members = to_be_killed(session, outputs);
         if (members.empty()) return true;
         for (const member& each : members) send(each.pidfd, SIGKILL);
         for (const member& each : members) ended(each.pidfd, patience_ms);

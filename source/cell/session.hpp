@@ -30,8 +30,9 @@ public:
     /// have been detached: some programs, such as Node, undo what nohup does.
     void hang_up(pid_t session, const run_outputs& outputs) const;
 
-    /// Kills every process of the session, until none is left. False: some cannot be killed.
-    bool kill(pid_t session) const;
+    /// Kills the processes of the session, until none is left but those that nohup has put away, which print elsewhere,
+    /// and their children. False: some cannot be killed.
+    bool kill(pid_t session, const run_outputs& outputs) const;
 
     left_processes count(pid_t session, const run_outputs& outputs) const;
 
@@ -41,6 +42,7 @@ private:
         unique_fd pidfd;
     };
     std::vector<member> living(pid_t session) const;
+    std::vector<member> to_be_killed(pid_t session, const run_outputs& outputs) const;
 
     std::unique_ptr<DIR, int (*)(DIR*)> entries_;
 };

@@ -91,6 +91,27 @@ TEST_CASE("a kernel that exits by itself has exited")
     CHECK(text(result, "kernel").find("(exited, exit code 1)") != std::string::npos);
 }
 
+TEST_CASE("a call that takes too long ends what belongs to it, and programs begun with nohup or setsid live on")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const auto ended =
+        s.tool("execute_terminal_command",
+               {{"sandbox_id", id},
+                {"command",
+                 "nohup sleep 1001 > log 2>&1 & nohup bash -c 'sleep 1002; true' > log 2>&1 & "
+                 "nohup env -u _ sleep 1003 > log 2>&1 & nohup python3 -c 'import signal, time; signal.signal(1, "
+                 "signal.SIG_DFL); open(\"up\", \"w\"); time.sleep(1004)' > log 2>&1 & "
+                 "setsid sleep 1005 > log 2>&1 & sleep 1006 > log 2>&1 & "
+                 "until test -e up; do :; done; sleep 1007 > log 2>&1; true"},
+                {"timeout", 3}});
+    CHECK(text(ended, "cause") == "timeout");
+    CHECK(text(ended, "error").find("at most 120 s, BASH_TIMEOUT_MAX") != std::string::npos);
+    CHECK(text(ended, "note").find("go on in the background") != std::string::npos);
+    CHECK(text(s.shell_in(id, "pgrep -f 'sleep.10[0]' | xargs -n1 ps -o args= -p | grep -o 100[0-9] | sort -u"),
+               "stdout") == "1001\n1002\n1003\n1004\n1005\n");
+}
+
 TEST_CASE("a command that wants the network or a terminal is told the tool for that")
 {
     sandbox_stage s;
