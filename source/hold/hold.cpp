@@ -135,12 +135,19 @@ void limit_processor_time(std::uint64_t seconds)
     if (::setrlimit(RLIMIT_CPU, &wanted) != 0) fail("limit processor time", "");
 }
 
-void rewrite(message& from, int argc, char** argv, char** environment)
+// Until the start comes, /proc shows the program's name alone. Returns where the arguments end.
+char* hide_arguments(int argc, char** argv)
 {
-    char* const last_argument = argv[argc - 1];
+    char* const end = argv[argc - 1] + std::strlen(argv[argc - 1]) + 1;
+    std::memset(argv[1], 0, static_cast<std::size_t>(end - argv[1]));
+    return end;
+}
+
+void rewrite(message& from, int argc, char** argv, char* end_of_arguments, char** environment)
+{
     char** last = environment;
     while (last[1] != nullptr) ++last;
-    strings_of_program arguments(argv[1], last_argument + std::strlen(last_argument) + 1);
+    strings_of_program arguments(argv[1], end_of_arguments);
     for (int i = 1; i < argc; ++i) argv[i] = arguments.put(next_text(from));
     strings_of_program originals(environment[0], *last + std::strlen(*last) + 1);
     for (std::uint32_t i = 0; i < from.start.variables; ++i) variables[i] = originals.put(next_text(from));
@@ -151,6 +158,7 @@ void rewrite(message& from, int argc, char** argv, char** environment)
 __attribute__((constructor)) void hold(int argc, char** argv, char** environment)
 {
     constexpr char waiting = 'w';
+    char* const end_of_arguments = hide_arguments(argc, argv);
     if (::send(held_control_place, &waiting, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
     message start = await_start();
     if (start.start.arguments + 1 != static_cast<std::uint32_t>(argc) || start.start.variables > held_variables_max)
@@ -158,7 +166,7 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
     limit_processor_time(start.start.cpu_seconds);
     const char* const folder = next_text(start);
     if (*folder != 0 && ::chdir(folder) != 0) fail("working folder ", folder);
-    rewrite(start, argc, argv, environment);
+    rewrite(start, argc, argv, end_of_arguments, environment);
     place_descriptors(start);
     sigset_t none;
     ::sigemptyset(&none);

@@ -181,3 +181,16 @@ TEST_CASE("the longest unused sandbox without programs gives way to another, and
                {{"sandbox_id", text(s.as("bob", "create_sandbox", {}), "sandbox_id")}, {"command", "true"}})
               .at("success") == true);
 }
+
+TEST_CASE("a shell that stands by is called bash alone")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    s.shell_in(id, "true");
+    std::string listed;
+    const auto count = [&] { return std::count(listed.begin(), listed.end(), '\n'); };
+    while (count() < 2)
+        listed = text(s.shell_in(id, "ps -C bash -o args=; true"), "stdout");  // itself and the next one
+    CHECK(listed.find(": :") == std::string::npos);
+    CHECK(listed.find("bash\n") != std::string::npos);
+}
