@@ -66,6 +66,15 @@ void limit_watches(const unique_fd& proc)
     }
 }
 
+// Every port is the cell's own, so its programs may listen on those below 1024, too. This file is that of the writer's
+// network namespace. Where it is not to be written, the kernel's bound stays.
+void open_low_ports(const unique_fd& proc)
+{
+    if (left_out("network_namespace")) return;
+    const unique_fd first(::openat(proc.get(), "sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC));
+    if (first) static_cast<void>(::write(first.get(), "0", 1) == 1);
+}
+
 // The figures lie in the root's own folder /proc, which the mount covers.
 void mount_processes_and_figures(const jail_plan& plan)
 {
@@ -78,6 +87,7 @@ void mount_processes_and_figures(const jail_plan& plan)
     for (const char* name : figures_of_limits) copy(name);
     const auto visible = new_proc({.traceable_only = true});
     limit_watches(visible.mount);
+    open_low_ports(visible.mount);
     attach_mount(visible.mount.get(), root, "proc", proc_step);
     copy(kernels_figure);
     for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, proc_step);

@@ -182,6 +182,20 @@ TEST_CASE("the longest unused sandbox without programs gives way to another, and
               .at("success") == true);
 }
 
+TEST_CASE("a program of a sandbox listens on a port below 1024")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const auto served =
+        s.shell_in(id,
+                   "echo low > index.html; nohup python3 -m http.server 80 > /tmp/log 2>&1 & server=$!; "
+                   "until (exec 3<> /dev/tcp/127.0.0.1/80) 2> /dev/null; do kill -0 $server || exit 1; done; curl -s "
+                   "localhost:80");
+    CHECK(text(served, "stdout") == "low\n");
+    CHECK(row_of(s, id).at("ports") == json::array{80});
+    CHECK(s.tool("list_exposed_ports", {{"sandbox_id", id}}).at("listening") == json::array{80});
+}
+
 TEST_CASE("a shell that stands by is called bash alone")
 {
     sandbox_stage s;
