@@ -140,6 +140,7 @@ struct read_input : shell_input {
     std::chrono::milliseconds timeout{10'000};
     std::size_t max_output = default_max_output;
     bool raw = false;
+    bool screen = false;
 };
 
 shell_wish wish_of(read_input input)
@@ -152,6 +153,7 @@ shell_wish wish_of(read_input input)
     wish.timeout = input.timeout;
     wish.max_output = input.max_output;
     wish.raw = input.raw;
+    wish.screen = input.screen;
     return wish;
 }
 
@@ -165,6 +167,10 @@ awaitable<tool_result> process_read(shell_manager& shells, tool_context& context
     result.structured["text"] = answer.text;
     result.structured["matched"] = answer.matched;
     result.structured["more"] = answer.more;
+    if (answer.cursor_row != 0) {
+        result.structured["cursor_row"] = static_cast<std::int64_t>(answer.cursor_row);
+        result.structured["cursor_column"] = static_cast<std::int64_t>(answer.cursor_column);
+    }
     if (answer.lost != 0) result.structured["lost_bytes"] = static_cast<std::int64_t>(answer.lost);
     co_return result;
 }
@@ -172,7 +178,10 @@ awaitable<tool_result> process_read(shell_manager& shells, tool_context& context
 json::object read_output()
 {
     return with_view(schema::output(
-        {{"text", schema::string("The output from the cursor on, as lines of text; with raw as it is")},
+        {{"text", schema::string("The output from the cursor on, as lines of text; with raw as it is; with screen the "
+                                 "rows of the terminal")},
+         {"cursor_row", schema::typed("integer", "With screen: where the cursor is, from 1 on")},
+         {"cursor_column", schema::typed("integer", "With screen: where the cursor is, from 1 on")},
          {"matched", schema::boolean("False: what was waited for has not come in time")},
          {"more", schema::boolean("There is more output to read at once")},
          {"lost_bytes", schema::typed("integer", "Bytes behind the cursor that the server no longer had")}},
@@ -188,7 +197,8 @@ tool_owner make_shell_read(shell_manager& shells)
                    .description = "The output of a shell of yours since the cursor, or since the latest answer. It "
                                   "answers once what it waits for is there; without that once output has come and "
                                   "nothing more for quiet_ms; at the latest after timeout. The text is without colours "
-                                  "and control sequences.",
+                                  "and control sequences. For vim, less, top and the like give screen, which shows "
+                                  "what a person would see; for commands leave it out.",
                    .output_schema = read_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
@@ -203,7 +213,11 @@ tool_owner make_shell_read(shell_manager& shells)
                     rule::between(0, longest_read)},
                    {"max_output", &input::max_output, "Longest text in bytes", rule::with_default,
                     rule::between(256, static_cast<std::int64_t>(highest_max_output))},
-                   {"raw", &input::raw, "Control sequences stay", rule::with_default}},
+                   {"raw", &input::raw, "Control sequences stay", rule::with_default},
+                   {"screen", &input::screen,
+                    "What the terminal shows now, row by row, in place of the output: for programs that draw on the "
+                    "whole screen (vim, less, top)",
+                    rule::with_default}},
          .process = std::bind_front(process_read, std::ref(shells))});
 }
 

@@ -2,9 +2,11 @@
 
 #include "shells/screen_back.hpp"
 #include "shells/shell_manager.hpp"
+#include "shells/shell_screen.hpp"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -27,7 +29,10 @@ struct shell_manager::shell {
     std::shared_ptr<sandbox_activities::entry> activity;  // while it is attached
     screen_back output{most_kept};
     std::uint64_t read_until = 0;  // by the latest answer
-    bool complete = false;         // no more output comes
+    sandbox::terminal_size size{};
+    std::shared_ptr<shell_screen> screen;  // once somebody has looked at it
+    std::vector<size_change> sizes;        // since then, those that it does not know of
+    bool complete = false;                 // no more output comes
     bool forgotten = false;
     event::clock::time_point used = event::clock::now();
     event::clock::time_point last_output = event::clock::now();

@@ -1,9 +1,9 @@
 #include "shells/plain_output.hpp"
 
+#include "shells/control_sequence.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -11,8 +11,6 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_columns = 4096;
-constexpr std::size_t longest_sequence = 8192;  // a longer one is none
-constexpr char escape = '\x1b', bell = '\x07';
 
 // A line of the screen, in which characters are written over others.
 class screen_line {
@@ -79,42 +77,12 @@ private:
     std::string text_;
 };
 
-bool is_final(char c) { return c >= '@' && c <= '~'; }
-
-// The length of the control sequence that `text` begins with, ESC first; 0: it is cut off.
-std::size_t sequence_length(std::string_view text)
-{
-    if (text.size() < 2) return 0;
-    std::size_t end = 2;
-    if (text[1] == '[') {
-        while (end < text.size() && !is_final(text[end])) ++end;
-        return end < text.size() ? end + 1 : 0;
-    }
-    if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {  // a string up to BEL or ESC backslash
-        for (; end < text.size(); ++end) {
-            if (text[end] == bell) return end + 1;
-            if (text[end] == escape) return end + 1 < text.size() ? end + 2 : 0;
-        }
-        return 0;
-    }
-    if (text[1] < ' ' || text[1] > '/') return 2;
-    while (end < text.size() && text[end] >= ' ' && text[end] <= '/') ++end;  // as for character sets
-    return end < text.size() ? end + 1 : 0;
-}
-
-std::size_t first_number(std::string_view parameters, std::size_t otherwise)
-{
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(parameters.data(), parameters.data() + parameters.size(), number);
-    return error == std::errc() ? number : otherwise;
-}
-
 void obey(std::string_view sequence, screen_line& line)
 {
     if (sequence.size() < 3 || sequence[1] != '[') return;
-    const auto parameters = sequence.substr(2, sequence.size() - 3);
-    const auto count = std::min(first_number(parameters, 1), most_columns);
-    switch (sequence.back()) {
+    const control_sequence what(sequence);
+    const auto count = std::min(what.number(0, 1), most_columns);
+    switch (what.final) {
         case 'C':
             return line.go_by(static_cast<std::ptrdiff_t>(count));
         case 'D':
@@ -122,7 +90,7 @@ void obey(std::string_view sequence, screen_line& line)
         case 'G':
             return line.go_to(count == 0 ? 0 : count - 1);
         case 'K':
-            return line.erase(first_number(parameters, 0));
+            return line.erase(what.number(0, 0));
         case 'P':
             return line.remove(count);
         case '@':
@@ -145,7 +113,7 @@ void obey(std::string_view sequence, screen_line& line)
 std::optional<std::size_t> step(std::string_view rest, bool whole, screen_line& line)
 {
     const char c = rest.front();
-    if (c == escape) {
+    if (c == terminal_escape) {
         const std::size_t length = sequence_length(rest.substr(0, longest_sequence));
         if (length == 0 && !whole && rest.size() < longest_sequence) return std::nullopt;
         if (length != 0) obey(rest.substr(0, length), line);

@@ -117,6 +117,7 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(sandbox_re
     one->id = runs_.sandboxes().handles().make("shl");
     one->owner = where.owner;
     one->where = where;
+    one->size = size;
     one->process->start(std::move(request), size);
     shells_[one->id] = one;
     bool opened = false;
@@ -233,11 +234,22 @@ awaitable<shell_view> shell_manager::send(caller who, std::string id, std::strin
     co_return before;
 }
 
+// A program draws anew after each change, so earlier ones do not matter for long.
+void shell_manager::note_size(shell& of, sandbox::terminal_size size)
+{
+    constexpr std::size_t most_sizes = 64;
+    of.size = size;
+    if (!of.screen) return;
+    if (of.sizes.size() == most_sizes) of.sizes.erase(of.sizes.begin());
+    of.sizes.push_back({of.output.end(), size});
+}
+
 shell_view shell_manager::resize(const caller& who, const std::string& id, sandbox::terminal_size size)
 {
     const auto one = find(who, id);
     touch(*one);
     one->process->resize(size);
+    note_size(*one, size);
     return one->view();
 }
 

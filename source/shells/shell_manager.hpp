@@ -34,13 +34,15 @@ struct shell_wish {
     std::chrono::milliseconds timeout{10'000};
     std::size_t max_output = default_max_output;  ///< bytes
     bool raw = false;                             ///< the bytes as they are, control sequences included
+    bool screen = false;                          ///< what the terminal shows, in place of the output
 };
 
 struct shell_answer : shell_view {
-    std::string text;        ///< `cursor` is where it ends
-    std::uint64_t lost = 0;  ///< bytes that had fallen off before its beginning
-    bool more = false;       ///< more output is there already
-    bool matched = true;     ///< false: neither text nor pattern came in time
+    std::string text;                               ///< `cursor` is where it ends
+    std::uint64_t lost = 0;                         ///< bytes that had fallen off before its beginning
+    bool more = false;                              ///< more output is there already
+    bool matched = true;                            ///< false: neither text nor pattern came in time
+    std::size_t cursor_row = 0, cursor_column = 0;  ///< on the screen, from 1 on; 0: it was not wanted
 };
 
 /// Shells with a terminal, for the callers who opened them. A shell ends by itself, with its sandbox, or unused. Throws
@@ -85,6 +87,8 @@ private:
     awaitable<> end(std::shared_ptr<shell> one);
     template <class T>
     awaitable<T> within(std::shared_ptr<shell> one, awaitable<T> work);
+    static void note_size(shell& of, sandbox::terminal_size size);
+    awaitable<> show_screen(std::shared_ptr<shell> one, shell_answer& answer, std::size_t most);
     awaitable<bool> type(std::shared_ptr<shell> one, std::string keys);
     awaitable<shell_answer> await_answer(std::shared_ptr<shell> one, shell_wish wish);
     awaitable<bool> shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from);

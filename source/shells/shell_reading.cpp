@@ -73,12 +73,25 @@ awaitable<bool> shell_manager::shows(std::shared_ptr<shell> one, const shell_wis
     co_return is_there;
 }
 
+// Programs choose what has to be drawn, so it is drawn beside the io thread, in its owner's turn.
+awaitable<> shell_manager::show_screen(std::shared_ptr<shell> one, shell_answer& answer, std::size_t most)
+{
+    if (!one->screen) one->screen = std::make_shared<shell_screen>(one->size);
+    auto work = [screen = one->screen, place = one->output.begin(), bytes = std::string(one->output.from(0)),
+                 sizes = std::exchange(one->sizes, {})] { return screen->draw(place, bytes, sizes); };
+    auto picture = co_await pool_.run(one->owner, std::move(work));
+    answer.text = utf8_prefix(picture.text, most);
+    answer.cursor_row = picture.cursor_row;
+    answer.cursor_column = picture.cursor_column;
+}
+
 // Output that floods is compared a bounded number of times.
 awaitable<shell_answer> shell_manager::await_answer(std::shared_ptr<shell> one, shell_wish wish)
 {
     const auto from = wish.cursor.value_or(one->read_until);
     check_cursor(from, one->output);
     const bool compares = !wish.wait_for.empty() || !wish.pattern.empty();
+    const auto began = wish.screen ? event::clock::now() : event::clock::time_point::min();
     const auto until = event::clock::now() + wish.timeout;
     asio::steady_timer pause(executor_);
     std::uint64_t compared = 0;
@@ -90,7 +103,8 @@ awaitable<shell_answer> shell_manager::await_answer(std::shared_ptr<shell> one, 
         if (compares) answer.matched = co_await shows(one, wish, std::max(from, compared));
         compared = seen - std::min<std::uint64_t>(seen, compared_again);
         const auto now = event::clock::now();
-        const auto quiet_at = seen == from ? until : std::min(until, one->last_output + wish.quiet);
+        const bool awaits_output = seen == from && !wish.screen;
+        const auto quiet_at = awaits_output ? until : std::min(until, std::max(began, one->last_output) + wish.quiet);
         if (over || now >= until || (compares && answer.matched) || (!compares && now >= quiet_at)) break;
         const auto look_again = compares ? until : quiet_at;
         if (one->output.end() == seen && !one->complete) co_await one->changed.wait(look_again);
@@ -99,7 +113,10 @@ awaitable<shell_answer> shell_manager::await_answer(std::shared_ptr<shell> one, 
         co_await pause.async_wait(asio::use_awaitable);
     }
     static_cast<shell_view&>(answer) = one->view();
-    fill(answer, one->output, from, wish, one->complete);
+    if (wish.screen)
+        co_await show_screen(one, answer, wish.max_output);
+    else
+        fill(answer, one->output, from, wish, one->complete);
     one->read_until = answer.cursor;
     co_return answer;
 }

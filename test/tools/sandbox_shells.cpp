@@ -1,5 +1,6 @@
 #include "test/tools/sandbox_support.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -68,6 +69,58 @@ TEST_CASE("a shell keeps folder, variables and functions from call to call")
     const auto closed = s.tool("shell_close", {{"shell_id", s.shell}});
     CHECK(closed.at("running") == false);
     CHECK(text(s.read(), "error_type") == "NotFound");
+}
+
+TEST_CASE("the screen of a full-screen program is shown row by row")
+{
+    shell_stage s;
+    const auto rows_of = [](const json::object& shown) {
+        const std::string all = text(shown, "text");
+        return std::count(all.begin(), all.end(), '\n');
+    };
+    s.shown("seq 1 100 > numbers");
+    s.send({{"text", "less numbers\n"}});
+    s.read({{"wait_for", "23"}});
+    CHECK(text(s.read({{"screen", true}}), "text").starts_with("1\n2\n3\n"));
+    s.send({{"keys", {"page-down"}}});
+    s.read({{"wait_for", "46"}});
+    s.send({{"keys", {"up"}}});  // scrolls by one row
+    s.read({{"wait_for", "23"}});
+    const auto scrolled = s.read({{"screen", true}});
+    CHECK(text(scrolled, "text").starts_with("23\n24\n25\n"));
+    CHECK(rows_of(scrolled) == 24);
+    CHECK(scrolled.at("cursor_row") == 24);
+    s.send({{"cols", 60}, {"rows", 12}});
+    s.read({{"timeout", 2}});
+    CHECK(rows_of(s.read({{"screen", true}})) == 12);
+    s.send({{"text", "q"}});
+    s.send({{"text", "top -d 1000\n"}});
+    s.read({{"wait_for", "COMMAND"}});
+    const std::string top = text(s.read({{"screen", true}}), "text");
+    CHECK(top.starts_with("top - "));
+    CHECK(top.find("\n  PID USER") != std::string::npos);
+    s.send({{"text", "q"}});
+}
+
+TEST_CASE("vim's screen is what it edits")
+{
+    if (!std::filesystem::exists("/usr/bin/vim")) {
+        std::cout << "not tested: vim is not installed\n";
+        return;
+    }
+    shell_stage s;
+    s.shown("seq 1 100 > numbers");
+    s.send({{"text", "vim -u NONE -N numbers\n"}});
+    s.read({{"wait_for", "\"numbers\""}});
+    s.send({{"text",
+             "50Gzt5ddOnew line\x1b"
+             "2jx"}});
+    s.send({{"text", ":echo 'se' . 'en'\n"}});
+    s.read({{"wait_for", "seen"}});
+    const auto shown = s.read({{"screen", true}});
+    CHECK(text(shown, "text").starts_with("new line\n55\n5\n57\n"));
+    CHECK(shown.at("cursor_row") == 3);
+    s.send({{"text", ":q!\n"}});
 }
 
 TEST_CASE("vim edits a file in a shell by text and keys")

@@ -1,0 +1,138 @@
+#include "shells/terminal_screen.hpp"
+#include "shells/shell_screen.hpp"
+#include "test/support/catch.hpp"
+
+#include <chrono>
+
+using namespace cmcp;
+
+namespace {
+
+/// Five rows of ten columns.
+struct drawing {
+    terminal_screen screen{10, 5};
+
+    explicit drawing(std::string_view output) { screen.write(output); }
+    std::string text() const  // without the empty rows at the end
+    {
+        const std::string all = screen.text();
+        return all.substr(0, all.find_last_not_of('\n') + 1);
+    }
+    std::pair<std::size_t, std::size_t> cursor() const { return {screen.cursor_row(), screen.cursor_column()}; }
+};
+
+std::string drawn(std::string_view output) { return drawing(output).text(); }
+
+const std::string five = "1\r\n2\r\n3\r\n4\r\n5";
+
+}  // namespace
+
+TEST_CASE("a screen has a line for each row, wraps and scrolls")
+{
+    CHECK(terminal_screen(10, 3).text() == "\n\n\n");
+    CHECK(drawn("0123456789ab") == "0123456789\nab");
+    CHECK(drawing("0123456789").cursor() == std::pair<std::size_t, std::size_t>(0, 9));
+    CHECK(drawn("0123456789\r\nab") == "0123456789\nab");
+    CHECK(drawn("\x1b[?7l0123456789ab") == "012345678b");
+    CHECK(drawn(five + "\r\n6") == "2\n3\n4\n5\n6");
+    CHECK(drawn("a\tb\b\bc") == "a      cb");
+    CHECK(drawn("ab\rc") == "cb");
+}
+
+TEST_CASE("a cursor goes where it is sent, and no further than the screen")
+{
+    CHECK(drawn("\x1b[2;3Hx\x1b[Ay\x1b[3Bz") == "   y\n  x\n\n    z");
+    CHECK(drawing("\x1b[99;99H").cursor() == std::pair<std::size_t, std::size_t>(4, 9));
+    CHECK(drawing("\x1b[99A\x1b[99D").cursor() == std::pair<std::size_t, std::size_t>(0, 0));
+    CHECK(drawing("\x1b[18446744073709551615;99999999999999999999C").cursor().first == 0);
+    CHECK(drawn("\x1b[4d\x1b[5Gx") == "\n\n\n    x");
+    CHECK(drawn("ab\x1b"
+                "7\x1b[3;3H\x1b"
+                "8c") == "abc");
+}
+
+TEST_CASE("rows and parts of them are erased, inserted and removed")
+{
+    CHECK(drawn("abcdef\x1b[3D\x1b[K") == "abc");
+    CHECK(drawn("abcdef\x1b[3D\x1b[1K") == "    ef");
+    CHECK(drawn("abcdef\x1b[3D\x1b[P") == "abcef");
+    CHECK(drawn("abcdef\x1b[3D\x1b[2@") == "abc  def");
+    CHECK(drawn("abcdef\x1b[4D\x1b[2X") == "ab  ef");
+    CHECK(drawn("abc\x1b[2D\x1b[4hxy\x1b[4l") == "axybc");
+    CHECK(drawn(five + "\x1b[2H\x1b[J") == "1");
+    CHECK(drawn(five + "\x1b[2H\x1b[L") == "1\n\n2\n3\n4");
+    CHECK(drawn(five + "\x1b[2H\x1b[2M") == "1\n4\n5");
+    CHECK(drawn("ab\x1b[3b") == "abbbb");
+}
+
+TEST_CASE("a region scrolls alone")
+{
+    CHECK(drawn(five + "\x1b[2;4r\x1b[4H\n") == "1\n3\n4\n\n5");
+    CHECK(drawn(five + "\x1b[2;4r\x1b[2H\x1bM") == "1\n\n2\n3\n5");
+    CHECK(drawn(five + "\x1b[2;4r\x1b[5H\n") == five.substr(0, 0) + "1\n2\n3\n4\n5");
+    CHECK(drawn(five + "\x1b[2;4r\x1b[S") == "1\n3\n4\n\n5");
+    CHECK(drawn(five + "\x1b[2;4r\x1b[99T") == "1\n\n\n\n5");
+}
+
+TEST_CASE("a full-screen program has a screen of its own, and leaves the one before")
+{
+    CHECK(drawn("shell\x1b[?1049h\x1b[Hprogram") == "program");
+    CHECK(drawn("shell\x1b[?1049h\x1b[Hprogram\x1b[?1049l$") == "shell$");
+}
+
+TEST_CASE("lines are drawn, wide characters take two columns, and others join the one before")
+{
+    CHECK(drawn("\x1b(0lqk\x1b(Blqk") == "┌─┐lqk");
+    CHECK(drawing("漢字").cursor().second == 4);
+    CHECK(drawn("漢字\x1b[1;2Hx") == " x字");
+    CHECK(drawn("漢字\x1b[1;3H\x1b[K") == "漢");
+    CHECK(drawn("123456789漢") == "123456789\n漢");
+    CHECK(drawing("e\u0301").cursor().second == 1);
+}
+
+TEST_CASE("output may be cut anywhere, and what is none leaves the screen as it is")
+{
+    const std::string output = "ab\x1b[2;3H\x1b]0;title\x07漢\x1b(0q\x1b(B\x1b[?25l\x1b[38;5;1mz\x1b[0m\x1b[2 q";
+    drawing whole(output), pieces("");
+    for (const char each : output) pieces.screen.write({&each, 1});
+    CHECK(whole.text() == "ab\n  漢─z");
+    CHECK(pieces.text() == whole.text());
+    CHECK(drawn("a\xff\x1bPq12\x1b\\b\x1b[1$rc") ==
+          "a\xef\xbf\xbd"
+          "bc");
+}
+
+TEST_CASE("a screen of another size keeps what fits")
+{
+    drawing shown(five);
+    shown.screen.resize(4, 3);
+    CHECK(shown.text() == "3\n4\n5");
+    shown.screen.write("\x1b[99;99Hx\r\n");
+    CHECK(shown.text() == "4\n5  x");
+    shown.screen.resize(1, 1);
+    shown.screen.write("漢abc");
+    CHECK(shown.text() == "c");
+}
+
+TEST_CASE("a screen is drawn from what is new, at the size that the terminal had")
+{
+    shell_screen screen({10, 5});
+    CHECK(screen.draw(0, "abc", {}).text == "abc\n\n\n\n\n");
+    const auto later = screen.draw(0, "abcdefghijklm", {{3, {5, 2}}});
+    CHECK(later.text == "fghij\nklm\n");
+    CHECK(later.cursor_row == 2);
+    CHECK(later.cursor_column == 4);
+    CHECK(screen.draw(100, "\x1b[2J\x1b[Hlate", {}).text == "late\n\n");
+}
+
+TEST_CASE("hostile output is drawn in a moment")
+{
+    const auto began = std::chrono::steady_clock::now();
+    for (const std::string_view piece : {"\x1b[J", "\n", "\x1b[999;999Hx\x1b[1K", "\x1b[999b", "\x1b[@", "\x1bM",
+                                         "\x1b[?1049h\x1b[?1049l", "\x1b[L", "\x1b[999S", "\x1b]"}) {
+        std::string flood;
+        while (flood.size() < 256 * 1024) flood += piece;
+        terminal_screen(1000, 1000).write(flood);
+    }
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(60));
+}
