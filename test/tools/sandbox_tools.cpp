@@ -43,6 +43,9 @@ TEST_CASE("python in a sandbox gives stdout, stderr, exit code, and the files it
     CHECK(strings(result, "files").empty());
     result = s.python_in(id, "open('a.txt', 'w').write('3')");
     CHECK(strings(result, "files") == std::vector<std::string>{"a.txt"});
+    result =
+        s.shell_in(id, "mkdir -p .npm/_logs .gradle; echo 1 | tee .npm/_logs/debug.log > .gradle/x; echo 4 > a.txt");
+    CHECK(strings(result, "files") == std::vector<std::string>{"a.txt"});
 }
 
 TEST_CASE("a sandbox has a real shell with every program of the machine and no network")
