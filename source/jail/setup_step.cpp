@@ -29,7 +29,8 @@ constexpr advice table[] = {
      "The sandbox's processes have as many terminals open as a sandbox may have: close some, or end the sandbox's "
      "processes."},
     {"start a process", EAGAIN,
-     "The sandbox's limit of processes is reached: end some of its processes, and try again."},
+     "The sandbox's limit of processes is reached (SANDBOX_PROCESS_LIMIT): end some, or all by stop_sandbox with "
+     "keep_files, and try again."},
     {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},
     {"workspace is full", 0,
      "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},
