@@ -24,34 +24,34 @@ std::string expectation(const start_message& expected)
 
 std::string encode_program_order(const program_order& order)
 {
-    return encoded(cell_order::program, order.held, order.waits, expectation(order.expected));
+    return encoded(cell_order::program, order.number, order.held, order.waits, expectation(order.expected));
 }
 
 program_order decode_program_order(std::string_view rest)
 {
     wire_reader in(rest);
     program_order order;
-    in(order.held, order.waits);
+    in(order.number, order.held, order.waits);
     order.expected = decode_start(in.next<std::string>());
     return order;
 }
 
 std::string encode_begin_order(const begin_order& order)
 {
-    return encoded(cell_order::begin, order.process, order.outputs.out, order.outputs.error);
+    return encoded(cell_order::begin, order.number, order.outputs.out, order.outputs.error);
 }
 
 begin_order decode_begin_order(std::string_view rest)
 {
     wire_reader in(rest);
     begin_order order;
-    in(order.process, order.outputs.out, order.outputs.error);
+    in(order.number, order.outputs.out, order.outputs.error);
     return order;
 }
 
-std::string encode_kill_order(int process) { return encoded(cell_order::kill, process); }
+std::string encode_kill_order(std::uint32_t number) { return encoded(cell_order::kill, number); }
 
-int decode_kill_order(std::string_view rest) { return wire_reader(rest).next<int>(); }
+std::uint32_t decode_kill_order(std::string_view rest) { return wire_reader(rest).next<std::uint32_t>(); }
 
 bool send_start(int program, bool loaded, const start_message& start, std::span<const int> descriptors)
 {

@@ -4,6 +4,7 @@
 #include "wire/launcher_protocol.hpp"
 #include "wire/packet_socket.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,33 +15,35 @@ namespace cmcp::sandbox {
 
 /// First byte of an order.
 enum class cell_order : char {
-    program = 'm',  ///< program_order, with the library where it is a held one: child_says::program answers
+    program = 'm',  ///< program_order, with the program's socket, and the library where it is a held one:
+                    ///< child_says::program answers
     begin = 'b',    ///< begin_order: the program gets its start now
     kill = 'k',     ///< number of a program, which is killed with its session
     socket = 's',
 };
 
-/// A program that is to stand by.
+/// A program that is to stand by. Its socket may hold its start already.
 struct program_order {
-    bool held = false;       ///< a shell that is held before its main(); else it becomes any program
-    bool waits = true;       ///< false: its start is there, so nothing is done that only waiting programs profit from
-    start_message expected;  ///< the arguments, environment and limits that its start will probably have
+    std::uint32_t number = 0;  ///< the launcher's name for it
+    bool held = false;         ///< a shell that is held before its main(); else it becomes any program
+    bool waits = true;         ///< false: its start comes at once, so nothing is done that only a wait profits from
+    start_message expected;    ///< the arguments, environment and limits that its start will probably have
 };
 std::string encode_program_order(const program_order& order);
 
 /// Sent before the start itself, so that the first process knows of it when the program ends.
 struct begin_order {
-    int process = 0;
+    std::uint32_t number = 0;
     run_outputs outputs{};
 };
 std::string encode_begin_order(const begin_order& order);
 
-std::string encode_kill_order(int process);
+std::string encode_kill_order(std::uint32_t number);
 
 /// After the first byte of each.
 program_order decode_program_order(std::string_view rest);
 begin_order decode_begin_order(std::string_view rest);
-int decode_kill_order(std::string_view rest);
+std::uint32_t decode_kill_order(std::string_view rest);
 
 /// Hands a start over to a program that is not held. `loaded`: it becomes the program that the first process has
 /// loaded. False: the program's socket is full. Throws std::system_error, step_failed.

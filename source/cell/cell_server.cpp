@@ -33,6 +33,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds before_hang_up{500};
 
 struct cell_program {
+    std::uint32_t number;
     pid_t process;  // and its session
     run_outputs outputs{};
     bool begun = false;
@@ -45,9 +46,9 @@ struct left_session {
     clock::time_point due;
 };
 
-program_end end_of(pid_t process, int status, const rusage& used)
+program_end end_of(std::uint32_t number, int status, const rusage& used)
 {
-    return {process, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
+    return {number, status, processor_time(used), static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
 }
 
 rusage use_of_children()
@@ -135,22 +136,21 @@ private:
 
     void make(const program_order& order, std::vector<unique_fd> descriptors)
     try {
-        const program_maker::child child = maker_.make(order, std::move(descriptors));
-        programs_.push_back({child.process});
-        const int link = child.link.get();
-        send_packet(plan_.control.get(), encoded(child_says::program, child.process), {&link, 1});
+        const pid_t process = maker_.make(order, std::move(descriptors));
+        programs_.push_back({order.number, process});
+        send_packet(plan_.control.get(), encoded(child_says::program, order.number, process));
     } catch (const std::exception& failure) {
-        send_packet(plan_.control.get(),
-                    encoded(child_says::program, 0, error_of(failure), std::string_view(failure.what())));
+        send_packet(plan_.control.get(), encoded(child_says::program, order.number, pid_t{0}, error_of(failure),
+                                                 std::string_view(failure.what())));
     }
 
     void begin(const begin_order& order)
     {
-        const auto place = program_of(order.process);
+        const auto place = program_of(order.number);
         if (place == programs_.end()) return;
         place->begun = true;
         place->outputs = order.outputs;
-        if (plan_.lasts) ::kill(order.process, SIGCONT);  // an inmate may have stopped it
+        if (plan_.lasts) ::kill(place->process, SIGCONT);  // an inmate may have stopped it
     }
 
     // No cell lives on with a session that cannot be ended.
@@ -159,12 +159,12 @@ private:
         if (!sessions_->kill(of.process, of.outputs)) ::_exit(1);
     }
 
-    void kill(pid_t process)
+    void kill(std::uint32_t number)
     {
-        const auto place = program_of(process);
+        const auto place = program_of(number);
         if (place == programs_.end() || !plan_.lasts) return;
         place->killed = true;
-        ::kill(process, SIGKILL);  // before its session has begun, too
+        ::kill(place->process, SIGKILL);  // before its session has begun, too
         kill_session(*place);
     }
 
@@ -184,14 +184,14 @@ private:
     // Any inmate can send the signal in another's name, but not close its descriptors.
     void end_in_advance(pid_t process)
     {
-        const auto place = program_of(process);
+        const auto place = program_with(process);
         if (place == programs_.end() || !place->begun || place->killed) return;
         if (!plan_.lasts && (plan_.executes || !owns_namespace_)) return;
         const std::string output = "/proc/" + std::to_string(process) + "/fd/1";
         if (::access(output.c_str(), F_OK) == 0 || errno != ENOENT) return;
         const auto used = figures_of(process);
         if (!used) return;
-        program_end ended{process, 0, used->cpu, used->peak_memory};
+        program_end ended{place->number, 0, used->cpu, used->peak_memory};
         if (!plan_.lasts) end_with_it(ended);
         ended.left = sessions_->count(process, place->outputs);
         if (ended.left.others != 0) --ended.left.others;  // itself, without descriptors
@@ -215,7 +215,13 @@ private:
         left_.push_back({ended.process, ended.outputs, clock::now() + before_hang_up});
     }
 
-    std::vector<cell_program>::iterator program_of(pid_t process)
+    std::vector<cell_program>::iterator program_of(std::uint32_t number)
+    {
+        return std::find_if(programs_.begin(), programs_.end(),
+                            [number](const cell_program& each) { return each.number == number; });
+    }
+
+    std::vector<cell_program>::iterator program_with(pid_t process)
     {
         return std::find_if(programs_.begin(), programs_.end(),
                             [process](const cell_program& each) { return each.process == process; });
@@ -224,7 +230,7 @@ private:
     // The number of a session stays taken while it has members, so what is killed is killed before it is collected.
     void collect(const siginfo_t& end)
     {
-        const auto place = program_of(end.si_pid);
+        const auto place = program_with(end.si_pid);
         if (place == programs_.end()) {
             ::wait4(end.si_pid, nullptr, 0, nullptr);
             return;
@@ -239,11 +245,12 @@ private:
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
+        const std::uint32_t number = place->number;
         programs_.erase(place);
-        program_end ended = end_of(end.si_pid, status, used);
+        program_end ended = end_of(number, status, used);
         if (!plan_.lasts) {
             if (owns_namespace_) end_all_others();
-            ended = end_of(end.si_pid, status, use_of_children());
+            ended = end_of(number, status, use_of_children());
         }
         ended.out_of_processes = out_of_processes;
         ended.left = left;

@@ -15,13 +15,12 @@
 
 namespace cmcp::sandbox {
 
-program_maker::child program_maker::make(const program_order& order, std::vector<unique_fd> descriptors) const
+pid_t program_maker::make(const program_order& order, std::vector<unique_fd> descriptors) const
 {
-    const unique_fd library = descriptors.empty() ? unique_fd() : std::move(descriptors.front());
-    auto [ours, theirs] = packet_socket_pair();
+    if (descriptors.size() != (order.held ? 2 : 1)) throw step_failed("receive descriptors", EBADMSG);
     const pid_t process = check(order.held ? ::fork() : fork(), "start a process");
-    if (process == 0) live(order, std::move(theirs), library);
-    return {process, std::move(ours)};
+    if (process != 0) return process;
+    live(order, std::move(descriptors.front()), order.held ? descriptors.back().get() : -1);
 }
 
 pid_t program_maker::fork() const
@@ -35,13 +34,13 @@ pid_t program_maker::fork() const
     return child;
 }
 
-void program_maker::live(const program_order& order, unique_fd link, const unique_fd& library) const
+void program_maker::live(const program_order& order, unique_fd link, int library) const
 {
     static_cast<void>(plan_.control.release());
     plan_.control = std::move(link);
     try {
-        confine(library.get());
-        if (order.held) hold(plan_, order.expected.request, library.get());
+        confine(library);
+        if (order.held) hold(plan_, order.expected.request, library);
         stand_by(order);
     } catch (const std::exception& failure) {
         report_failure(plan_.control.get(), failure);

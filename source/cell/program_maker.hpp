@@ -15,16 +15,12 @@ public:
     /// Both must outlive this; `loaded` may be null.
     program_maker(jail_plan& plan, const loaded_program* loaded) : plan_(plan), loaded_(loaded) {}
 
-    struct child {
-        pid_t process;
-        unique_fd link;  ///< the launcher's end of the program's socket
-    };
-    /// Throws step_failed, std::system_error, then there is no program.
-    child make(const program_order& order, std::vector<unique_fd> descriptors) const;
+    /// Returns its number. Throws step_failed, then there is no program.
+    pid_t make(const program_order& order, std::vector<unique_fd> descriptors) const;
 
 private:
     pid_t fork() const;
-    [[noreturn]] void live(const program_order& order, unique_fd link, const unique_fd& library) const;
+    [[noreturn]] void live(const program_order& order, unique_fd link, int library) const;
     void confine(int library) const;
     void stand_by(const program_order& order) const;
 

@@ -48,7 +48,7 @@ enum class child_says : char {
                    ///< refused)
     failed = 'f',  ///< errno and name of the step. A program says it, too: nothing of the caller was executed
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
-    program = 'p',  ///< number of a program that stands by now, with the socket to it; 0, errno and step: there is none
+    program = 'p',  ///< number of a program that was ordered, its process; 0, errno and step: there is none
     ended = 'e',    ///< program_end of a program
     socket = 'o',   ///< number of the question, errno; with the socket
     // A program says over its own:
@@ -59,8 +59,8 @@ enum class child_says : char {
 
 /// The end of a program.
 struct program_end {
-    int process = 0;  ///< its number
-    int status = 0;   ///< wait status
+    std::uint32_t number = 0;  ///< in its order
+    int status = 0;            ///< wait status
     std::chrono::microseconds cpu{0};
     std::uint64_t peak_memory = 0;  ///< bytes
     bool out_of_processes = false;
@@ -70,7 +70,7 @@ struct program_end {
 template <class Wire>
 void fields(Wire& wire, wired<Wire, program_end>& end)
 {
-    wire(end.process, end.status, end.cpu, end.peak_memory, end.out_of_processes, end.left.hung_up, end.left.others);
+    wire(end.number, end.status, end.cpu, end.peak_memory, end.out_of_processes, end.left.hung_up, end.left.others);
 }
 
 /// Takes every step by which a process becomes the first one of a cell, once the launcher has said "g". Throws

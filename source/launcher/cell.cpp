@@ -98,9 +98,9 @@ void cell::kill(cause why)
     cgroup_.kill_all();
 }
 
-void cell::kill_program(int process) const
+void cell::kill_program(std::uint32_t number) const
 try {
-    send_packet(control_.get(), encode_kill_order(process));
+    send_packet(control_.get(), encode_kill_order(number));
 } catch (const std::system_error&) {  // the cell ends already
 }
 

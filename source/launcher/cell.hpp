@@ -87,7 +87,7 @@ public:
     void look(steady_time now);
 
     bool lasts() const { return lasts_; }
-    void kill_program(int process) const;  ///< of a cell that lasts, with its session
+    void kill_program(std::uint32_t number) const;  ///< of a cell that lasts, with its session
 
     void kill(cause why);
     std::optional<cause> killed_for() const { return killed_for_; }

@@ -74,7 +74,6 @@ private:
     void begin_cell(std::uint64_t key, live_cell& of);
     void launch_in_its_place(std::uint64_t key);
     void lose_starts(live_cell& of, const std::string& why);
-    void start_again(live_cell& lost, const std::string& why);
     void handle_cell(std::uint64_t key, key_event event);
     void hear_cell(std::uint64_t key, key_event event);
     void hear_programs(live_cell& in);
@@ -83,6 +82,7 @@ private:
     void lose_cell(std::uint64_t key);
     bool is_empty(const cell& in) const;
     std::vector<std::uint64_t> runs_in(const cell& in) const;
+    std::optional<std::uint64_t> run_in(const live_cell& of, std::uint32_t number) const;
     void open_socket(const socket_question& question);
     void hand_on_sockets(live_cell& from);
     void make_room_for(const std::string& principal);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 // Cells that live on when their runs end. launcher.cpp has the loop.
@@ -118,23 +119,26 @@ live_cell* launcher::find_cell(std::uint64_t key)
     return entry == live_cells_.end() ? nullptr : entry->second.get();
 }
 
-// The start waits in the cell where no program can take it yet.
+// A cell whose first process has gone is lost next, and its starts with it.
 void launcher::begin_in(live_cell& in, waiting_start start)
-{
+try {
+    if (!in.has_process()) {
+        in.waiting.push_back(std::move(start));
+        return;
+    }
     const bool loaded = in.interprets() && interpreter_for(start.start.request) != nullptr;
-    while (auto next = in.has_process() ? in.take_program(start.start, loaded) : std::nullopt) {
-        if (!next->begin(*in.own(), start, loaded)) {
-            next->hear();
-            if (!next->failure().empty()) return refuse(start.start.id, next->failure());
-            continue;
-        }
+    constexpr int most_tries = 3;  // an inmate may have killed the programs that stood by
+    for (int tries = 0; tries != most_tries; ++tries) {
+        program next = in.take_program(start.start, loaded);
+        if (!next.begin(*in.own(), start, loaded)) continue;
         const std::uint64_t key = next_key();
-        auto begun = std::make_unique<run>(in.own(), std::move(*next), start.start, loaded);
+        auto begun = std::make_unique<run>(in.own(), std::move(next), start.start, loaded);
         watch_changing(key, *runs_.emplace(key, std::move(begun)).first->second);
         return in.use(start.start, loaded);
     }
+    throw step_failed("hand over the run", EPIPE);
+} catch (const std::system_error&) {
     in.waiting.push_back(std::move(start));
-    in.order_programs();
 }
 
 void launcher::begin_waiting(live_cell& in)
@@ -175,7 +179,8 @@ void launcher::begin_cell(std::uint64_t key, live_cell& of)
 {
     poll_.add(of.own()->pidfd(), key_tag(key, key_event::ended));
     poll_.add(of.own()->control(), key_tag(key, key_event::said));
-    of.order_programs();
+    of.prepare();
+    begin_waiting(of);
 }
 
 void launcher::attach(std::uint64_t key, cloned child)
@@ -237,18 +242,16 @@ try {
 void launcher::hear_programs(live_cell& in)
 {
     tell_findings(*in.own());
-    for (const std::string& why : in.take_refusals()) {
-        if (in.waiting.empty()) continue;
-        refuse(in.waiting.front().start.id, why);
-        in.waiting.erase(in.waiting.begin());
-    }
-    begin_waiting(in);
+    for (const live_cell::missing_program& each : in.take_missing())
+        if (const auto key = run_in(in, each.number)) {
+            find(*key)->fail(each.why);
+            report(*key);
+        }
     for (const program_end& each : in.take_ends())
-        for (const std::uint64_t key : runs_in(*in.own()))
-            if (find(key)->process() == each.process) {
-                find(key)->hear_end(each);
-                report(key);
-            }
+        if (const auto key = run_in(in, each.number)) {
+            find(*key)->hear_end(each);
+            report(*key);
+        }
 }
 
 void launcher::look_at_cells(steady_time now)
@@ -276,6 +279,13 @@ void launcher::rest_or_watch(std::uint64_t key, live_cell& of)
 
 bool launcher::is_empty(const cell& in) const { return runs_in(in).empty() && in.processes() == 0; }
 
+std::optional<std::uint64_t> launcher::run_in(const live_cell& of, std::uint32_t number) const
+{
+    for (const std::uint64_t key : runs_in(*of.own()))
+        if (runs_.at(key)->number() == number) return key;
+    return std::nullopt;
+}
+
 std::vector<std::uint64_t> launcher::runs_in(const cell& in) const
 {
     std::vector<std::uint64_t> keys;
@@ -300,34 +310,16 @@ void launcher::lose_cell(std::uint64_t key)
     if (!lost.failure().empty()) why = lost.failure();
     hear_programs(lost);
     for (const std::uint64_t each : runs_in(in)) {
-        find(each)->lose_cell(why);
+        find(each)->fail(why);
         report(each);
     }
     if (ready_) ready_->lose(key, why);
     const std::unique_ptr<live_cell> last = std::move(live_cells_.at(key));
     live_cells_.erase(key);
+    lose_starts(*last, why.empty() ? "The run could not be started, because its first process ended; try again." : why);
     last->refuse_sockets();
     hand_on_sockets(*last);
-    start_again(*last, why);
     for (const std::uint64_t question : last->asked_for_end) tell_cell_is_gone(question);
-}
-
-// Where a clone has failed, the launcher's own may do.
-void launcher::start_again(live_cell& lost, const std::string& why)
-{
-    const bool ended = lost.own()->killed_for().has_value();
-    for (waiting_start& each : std::exchange(lost.waiting, {})) {
-        const std::uint64_t id = each.start.id;
-        if (ended || lost.lasts() || !lost.interprets()) {
-            refuse(id, why.empty() ? "The run could not be started, because its first process ended; try again." : why);
-            continue;
-        }
-        try {
-            begin_in(make_cell(each.start.request, each.start.probe, nullptr), std::move(each));
-        } catch (const std::exception& failure) {
-            refuse(id, explain_setup_failure(failure));
-        }
-    }
 }
 
 void launcher::open_socket(const socket_question& question)

@@ -74,7 +74,7 @@ void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_f
     if (says == child_says::ready) cell_->hear_ready(descriptors);
     if (says == child_says::inside)
         cell_->hear_inside(message.next<int>(), descriptors.size() == 1 ? std::move(descriptors[0]) : unique_fd());
-    if (says == child_says::program) hear_program(message, descriptors);
+    if (says == child_says::program) hear_program(message);
     if (says == child_says::ended) hear_end(message.next<program_end>());
     if (says == child_says::socket) {
         const auto question = message.next<std::uint64_t>();

@@ -5,7 +5,6 @@
 #include "wire/launcher_protocol.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,16 +38,16 @@ public:
     bool interprets() const { return interprets_; }
     const std::string& image() const { return image_; }
 
-    std::vector<waiting_start> waiting;        ///< for the process, or for a program
+    std::vector<waiting_start> waiting;        ///< for the process
     std::vector<std::uint64_t> asked_for_end;  ///< questions that its end answers
 
-    /// In a cell that does not last a program stands by for a start like this, once it has a process.
+    /// In a cell that does not last a program stands by for a start like this, once it has a process and none waits.
     void expect(const start_message& start) { expected_ = start; }
+    void prepare();   ///< it has a process now
+    bool is_ready();  ///< a program stands by
 
-    /// A program that stands by and suits the start, and is a run's from then on.
-    std::optional<program> take_program(const start_message& start, bool loaded);
-    void order_programs();  ///< for the starts that wait, or for what is expected; throws step_failed
-    bool is_ready();        ///< a program stands by
+    /// A program that stands by and suits the start, or a new one; it is a run's from then on. Throws step_failed.
+    program take_program(const start_message& start, bool loaded);
 
     void use(const start_message& start, bool loaded);  ///< a run begins
     steady_time used() const { return used_; }
@@ -62,7 +61,11 @@ public:
     bool hear();  ///< reads the first process's messages; false: no more come
     const std::string& failure() const { return failure_; }  ///< of a step before the first program; empty: none
     std::vector<program_end> take_ends() { return std::exchange(ends_of_runs_, {}); }
-    std::vector<std::string> take_refusals() { return std::exchange(refusals_, {}); }  ///< why there is no program
+    struct missing_program {
+        std::uint32_t number;
+        std::string why;
+    };
+    std::vector<missing_program> take_missing() { return std::exchange(missing_, {}); }
     bool may_hold() const { return may_hold_; }  ///< false: a shell ended that was to be held
 
     /// The answer is one of take_sockets().
@@ -85,13 +88,13 @@ private:
     };
 
     void hear(child_says says, class wire_reader& message, std::vector<unique_fd>& descriptors);
-    void hear_program(class wire_reader& message, std::vector<unique_fd>& descriptors);
+    void hear_program(class wire_reader& message);
     void hear_end(const program_end& end);
     void lose_program(program& lost);
     void hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors);
     void refuse_socket(std::uint64_t question, const std::string& why);
 
-    void order(const start_message& expected, bool held, bool waits);
+    program order(const start_message& expected, bool held, bool waits);
     void stand_by();
     void rest();
     bool has(bool held) const;
@@ -105,14 +108,10 @@ private:
     std::shared_ptr<cell> cell_;
     std::string failure_;
 
-    struct coming_program {
-        std::optional<held_kind> kind;
-        bool early;  ///< no start is there for it
-    };
-    std::deque<coming_program> ordered_;  ///< in order
-    std::vector<program> programs_;       ///< that stand by
+    std::uint32_t last_number_ = 0;  ///< of a program
+    std::vector<program> programs_;  ///< that stand by
     std::vector<program_end> ends_of_runs_;
-    std::vector<std::string> refusals_;
+    std::vector<missing_program> missing_;
     std::optional<start_message> expected_, expected_shell_;
     bool may_hold_ = true;
     steady_time stand_by_at_ = steady_time::max();

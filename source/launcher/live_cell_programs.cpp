@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 // The programs that stand by in a cell; live_cell.cpp has the rest.
@@ -18,7 +17,14 @@ constexpr std::chrono::seconds longest_standby{60};
 
 }  // namespace
 
-std::optional<program> live_cell::take_program(const start_message& start, bool loaded)
+void live_cell::prepare()
+{
+    if (lasts() || !expected_ || !waiting.empty()) return;
+    const bool holds = !interprets_ && library_ >= 0 && held_kind_of(expected_->request);
+    programs_.push_back(order(*expected_, holds, true));
+}
+
+program live_cell::take_program(const start_message& start, bool loaded)
 {
     for (program& each : programs_) each.hear();
     const auto suits = [&](bool held) {
@@ -27,22 +33,11 @@ std::optional<program> live_cell::take_program(const start_message& start, bool 
     };
     auto place = suits(true);
     if (place == programs_.end()) place = suits(false);
-    if (place == programs_.end()) return std::nullopt;
+    if (place == programs_.end()) return order(start, false, false);
     program taken = std::move(*place);
     programs_.erase(place);
     tell_standby();
     return taken;
-}
-
-void live_cell::order_programs()
-{
-    if (!has_process()) return;
-    const auto becomes_any = [](const coming_program& each) { return !each.kind; };
-    auto coming = static_cast<std::size_t>(std::count_if(ordered_.begin(), ordered_.end(), becomes_any));
-    for (; coming < waiting.size(); ++coming) order(waiting[coming].start, false, false);
-    if (lasts() || !expected_ || !ordered_.empty() || !programs_.empty()) return;
-    const bool holds = !interprets_ && library_ >= 0 && held_kind_of(expected_->request);
-    order(*expected_, holds, true);
 }
 
 bool live_cell::is_ready()
@@ -61,39 +56,41 @@ void live_cell::use(const start_message& start, bool loaded)
     rest_at_ = used_ + longest_standby;
 }
 
-// Where the first process has gone, the cell's end comes next.
-void live_cell::order(const start_message& expected, bool held, bool waits)
-try {
-    const int library = library_;
-    const std::string message = encode_program_order({held, waits, expected});
-    if (!send_packet(cell_->control(), message, {&library, held ? std::size_t{1} : 0}))
+program live_cell::order(const start_message& expected, bool held, bool waits)
+{
+    auto [ours, theirs] = packet_socket_pair();
+    const int descriptors[] = {theirs.get(), library_};
+    const std::string message = encode_program_order({++last_number_, held, waits, expected});
+    if (!send_packet(cell_->control(), message, {descriptors, held ? std::size_t{2} : 1}))
         throw step_failed("start a process", EAGAIN);
-    ordered_.push_back({held ? held_kind_of(expected.request) : std::nullopt, waits});
-} catch (const std::system_error&) {
+    return {last_number_, std::move(ours), held ? held_kind_of(expected.request) : std::nullopt, waits};
 }
 
-void live_cell::hear_program(wire_reader& message, std::vector<unique_fd>& descriptors)
+void live_cell::hear_program(wire_reader& message)
 {
-    if (ordered_.empty()) return;
-    auto [kind, early] = std::move(ordered_.front());
-    ordered_.pop_front();
-    if (const int process = message.next<int>(); process != 0 && descriptors.size() == 1) {
-        programs_.emplace_back(process, std::move(descriptors.front()), std::move(kind), early);
+    const auto number = message.next<std::uint32_t>();
+    const int process = message.next<int>();
+    const auto is_it = [number](const program& each) { return each.number() == number; };
+    if (process != 0) {
+        const auto place = std::find_if(programs_.begin(), programs_.end(), is_it);
+        if (place == programs_.end()) return;
+        place->set_process(process);
         return tell_standby();
     }
+    if (std::erase_if(programs_, is_it) != 0) return;  // the next start meets the same obstacle
     const int error = message.next<int>();
-    if (!kind) refusals_.push_back(explain_setup_failure(message.next<std::string>(), error));
+    missing_.push_back({number, explain_setup_failure(message.next<std::string>(), error)});
 }
 
 void live_cell::hear_end(const program_end& end)
 {
     const auto place = std::find_if(programs_.begin(), programs_.end(),
-                                    [&](const program& each) { return each.process() == end.process; });
+                                    [&](const program& each) { return each.number() == end.number; });
     if (place == programs_.end())
         ends_of_runs_.push_back(end);
     else
         lose_program(*place);
-    std::erase_if(programs_, [&](const program& each) { return each.process() == end.process; });
+    std::erase_if(programs_, [&](const program& each) { return each.number() == end.number; });
     tell_standby();
 }
 
@@ -111,25 +108,24 @@ void live_cell::lose_program(program& lost)
 
 bool live_cell::has(bool held) const
 {
-    const auto stands_by = [held](const program& each) { return each.is_held() == held; };
-    const auto comes = [held](const coming_program& each) { return each.kind.has_value() == held; };
-    return std::any_of(programs_.begin(), programs_.end(), stands_by) ||
-           std::any_of(ordered_.begin(), ordered_.end(), comes);
+    return std::any_of(programs_.begin(), programs_.end(),
+                       [held](const program& each) { return each.is_held() == held; });
 }
 
 // While none can be made, a start tries again and tells why.
 void live_cell::stand_by()
 {
     stand_by_at_ = steady_time::max();
-    if (!has(false)) order(expected_.value_or(start_message()), false, true);
-    if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true)) order(*expected_shell_, true, true);
+    if (!has(false)) programs_.push_back(order(expected_.value_or(start_message()), false, true));
+    if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true))
+        programs_.push_back(order(*expected_shell_, true, true));
 }
 
 // Their memory is worth more than the milliseconds that the next start takes longer.
 void live_cell::rest()
 {
     stand_by_at_ = rest_at_ = steady_time::max();
-    for (const program& each : programs_) cell_->kill_program(each.process());
+    for (const program& each : programs_) cell_->kill_program(each.number());
     programs_.clear();
     tell_standby();
 }

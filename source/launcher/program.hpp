@@ -22,12 +22,14 @@ struct waiting_start {
 class program {
 public:
     /// `kind`: of a held shell; nothing: it becomes any program. `early`: it was made before its start came.
-    program(int process, unique_fd link, std::optional<held_kind> kind, bool early)
-        : process_(process), link_(std::move(link)), kind_(std::move(kind)), early_(early)
+    program(std::uint32_t number, unique_fd link, std::optional<held_kind> kind, bool early)
+        : number_(number), link_(std::move(link)), kind_(std::move(kind)), early_(early)
     {
     }
 
-    int process() const { return process_; }  ///< its number in the cell
+    std::uint32_t number() const { return number_; }  ///< in the cell
+    int process() const { return process_; }          ///< its number there; 0: not known yet
+    void set_process(int process) { process_ = process; }
     bool is_held() const { return kind_.has_value(); }
 
     void hear();  ///< takes its messages; those of a program that has begun are what keeps it from running
@@ -53,7 +55,8 @@ private:
 
     void hear(class wire_reader message, std::vector<unique_fd>& descriptors);
 
-    int process_;
+    std::uint32_t number_;
+    int process_ = 0;
     unique_fd link_;
     std::optional<held_kind> kind_;
     unique_fd listener_;

@@ -53,7 +53,7 @@ void run::hear_end(const program_end& end)
     left_ = end.left;
 }
 
-void run::lose_cell(const std::string& why)
+void run::fail(const std::string& why)
 {
     program_.hear();
     failure_ = program_.failure().empty() ? why : program_.failure();
@@ -65,7 +65,7 @@ void run::kill(cause why)
     if (killed_for_) return;
     killed_for_ = why;
     deadline_ = std::chrono::steady_clock::now() + patience_with_session;
-    cell_->kill_program(program_.process());
+    cell_->kill_program(program_.number());
 }
 
 void run::look(steady_time now)

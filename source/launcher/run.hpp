@@ -20,8 +20,8 @@ public:
 
     cell& in() { return *cell_; }
     const cell& in() const { return *cell_; }
-    int process() const { return program_.process(); }
-    std::uint64_t id() const { return id_; }  ///< the server's number
+    std::uint32_t number() const { return program_.number(); }  ///< in the cell
+    std::uint64_t id() const { return id_; }                    ///< the server's number
 
     // The descriptors to watch; -1: none, none yet, or none any more. Any call may change them.
     int said() const { return program_.awaited(); }
@@ -30,7 +30,7 @@ public:
     void hear();
     void hear_refusal();
     void hear_end(const program_end& end);
-    void lose_cell(const std::string& why);  ///< the cell has ended. `why`: before its first program
+    void fail(const std::string& why);  ///< no program came about, or the cell has ended, why where that is known
 
     void kill(cause why);
 

@@ -1,7 +1,7 @@
 # wait, at_exit and finish do what a run can notice of Py_FinalizeEx, in its order: threads, atexit, flush, the end of the
 # run's own objects. Tearing down the modules that were there before costs many times what a short run takes, and nobody
 # sees it. Where other threads still live, or a stream cannot be flushed, the whole of it is done: finish() is then False.
-import atexit, gc, importlib, io, os, shutil, signal, site, sys, sysconfig, tempfile, threading
+import _signal, atexit, gc, importlib, io, os, shutil, signal, site, sys, sysconfig, tempfile, threading
 
 wait = threading._shutdown
 at_exit = atexit._run_exitfuncs
@@ -139,7 +139,7 @@ def warm():
                  'class A:\n    pass\n', '<warm>', 'exec'), {})
 
 def fresh():
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signal.signal(signal.SIGINT, signal.default_int_handler)   # the enumerations of `signal` would touch 40 pages
     process = sys.modules.get('multiprocessing.process')
     if process:
         process.current_process().authkey = os.urandom(32)
@@ -147,7 +147,6 @@ def fresh():
     if numpy:
         numpy.random.seed()
     streams()
-    warm()
 
 def take(start):
     global own_packages
