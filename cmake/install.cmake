@@ -22,7 +22,7 @@ add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
 # Every program that is shipped, and with the texts beside them what `cmake --install` and CPack take; both without the tests.
 add_custom_target(programs)
-foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-browser container-mcp-load)
+foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-load)
     if(TARGET ${program})
         add_dependencies(programs ${program})
     endif()

@@ -147,7 +147,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->records.share();
     if (!config.enable_web) return all;
     all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
-    all->browser = std::make_unique<web_browser>(executor, config, all->web->guard, *all->pool);
+    all->browser = std::make_unique<web_browser>(executor, config, backend, all->web->guard, *all->pool);
     return all;
 }
 

@@ -1,5 +1,6 @@
 #include "cell/program_maker.hpp"
 
+#include "cell/browser_program.hpp"
 #include "cell/held_program.hpp"
 #include "jail/closing.hpp"
 #include "jail/limits.hpp"
@@ -67,6 +68,7 @@ void program_maker::stand_by(const program_order& order) const
     const arrived_start start = take_arrived_start(message);
     take_start(plan_, start.body, message.descriptors);
     take_terminal(plan_);
+    if (plan_.request.browser) become_browser(plan_);
     const bool becomes_loaded = loaded_ != nullptr && start.loaded;
     limit_process_memory(plan_.request.limits, becomes_loaded ? loaded_->own_data : 0);
     if (becomes_loaded)

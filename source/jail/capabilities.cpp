@@ -47,13 +47,13 @@ bool drop_all_capabilities()
     return clear_ambient_set() && clear_bounding_set() && lock_securebits() && clear_sets();
 }
 
-bool keep_only_sight()
+bool keep_only_sight(bool kills)
 {
     constexpr std::uint32_t sight = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_READ_SEARCH;
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
     if (::syscall(SYS_capget, &header, sets) != 0) return false;
-    const std::uint32_t kept = sets[0].permitted & sight;
+    const std::uint32_t kept = sets[0].permitted & (kills ? sight | 1u << CAP_KILL : sight);
     sets[0] = {kept, kept, 0};
     sets[1] = {};
     return clear_ambient_set() && ::syscall(SYS_capset, &header, sets) == 0;

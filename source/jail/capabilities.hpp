@@ -6,7 +6,8 @@ namespace cmcp::sandbox {
 /// locks the securebits so that uid 0 brings none back. Async-signal-safe. False: see errno; some capability is left.
 bool drop_all_capabilities();
 
-/// Gives up every capability but those that looking into other processes takes. False: see errno.
-bool keep_only_sight();
+/// Gives up every capability but those that looking into other processes takes, and where `kills` ending them. False:
+/// see errno.
+bool keep_only_sight(bool kills);
 
 }  // namespace cmcp::sandbox

@@ -106,10 +106,19 @@ void mount_visible_processes(const jail_plan& plan)
     }
 }
 
+// Unlike a run's, with the machine's figures: the browser sizes its caches by /proc/meminfo.
+void mount_processes_of_browser(const jail_plan& plan, usage_sources& mounts)
+{
+    const auto processes = new_proc({}).mount;
+    attach_mount(processes.get(), plan.root.get(), "proc", proc_step);
+    mounts.processes.reset(::openat(processes.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 // Inside a container with a masked /proc the kernel refuses a fresh one; the run then has none, never the container's.
 void mount_processes(const jail_plan& plan, usage_sources& mounts)
 {
     if (left_out("private_proc")) return;
+    if (plan.request.browser) return mount_processes_of_browser(plan, mounts);
     try {
         mount_visible_processes(plan);
         const auto watched = new_proc({.processes_only = true});
@@ -143,6 +152,13 @@ usage_sources build_file_system(const jail_plan& plan)
     return mounts;
 }
 
+// A browser reserves, locks and opens more than the limits of other programs allow.
+void limit_processes_of(const jail_plan& plan)
+{
+    if (plan.request.browser) return limit_number_and_cores(plan.request.limits, 1);
+    apply_limits(plan.request.limits, plan.lasts ? 1 + most_standby : 1);
+}
+
 // Podman's own system call profile forbids this call. The run then has a UTS namespace of its own with the container's
 // name.
 void name_host()
@@ -160,6 +176,7 @@ usage_sources enter_jail(jail_plan& plan)
     await_packet_or_end(plan.control.get());  // until the launcher has mapped the ids, too
     left_out("own_uid");
     become_inside_user(!plan.maps_itself);
+    if (!plan.root) plan.before_root();
     usage_sources mounts = build_file_system(plan);
     tell_ready(plan.control.get(), mounts);
     take_null_of_own_root();
@@ -167,7 +184,7 @@ usage_sources enter_jail(jail_plan& plan)
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
-    if (!left_out("rlimits")) apply_limits(plan.request.limits, plan.lasts ? 1 + most_standby : 1);
+    if (!left_out("rlimits")) limit_processes_of(plan);
     if (plan.probe) plan.outside_socket = make_outside_socket();
     enter_working_folder(plan.request);
     plan.root.reset();

@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct jail_plan {
     unique_fd root;            ///< detached mount trees
     unique_fd workspace;       ///< none: an empty folder in memory
     unique_fd output, error, input, script, result;
-    std::string apparmor;           ///< the profile to enter; empty: none
-    bool lasts = false;             ///< the cell serves one program after the other
+    std::function<void()> before_root = [] {};  ///< in the cell, where the plan has no root yet
+    std::string apparmor;                       ///< the profile to enter; empty: none
+    bool lasts = false;                         ///< the cell serves one program after the other
     bool programs_confine = false;  ///< Firejail made the cell: each program gives up its privileges by itself
     bool executes = true;           ///< false: the clone of an interpreter, which enters the profile without an exec
     unique_fd outside_socket;       ///< of a probe run, made before its rules were in force

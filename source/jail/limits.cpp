@@ -41,11 +41,17 @@ void apply_cpu_limit(const run_limits& limits)
     set_limit(RLIMIT_CPU, cpu, cpu + 1, "limit processor time");  // SIGXCPU first, SIGKILL a second later
 }
 
-void apply_limits(const run_limits& limits, std::uint64_t own)
+void limit_number_and_cores(const run_limits& limits, std::uint64_t own)
 {
     // Less than any core file needs. A limit of 0 would still let the kernel hand the dump to the host's handler
     // (core(5)).
     set_limit(RLIMIT_CORE, 1, "limit core files");
+    set_limit(RLIMIT_NPROC, limits.processes + own, "limit processes");
+}
+
+void apply_limits(const run_limits& limits, std::uint64_t own)
+{
+    limit_number_and_cores(limits, own);
     set_limit(RLIMIT_MSGQUEUE, 0, "limit message queues");
     set_limit(RLIMIT_MEMLOCK, 64 << 10, "limit locked memory");
     set_limit(RLIMIT_SIGPENDING, 256, "limit pending signals");
@@ -54,7 +60,6 @@ void apply_limits(const run_limits& limits, std::uint64_t own)
     set_limit(RLIMIT_FSIZE, limits.file_size, "limit file size");
     // DATA, not AS: Node, Go and Java reserve far more address space than they use.
     set_limit(RLIMIT_DATA, limits.memory, "limit memory");
-    set_limit(RLIMIT_NPROC, limits.processes + own, "limit processes");
     set_limit(RLIMIT_NICE, 0, "limit priority");
     set_limit(RLIMIT_RTPRIO, 0, "limit priority");
 }

@@ -14,6 +14,9 @@ std::chrono::seconds cpu_seconds(const run_limits& limits);
 /// `own`: processes of the sandbox beside those of the run.
 void apply_limits(const run_limits& limits, std::uint64_t own = 1);
 
+/// Of these the number of processes and the size of core files alone. Throws step_failed.
+void limit_number_and_cores(const run_limits& limits, std::uint64_t own);
+
 /// Sets one limit (RLIMIT_…), soft and hard, never above the hard one in force. Throws step_failed(`step`).
 void set_limit(int which, std::uint64_t value, const char* step);
 

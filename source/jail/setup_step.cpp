@@ -68,6 +68,15 @@ constexpr advice table[] = {
     {"user namespace", 0,
      "User namespaces are not permitted here: allow them (sysctl kernel.unprivileged_userns_clone=1, "
      "kernel.apparmor_restrict_unprivileged_userns=0) or run the container with a profile that permits them."},
+    {own_sandbox_step, 0,
+     "Permit user namespaces on this machine, or leave browser_sandbox out of SANDBOX_REQUIRE to browse without this "
+     "layer. web_scrape reads pages that need no JavaScript."},
+    {"find a user", 0,
+     "This container has no spare user ids for root's runs: run the server as an ordinary user, or give the container "
+     "a range of ids."},
+    {"mount /proc", EPERM,
+     "The container's /proc is masked: run it with an unmasked /proc (Podman: --security-opt unmask=/proc/*), or "
+     "outside a container."},
     {"id map", 0, "The user ids of the sandbox cannot be mapped: check the id ranges given to the container."},
     {"mount", ENOMEM, "The machine has too little free memory for a new sandbox: try again later."},
     {"", EMFILE, "Too many descriptors are open: raise the limit of open files of the server."},

@@ -6,6 +6,9 @@
 
 namespace cmcp::sandbox {
 
+/// The step that fails where a browser cannot make its own sandbox.
+inline constexpr const char* own_sandbox_step = "let Chromium make its own sandbox";
+
 /// A step of building a sandbox that failed. what() is the step's name, for example "mount /proc".
 struct step_failed : std::runtime_error {
     explicit step_failed(const std::string& step, int error_number = errno)

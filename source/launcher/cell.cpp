@@ -19,8 +19,9 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds first_look{5};
-constexpr std::chrono::milliseconds between_looks{50};  // at groups, whose limits the kernel itself keeps
-constexpr std::chrono::seconds longest_silence{5};      // with a measurer that says nothing
+constexpr std::chrono::milliseconds between_looks{50};              // at groups, whose limits the kernel itself keeps
+constexpr std::chrono::milliseconds between_looks_at_browser{500};  // which its measurer looks after
+constexpr std::chrono::seconds longest_silence{5};                  // with a measurer that says nothing
 
 std::string memory_sentence(std::uint64_t limit)
 {
@@ -83,6 +84,7 @@ void cell::hear_ready(std::span<unique_fd> descriptors)
     if (probe_) probed_ = cgroup_.look_at(child_.pid, limits_);
     if (descriptors.size() < 3) return;
     meter_ = usage_meter(usage_sources::from(descriptors), firejail_ ? firejail_->helper : 0);
+    if (browses_) next_look_ = std::chrono::steady_clock::now();  // starts its measurer
 }
 
 void cell::kill(cause why)
@@ -91,8 +93,9 @@ void cell::kill(cause why)
     if (!killed_for_) {
         killed_for_ = why;
         if (lasts_ && why == cause::memory_limit && detail_.empty()) detail_ = memory_sentence(limits_.memory);
-        // The kernel drops the times of processes that end with the first process.
-        cpu_ = std::max(cpu_, meter_.processor_time());
+        // The kernel drops the times of processes that end with the first process. Nobody asks a browser's, and it may
+        // have thousands of processes.
+        if (!browses_) cpu_ = std::max(cpu_, meter_.processor_time());
     }
     kill_process(child_.pidfd.get());
     cgroup_.kill_all();
@@ -110,13 +113,14 @@ void cell::give_up(std::string why)
     kill(cause::signalled);
 }
 
-bool cell::needs_measurer() const { return meter_ && (!cgroup_.holds("memory") || workspace_.counts()); }
+bool cell::needs_measurer() const { return meter_ && (browses_ || !cgroup_.holds("memory") || workspace_.counts()); }
 
 // Where no process can be made for it now, the next look tries again.
 void cell::start_measurer()
 try {
     measuring what;
-    if (!cgroup_.holds("memory")) what.memory_limit = limits_.memory;
+    if (browses_ || !cgroup_.holds("memory")) what.memory_limit = limits_.memory;
+    what.ends_largest = browses_;
     if (workspace_.counts()) what.written_limit = workspace_bounds(limits_).bytes;
     what.disk = workspace_.disk();
     const auto settle_it = [this] {
@@ -132,6 +136,7 @@ void cell::hear_figures()
 {
     const auto figures = measurer_->take();
     if (!figures) return;
+    ended_largest_ = ended_largest_ || figures->times_ended > latest_.times_ended;
     latest_ = *figures;
     measured_ = std::chrono::steady_clock::now();
     if (!cgroup_.holds("memory")) judge_usage(latest_.used);
@@ -142,20 +147,21 @@ void cell::judge_usage(const usage& used)
     peak_memory_ = std::max(peak_memory_, used.memory);
     const std::uint64_t most = limits_.processes + beside_limit_;
     if (used.processes >= most) ++refused_forks_;
-    if (used.memory > limits_.memory) return kill(cause::memory_limit);
+    if (used.memory > limits_.memory && !browses_) return kill(cause::memory_limit);
     if (used.processes > most) kill(cause::process_limit);
 }
 
 // In v1 the kernel ends one process for want of memory, and the others would go on without it.
 void cell::look_at_groups()
 {
+    if (browses_) return;  // its measurer ends processes, and so does the kernel
     if (cgroup_.out_of_memory() || cgroup_.memory() > limits_.memory) return kill(cause::memory_limit);
     if (cgroup_.at_process_limit()) ++refused_forks_;
 }
 
 void cell::look(steady_time now)
 {
-    next_look_ = now + between_looks;
+    next_look_ = now + (browses_ ? between_looks_at_browser : between_looks);
     if (cgroup_.holds("memory")) look_at_groups();
     if (killed_for_) return;
     if (needs_measurer() && (!measurer_ || measurer_->over())) start_measurer();

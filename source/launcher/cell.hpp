@@ -83,6 +83,9 @@ public:
     /// Of a probe: what the kernel says of its cgroups, by controller; nothing: it has been taken, or not yet seen.
     std::optional<json::object> take_cgroups() { return std::exchange(probed_, std::nullopt); }
 
+    /// Whether the largest processes of a browser were ended since the last call.
+    bool take_ended_largest() { return std::exchange(ended_largest_, false); }
+
     steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
     void look(steady_time now);
 
@@ -115,6 +118,7 @@ public:
 
 private:
     void prepare(const run_request& request, bool probe);
+    void choose_filters();
     void prepare_view();
     void prepare_workspace(int folder);
     void allow_only_removal();
@@ -142,6 +146,8 @@ private:
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
     bool lasts_;
+    bool browses_;                ///< its limit of memory ends its largest processes
+    bool ended_largest_ = false;  ///< and did
     std::uint64_t number_ = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     standby_processes standby_{};     ///< the numbers of those that do now; 0: none

@@ -8,6 +8,7 @@
 #include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
+#include "launcher/browser.hpp"
 #include "launcher/inside.hpp"
 
 #include <fcntl.h>
@@ -33,6 +34,13 @@ id_pair owner_of(int tree, std::pair<dev_t, ino_t>& folder)
     return {status.st_uid, status.st_gid};
 }
 
+void take_root(const view& seen, jail_plan& plan)
+{
+    plan.rules = seen.rules;
+    plan.writable_may_execute = seen.writable_may_execute;
+    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+}
+
 std::uint64_t namespaces_of_a_run(bool with_time)
 {
     constexpr std::pair<const char*, std::uint64_t> kinds[] = {
@@ -54,6 +62,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
       workspace_(parts.workspaces),
       probe_(probe),
       lasts_(lasts),
+      browses_(request.browser),
       beside_limit_(lasts ? most_standby : 0)
 {
     if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
@@ -61,7 +70,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
     constexpr std::uint64_t first_process = 1, firejails_own = 3;
     plan_->lasts = lasts;
     cgroup_ = parts_.cgroups.make(identity_.number(), request.principal, limits_,
-                                  firejail_ ? firejails_own : first_process + beside_limit_);
+                                  firejail_ ? firejails_own : first_process + beside_limit_, browses_);
     std::tie(control_, plan_->control) = packet_socket_pair();
 }
 
@@ -70,9 +79,7 @@ void cell::prepare(const run_request& request, bool probe)
     jail_plan& plan = *plan_;
     plan.request = request;
     plan.probe = probe;
-    plan.filters = parts_.filters.choose(request.programs);
-    plan.announcing = parts_.filters.announcing(request.programs);
-    if (parts_.with_apparmor) plan.apparmor = apparmor_profile_for(request.argv.at(0));
+    choose_filters();
     outside_ = parts_.ids.outside(identity_.number());
     plan.maps_itself = !parts_.ids.privileged();
     prepare_view();
@@ -82,13 +89,31 @@ void cell::prepare(const run_request& request, bool probe)
         if (workspace_.began_full()) allow_only_removal();
         prepare_workspace(folder.get());
     }
-    if (parts_.ids.privileged() && outside_.user == 0) throw step_failed("workspace owner", EPERM);
+    if (parts_.ids.privileged() && outside_.user == 0)
+        throw step_failed(request.workspace.empty() ? "find a user" : "workspace owner", EPERM);
     plan.outside = outside_;
+}
+
+void cell::choose_filters()
+{
+    jail_plan& plan = *plan_;
+    const run_request& request = plan.request;
+    if (browses_) {
+        plan.filters = {&browser_filter()};
+        return;
+    }
+    plan.filters = parts_.filters.choose(request.programs);
+    plan.announcing = parts_.filters.announcing(request.programs);
+    if (parts_.with_apparmor) plan.apparmor = apparmor_profile_for(request.argv.at(0));
 }
 
 void cell::prepare_view()
 {
     jail_plan& plan = *plan_;
+    if (parts_.jailer != nullptr && browses_) {  // a launcher that starts Firejail has no mounts of its own
+        plan.before_root = [&plan] { take_root(view_store({}).find(plan.request), plan); };
+        return;
+    }
     if (parts_.jailer != nullptr) {
         if (!plan.request.image.empty()) throw step_failed("Firejail: show an image", ENOTSUP);
         firejail_.emplace().profile = parts_.jailer->prepare(plan);
@@ -96,9 +121,7 @@ void cell::prepare_view()
     }
     const view& seen = parts_.views->find(plan.request);
     view_ = seen.place;
-    plan.rules = seen.rules;
-    plan.writable_may_execute = seen.writable_may_execute;
-    plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
+    take_root(seen, plan);
 }
 
 // A run in a full workspace may only make room.

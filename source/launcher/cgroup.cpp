@@ -43,14 +43,15 @@ void put_into(const cgroup_folders& groups, pid_t process)
 }  // namespace
 
 run_cgroup::run_cgroup(std::shared_ptr<const cgroup_folders> caller, const std::string& name, const run_limits& limits,
-                       std::uint64_t helpers)
+                       std::uint64_t helpers, bool survives)
     : caller_(std::move(caller)), folders_(caller_->all(), name), most_processes_(limits.processes + helpers)
 {
-    folders_.must_set(memory_limit, limits.memory);
-    folders_.must_set(socket_limit, limits.memory);
+    const std::uint64_t memory = survives ? limits.memory + limits.memory / 4 : limits.memory;
+    folders_.must_set(memory_limit, memory);
+    folders_.must_set(socket_limit, memory);
     folders_.must_set(process_limit, most_processes_);
-    forbid_swap(folders_, limits.memory);
-    folders_.must_set(memory_end, 1);
+    forbid_swap(folders_, memory);
+    folders_.must_set(memory_end, survives ? 0 : 1);
     for (const cgroup_place& each : folders_.all())
         if (each.unified)
             folder_.reset(check(::open(each.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the cgroup"));

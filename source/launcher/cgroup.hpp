@@ -18,9 +18,10 @@ namespace cmcp::sandbox {
 class run_cgroup {
 public:
     run_cgroup() = default;
-    /// `helpers`: processes of the sandbox that count beside those of the run. Throws step_failed.
+    /// `helpers`: processes of the sandbox that count beside those of the run. `survives`: others end the run's largest
+    /// processes for want of memory; the kernel ends one by one, and only where they come too late. Throws step_failed.
     run_cgroup(std::shared_ptr<const cgroup_folders> caller, const std::string& name, const run_limits& limits,
-               std::uint64_t helpers);
+               std::uint64_t helpers, bool survives);
 
     bool holds(std::string_view controller) const { return folders_.of(controller) != nullptr; }
     int folder() const;  ///< of v2, for CLONE_INTO_CGROUP; -1: there is none

@@ -109,9 +109,9 @@ unsigned cgroup_tree::free_number() const
 }
 
 run_cgroup cgroup_tree::make(unsigned number, const std::string& caller, const run_limits& limits,
-                             std::uint64_t helpers)
+                             std::uint64_t helpers, bool survives)
 {
-    return {of_caller(caller), std::to_string(number), limits, helpers};
+    return {of_caller(caller), std::to_string(number), limits, helpers, survives};
 }
 
 }  // namespace cmcp::sandbox

@@ -18,8 +18,9 @@ public:
 
     bool holds(std::string_view controller) const { return own_.of(controller) != nullptr; }
     std::string lacking(std::string_view controller) const;  ///< why it holds no run; empty: it does
-    /// `number`: no other run has it.
-    run_cgroup make(unsigned number, const std::string& caller, const run_limits& limits, std::uint64_t helpers);
+    /// `number`: no other run has it. `survives`: see run_cgroup.
+    run_cgroup make(unsigned number, const std::string& caller, const run_limits& limits, std::uint64_t helpers,
+                    bool survives);
 
 private:
     struct caller_groups {

@@ -173,9 +173,11 @@ void launcher::handle_run(run& of, key_event event)
         of.hear();
 }
 
-// Before the end of the probe run that showed them.
+// Those of the cgroups before the end of the probe run that showed them.
 void launcher::tell_findings(cell& of)
 {
+    if (of.take_ended_largest())
+        for (const std::uint64_t key : runs_in(of)) send(encode_largest_ended(find(key)->id()));
     const auto groups = of.take_cgroups();
     if (!groups) return;
     for (const auto& [controller, says] : *groups) facts_["cgroups"].as_object()[controller] = says;

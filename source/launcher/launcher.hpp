@@ -63,6 +63,7 @@ private:
     void add_clones(zygote_options options);
     void start(start_message start, std::vector<unique_fd> descriptors);
     loaded_interpreter* interpreter_for(const run_request& request);
+    void start_browser(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
     void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
     void refuse(std::uint64_t id, const std::string& why);

@@ -53,6 +53,7 @@ loaded_interpreter* launcher::interpreter_for(const run_request& request)
 
 live_cell& launcher::cell_of_its_own(const start_message& start)
 {
+    if (start.request.browser) return make_cell(start.request, false, nullptr);
     loaded_interpreter* const by = interpreter_for(start.request);
     const auto ready = ready_ ? ready_->take(start, by) : std::nullopt;
     return ready ? *find_cell(*ready) : make_cell(start.request, start.probe, by);

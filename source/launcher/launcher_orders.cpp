@@ -1,5 +1,6 @@
 #include "jail/sealed_memory.hpp"
 #include "jail/setup_step.hpp"
+#include "launcher/browser.hpp"
 #include "launcher/launcher.hpp"
 
 #include <fcntl.h>
@@ -120,10 +121,18 @@ void launcher::receive_start(packet message)
     start_message start = decode_start(take_body(message));
     if (!obstacle_.empty()) return refuse(start.id, obstacle_);
     clamp(start.request.limits, settings_.most);
+    if (start.request.browser) return start_browser(std::move(start), std::move(message.descriptors));
     if (must_be_counted(start))
         uncounted_.push_back({std::move(start), std::move(message.descriptors)});
     else
         this->start(std::move(start), std::move(message.descriptors));
+}
+
+void launcher::start_browser(start_message start, std::vector<unique_fd> descriptors)
+{
+    const std::string obstacle = complete_browser(start, settings_.browser);
+    if (!obstacle.empty()) return refuse(start.id, obstacle);
+    this->start(std::move(start), std::move(descriptors));
 }
 
 void launcher::tell_cancelled(std::uint64_t id)

@@ -32,8 +32,12 @@ public:
         measured now;
         if (what_.memory_limit != 0) {
             now.used = meter_.measure(what_.memory_limit);
-            now.used.memory = std::max(now.used.memory, meter_.shared());
+            if (what_.ends_largest)
+                end_largest(now.used.memory);
+            else
+                now.used.memory = std::max(now.used.memory, meter_.shared());
         }
+        now.times_ended = times_ended_;
         if (what_.written_limit == 0) return now;
         now.written = meter_.written();
         if (now.written > what_.written_limit) search_deleted();
@@ -43,11 +47,20 @@ public:
 
     std::chrono::milliseconds pause(const measured& now) const
     {
-        constexpr std::chrono::milliseconds for_files{50};
+        constexpr std::chrono::milliseconds for_files{50}, far_from_end{250};
+        if (what_.ends_largest && now.used.memory < what_.memory_limit / 2) return far_from_end;
         return what_.memory_limit == 0 ? for_files : next_look(now.used.memory, what_.memory_limit);
     }
 
 private:
+    // Somewhat below the limit, or many small processes would be ended one a look while others are started.
+    void end_largest(std::uint64_t memory)
+    {
+        if (memory <= what_.memory_limit) return;
+        meter_.end_largest(memory - what_.memory_limit + what_.memory_limit / 8);
+        ++times_ended_;
+    }
+
     void search_deleted()
     {
         constexpr std::chrono::milliseconds between_searches{100};
@@ -58,7 +71,7 @@ private:
 
     usage_meter& meter_;
     measuring what_;
-    std::uint64_t deleted_ = 0;
+    std::uint64_t deleted_ = 0, times_ended_ = 0;
     clock::time_point search_again_{};
 };
 
@@ -87,7 +100,7 @@ std::vector<int> needed_descriptors(const usage_meter& meter, int figures)
     die_with_parent();
     settle();
     close_all_but(needed_descriptors(meter, figures));
-    if (!keep_only_sight() || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(1);
+    if (!keep_only_sight(what.ends_largest) || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(1);
     measure_without_end(meter, what, figures);
 }
 

@@ -19,13 +19,15 @@ struct measuring {
     dev_t disk = 0;                   ///< of the workspace
     std::uint64_t written_limit = 0;  ///< bytes, above which files without a name are looked for; 0: nothing written
                                       ///< is measured
+    bool ends_largest = false;        ///< above the limit of memory the largest processes are ended
 };
 
 /// The figures of a run at one moment.
 struct measured {
     usage used;
-    std::uint64_t written = 0;  ///< bytes, to files on disk
-    std::uint64_t deleted = 0;  ///< bytes of files without a name on the workspace's disk
+    std::uint64_t written = 0;      ///< bytes, to files on disk
+    std::uint64_t deleted = 0;      ///< bytes of files without a name on the workspace's disk
+    std::uint64_t times_ended = 0;  ///< how often so far the largest were
 };
 
 /// Processes that were killed. The kernel may take long to clear one away that it was working for, and nobody waits for

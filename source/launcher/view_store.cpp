@@ -5,6 +5,7 @@
 #include "jail/setup_step.hpp"
 #include "jail/system_files.hpp"
 #include "jail/tree_builder.hpp"
+#include "launcher/browser.hpp"
 #include "launcher/image_skeleton.hpp"
 #include "launcher/own_folders.hpp"
 #include "text/encodings.hpp"
@@ -106,6 +107,7 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     add_etc_files(tree, request.workspace_inside, request.programs.all);
     add_places(tree, request);
     add_devices(tree);
+    if (request.browser) add_browser_files(tree, filled, request);
 }
 
 unique_fd open_place(const std::string& place)
@@ -185,6 +187,7 @@ std::string view_store::key_of(const run_request& request) const
         return key + "\n" + request.image + '\n' + std::to_string(status.st_ino) + '\n' +
                std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
     }
+    if (request.browser) return key + "\n" + request.argv.at(0) + '\n' + request.browser.policy;
     if (request.programs.all) return key;
     for (const auto& name : request.programs.names) key += '\n' + name;
     return key + "\n\n" + request.argv.at(0);

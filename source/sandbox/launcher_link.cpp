@@ -145,6 +145,9 @@ void native_backend::link::take(packet message)
     const auto kind = kind_of(message.bytes);
     if (kind == message_kind::hello) facts_ = decode_text(message.bytes);
     if (kind == message_kind::prepared) note_zygote(decode_text(message.bytes));
+    if (kind == message_kind::largest_ended)
+        log::warning("browser_memory_limit",
+                     {{"advice", "its largest processes were ended; WEB_BROWSER_MEMORY_LIMIT"}});
     if (kind == message_kind::cells) return take_cells(decode_cells(message.bytes));
     if (kind == message_kind::socket) return take_socket(std::move(message));
     if (kind != message_kind::ended) return;

@@ -113,6 +113,17 @@ run_request probe_request()
     return request;
 }
 
+run_request browser_trial()
+{
+    run_request request;
+    request.argv = {"browser"};
+    request.script.emplace();
+    request.browser.ports = 1;
+    request.browser.trial = true;
+    request.label = "browser trial";
+    return request;
+}
+
 std::string describe_zygote(const json::object& about)
 {
     std::string text = "Python " + json::value_to<std::string>(about.at("python")) + ", profile " +
@@ -269,10 +280,25 @@ awaitable<layers> native_backend::probe_kernel()
     if (inside.empty()) judged = explain_missing(std::move(judged), result.error);
     const layers& further = link_->settings().further;
     judged.insert(judged.end(), further.begin(), further.end());
+    auto browser = co_await probe_browser();
+    judged.push_back(std::move(browser));
     if (inside.empty()) co_return judged;
     has_processes_ = flag_of(object_of(inside, "proc"), "there");
     probed_ = std::move(judged);
     co_return *probed_;
+}
+
+awaitable<layer> native_backend::probe_browser()
+{
+    layer own_sandbox = link_->settings().browser_layer;
+    if (link_->settings().launcher.browser.path.empty()) co_return own_sandbox;
+    kept_output nothing;
+    const run_result result = co_await run_to_end(link_, browser_trial(), nothing, false);
+    const bool works = result.why == cause::exited && result.exit_code == 0;
+    own_sandbox.is = works ? layer::state::on : layer::state::off;
+    own_sandbox.detail =
+        works ? "Chromium can make its own sandbox inside of the server's, which filters its calls" : result.error;
+    co_return own_sandbox;
 }
 
 std::string_view native_backend::name() const

@@ -20,6 +20,7 @@ public:
         std::string launcher_path;                                         ///< absolute path of container-mcp-launcher
         launcher_options launcher;                                         ///< told to the launcher at every start
         layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< reported where there is none
+        layer browser_layer{"browser_sandbox", layer::state::not_asked, {}};  ///< the same
         layers further{};  ///< layers of the server itself, added to those of probe()
     };
 
@@ -58,6 +59,7 @@ public:
 
 private:
     awaitable<layers> probe_kernel();
+    awaitable<layer> probe_browser();
     awaitable<> probe_zygote();
 
     std::shared_ptr<link> link_;

@@ -29,13 +29,14 @@ struct examined_sandbox {
     sandbox::layers layers;
 };
 
-awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, const settings& config)
+awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, sandbox::backend& backend,
+                                          const settings& config)
 {
     using state = sandbox::layer::state;
     if (!config.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
     egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
     blocking_pool pool;
-    web_browser browser(executor, config, guard, pool);
+    web_browser browser(executor, config, backend, guard, pool);
     sandbox::layer service{"browser", state::off, {}};
     try {
         co_await browser.warm_up();
@@ -77,7 +78,7 @@ awaitable<> examine(asio::any_io_executor executor, started_sandbox started, con
     auto helpers = examine_helpers(backend, config.python_interpreter);
     auto installed = co_await std::move(helpers);
     into.layers.push_back(std::move(installed));
-    auto browser = co_await examine_browser(executor, config);
+    auto browser = co_await examine_browser(executor, backend, config);
     into.layers.push_back(std::move(browser));
     into.layers.push_back(examine_images(config));
 }

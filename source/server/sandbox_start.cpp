@@ -137,15 +137,6 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
     return places;
 }
 
-// The server may have to start another launcher after a crash, and the browser.
-std::vector<sandbox::startable_program> programs_of_the_server(const started_sandbox& started, const settings& config)
-{
-    std::vector<sandbox::startable_program> programs{
-        {started.options.launcher_path, sandbox::arguments_of(started.options.launcher)}};
-    if (const std::string browser = find_browser_host(config); !browser.empty()) programs.push_back({browser, {}});
-    return programs;
-}
-
 void refuse_unknown_layers(const sandbox::layers& layers, const settings& config)
 {
     for (const auto& name : config.sandbox_require) {
@@ -169,6 +160,8 @@ started_sandbox start_sandbox(const settings& config)
     started.options.launcher.most = highest_limits(config);
     if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
     choose_zygote(started.options, config);
+    started.options.launcher.browser = browser_for_launcher(config);
+    started.options.browser_layer.detail = config.enable_web ? "there is no browser here" : "TOOLS_ENABLE_WEB is off";
     try {
         started.launcher = sandbox::start_launcher(started.options.launcher_path, started.options.launcher);
     } catch (const std::system_error& e) {
@@ -181,10 +174,12 @@ void confine_this_process(started_sandbox& started, const settings& config)
 {
     sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
     if (config.confine_server) {
-        sandbox::start_programs_through_helper(started.options.launcher_path, programs_of_the_server(started, config));
+        // The server may have to start another launcher after a crash.
+        const std::string& launcher = started.options.launcher_path;
+        sandbox::start_programs_through_helper(launcher, {{launcher, sandbox::arguments_of(started.options.launcher)}});
         self = sandbox::confine_server(places_of_the_server(config));
     }
-    started.options.further = {std::move(self), judge_browser_sandbox(config)};
+    started.options.further = {std::move(self)};
 }
 
 std::vector<std::string> required_layers(const sandbox::layers& layers, const settings& config)

@@ -57,20 +57,19 @@ private:
 namespace {
 
 constexpr const char* profile_inside = "/home/browser/profile";
-constexpr std::uint64_t most_files = 256ull << 20;
 constexpr auto to_stop = std::chrono::seconds(5);
 constexpr auto to_explain = std::chrono::seconds(3);
 
 // The first port is the browser's own; its connections are dropped there.
-browser_host_protocol::start_message start_of(const browser_options& browser, std::size_t ports)
+sandbox::run_request request_of(const browser_options& browser, std::size_t ports)
 {
-    const auto port = browser_host_protocol::first_proxy_port;
-    return {.argv = browser_command_line(browser.program, profile_inside, port),
-            .memory = browser.memory,
-            .files = most_files,
-            .proxies = static_cast<std::uint32_t>(ports),
-            .number = static_cast<std::uint32_t>(browser.number),
-            .needs_own_sandbox = browser.needs_own_sandbox};
+    sandbox::run_request request;
+    request.argv = browser_command_line(browser.program, profile_inside, sandbox::first_proxy_port);
+    request.principal = browser.principal;
+    request.browser.ports = static_cast<std::uint32_t>(ports);
+    request.browser.policy = browser_policy(browser.certificates);
+    request.label = "browser";
+    return request;
 }
 
 // Its own, because a browser that takes the pool's time takes it from no principal; no token has this name.
@@ -84,8 +83,7 @@ browser::instance::instance(asio::any_io_executor executor, browser_options opti
     : executor_(executor),
       options_(std::move(options)),
       serve_(std::move(serve)),
-      process_(executor, options_.host_path, start_of(options_, ports_for(options_)),
-               browser_policy(options_.certificates)),
+      process_(executor, *options_.backend, request_of(options_, ports_for(options_))),
       connection_(std::make_shared<devtools_connection>(process_.take_stream(), *options_.pool, parser_of(options_))),
       idle_(executor),
       tasks_(executor)
@@ -161,6 +159,7 @@ awaitable<> browser::instance::read(std::shared_ptr<instance> self)
 awaitable<> browser::instance::watch(std::shared_ptr<instance> self)
 {
     const std::string how = co_await self->process_.ended();
+    if (self->retired_) co_return;
     log::warning("browser_ended", {{"how", how}});
     self->connection_->close("the browser ended (" + how + ")");
     self->kill();

@@ -2,6 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
+#include "sandbox/backend.hpp"
 #include "web/browser_page.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,12 +18,11 @@ namespace cmcp {
 class egress_ticket;
 
 struct browser_options {
-    std::string host_path;                    ///< absolute path of container-mcp-browser
+    sandbox::backend* backend = nullptr;      ///< runs it; must outlive the browser
     std::string program;                      ///< absolute path of Chromium
     std::string certificates;                 ///< PEM, trusted beside the browser's own
-    bool needs_own_sandbox = true;            ///< it does not run where Chromium's own sandbox cannot be
-    std::size_t number = 0;                   ///< of those that live at once; each is another user under root
-    std::uint64_t memory = 1ull << 30;        ///< bytes, all processes together
+    std::size_t number = 0;                   ///< of those that live at once
+    std::string principal{};                  ///< whose it is; empty: nobody has used it
     std::size_t pages = 4;                    ///< at once, at most 12
     std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once
     std::chrono::milliseconds start_limit{30'000};
@@ -36,7 +36,7 @@ struct browser_state {
     bool own_sandbox = false;  ///< Chromium's own sandbox works
     std::string version;
     std::size_t pages = 0;  ///< open
-    int pid = -1;           ///< of its host program
+    int pid = -1;           ///< of the first process of its cell
 };
 
 /// A principal's browser. The browser is started with the first page, stays warm, is started again when it has died,
@@ -60,6 +60,7 @@ public:
     awaitable<> warm_up();
 
     awaitable<> stop();  ///< open pages fail; the next open() starts it again
+    void give_to(std::string principal) { options_.principal = std::move(principal); }
     browser_state state() const;
 
     class instance;

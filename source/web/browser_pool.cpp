@@ -42,6 +42,7 @@ browser_pool::place_ptr browser_pool::add(std::optional<std::string> principal)
 {
     auto options = options_;
     options.number = free_number();
+    options.principal = principal.value_or(std::string());
     auto its = std::make_shared<browser>(executor_, options, serve_);
     places_.push_back(std::make_shared<place>(place{std::move(principal), options.number, std::move(its)}));
     return places_.back();
@@ -52,6 +53,7 @@ browser_pool::place_ptr browser_pool::take(const std::string& principal)
     if (auto own = find(principal)) return own;
     if (auto unused = find(std::nullopt)) {
         unused->principal = principal;
+        unused->its->give_to(principal);
         return unused;
     }
     return places_.size() < most_ ? add(principal) : nullptr;

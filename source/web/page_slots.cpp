@@ -3,7 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
-#include "wire/browser_host_protocol.hpp"
+#include "wire/run_request.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -118,7 +118,7 @@ awaitable<std::size_t> page_slots::take_spare()
 awaitable<> page_slots::make_page(std::size_t number)
 {
     slot& place = slots_[number];
-    const auto port = browser_host_protocol::first_proxy_port + number;
+    const auto port = sandbox::first_proxy_port + number;
     json::object context{{"disposeOnDetach", true},
                          {"proxyServer", "http://127.0.0.1:" + std::to_string(port)},
                          {"proxyBypassList", "<-loopback>"}};

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* host_name = "container-mcp-browser";
-
 // The programs and not the scripts in /usr/bin, which add switches and look for files of the user.
 constexpr const char* programs[] = {"/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser",
                                     "/usr/lib64/chromium-browser/chromium-browser", "/opt/google/chrome/chrome",
@@ -57,14 +55,12 @@ admission_limits page_limits(const settings& config)
         .at_once = pages, .per_caller = std::max<std::size_t>(1, pages - 1), .waiting = most_waiting, .what = "page"};
 }
 
-browser_options browser_options_from(const settings& config, blocking_pool& pool)
+browser_options browser_options_from(const settings& config, sandbox::backend& backend, blocking_pool& pool)
 {
     browser_options options;
-    options.host_path = find_browser_host(config);
+    options.backend = &backend;
     options.program = find_browser_program(config);
     if (!config.web_ca_file.empty()) options.certificates = file_text(config.web_ca_file);
-    options.needs_own_sandbox = requires_browser_sandbox(config);
-    options.memory = config.web_browser_memory_limit;
     options.pages = config.web_browser_max_pages;
     options.idle = config.web_browser_idle_timeout;
     options.pool = &pool;
@@ -89,33 +85,12 @@ std::string find_browser_program(const settings& config)
     return {};
 }
 
-std::string find_browser_host(const settings& config)
+sandbox::browser_program browser_for_launcher(const settings& config)
 {
-    std::error_code ignored;
-    const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    fs::path beside_launcher;
-    if (!config.launcher_path.empty())
-        beside_launcher = fs::absolute(config.launcher_path, ignored).parent_path() / host_name;
-    for (const auto& place :
-         {beside_launcher, here / host_name, here.parent_path() / "libexec/container-mcp" / host_name})
-        if (executable(place)) return place.string();
-    return {};
-}
-
-bool requires_browser_sandbox(const settings& config)
-{
-    const auto& names = config.sandbox_require;
-    return std::find(names.begin(), names.end(), browser_layer) != names.end();
-}
-
-sandbox::layer judge_browser_sandbox(const settings& config)
-{
-    using state = sandbox::layer::state;
-    if (!config.enable_web) return {browser_layer, state::not_asked, "TOOLS_ENABLE_WEB is off"};
-    if (!browser_obstacle(config).empty()) return {browser_layer, state::not_asked, "there is no browser here"};
-    auto layer = try_browser_sandbox(find_browser_host(config), find_browser_program(config));
-    layer.name = browser_layer;
-    return layer;
+    if (!config.enable_web) return {};
+    const auto& required = config.sandbox_require;
+    const bool named = std::find(required.begin(), required.end(), browser_layer) != required.end();
+    return {find_browser_program(config), config.web_browser_memory_limit, !named};
 }
 
 std::string browser_obstacle(const settings& config)
@@ -129,14 +104,11 @@ std::string browser_obstacle(const settings& config)
                "chromium) or set "
                "WEB_BROWSER_PATH, and restart the server. Until then web_scrape reads pages that need no JavaScript.";
     }
-    if (find_browser_host(config).empty())
-        return std::string("web_browse needs the program ") + host_name +
-               " beside container-mcp-launcher: build or install it, and restart the server.";
     return {};
 }
 
-web_browser::web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard,
-                         blocking_pool& pool)
+web_browser::web_browser(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
+                         egress_guard& guard, blocking_pool& pool)
     : guard_(guard),
       policy_(egress_policy::from_settings(config)),
       obstacle_(browser_obstacle(config)),
@@ -144,7 +116,8 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& config,
       timeout_default_(config.web_timeout_default),
       timeout_max_(std::max(config.web_browser_timeout_max, config.web_timeout_default)),
       admission_(page_limits(config)),
-      browsers_(executor, browser_options_from(config, pool), way_through(guard), config.web_browser_max_browsers)
+      browsers_(executor, browser_options_from(config, backend, pool), way_through(guard),
+                config.web_browser_max_browsers)
 {
 }
 

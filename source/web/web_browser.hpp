@@ -3,12 +3,13 @@
 #include "async/asio.hpp"
 #include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
-#include "jail/layer.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "runs/run_admission.hpp"
+#include "sandbox/backend.hpp"
 #include "web/browser_pool.hpp"
 #include "web/page_visit.hpp"
+#include "wire/launcher_options.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -20,8 +21,9 @@ namespace cmcp {
 /// The whole policy of browsing: which browser, how many pages at once, how long and how much.
 class web_browser {
 public:
-    /// `guard` and `pool` must outlive this.
-    web_browser(asio::any_io_executor executor, const settings& config, egress_guard& guard, blocking_pool& pool);
+    /// `backend`, whose launcher has browser_for_launcher(), `guard` and `pool` must outlive this.
+    web_browser(asio::any_io_executor executor, const settings& config, sandbox::backend& backend, egress_guard& guard,
+                blocking_pool& pool);
 
     /// Failures that the caller can correct are results with `error`; cancellation passes through.
     awaitable<browse_result> browse(caller who, request_io& io, browse_request request);
@@ -51,17 +53,12 @@ private:
 /// WEB_BROWSER_PATH, or the first Chromium of the usual places; empty: there is none.
 std::string find_browser_program(const settings& config);
 
-/// container-mcp-browser, which lies beside the launcher; empty: it is not there.
-std::string find_browser_host(const settings& config);
-
 /// The layer that is Chromium's own sandbox.
 inline constexpr const char* browser_layer = "browser_sandbox";
 
-/// Whether SANDBOX_REQUIRE names browser_layer. Where that layer is missing then, there is no browser.
-bool requires_browser_sandbox(const settings& config);
-
-/// The layer, found by a trial that blocks for some milliseconds. Not asked for where there can be no browser.
-sandbox::layer judge_browser_sandbox(const settings& config);
+/// The browser that the launcher may start; without a path where there is none. Where SANDBOX_REQUIRE names
+/// browser_layer and that is missing, there is no browser, either.
+sandbox::browser_program browser_for_launcher(const settings& config);
 
 /// Why there can be no browser, in a sentence that says what to do; empty: there can.
 std::string browser_obstacle(const settings& config);

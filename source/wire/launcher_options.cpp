@@ -102,6 +102,9 @@ void describe_launcher(Words& option, Options& of)
     option("--most-file-size", of.most.file_size);
     option("--most-tmp-size", of.most.tmp_size);
     option("--most-open-files", of.most.open_files);
+    option("--browser", of.browser.path);
+    option("--browser-memory", of.browser.memory);
+    option("--browser-without-sandbox", of.browser.may_lack_own_sandbox);
 }
 
 template <class Words, class Options>

@@ -25,6 +25,13 @@ struct run_maxima {
     std::uint64_t memory = 0, processes = 0, file_size = 0, tmp_size = 0, open_files = 0;
 };
 
+/// The browser of this machine.
+struct browser_program {
+    std::string path;                   ///< absolute
+    std::uint64_t memory = 0;           ///< bytes, all processes of one together
+    bool may_lack_own_sandbox = false;  ///< it also runs where it cannot make its own sandbox
+};
+
 /// The command line of a launcher, written before the server handles its first byte. The server cannot change it
 /// afterwards: a launcher that takes the place of a lost one is started with the same words.
 struct launcher_options {
@@ -36,6 +43,7 @@ struct launcher_options {
     std::size_t cells = 64;    ///< lasting cells at once, of which one principal has at most half
     run_maxima most{};
     std::optional<zygote_options> zygote{};  ///< for runs that are `prepared`
+    browser_program browser{};               ///< no path: there is none
 };
 
 /// The launcher's command line for these options, without the program's name, and back again. Reading throws

@@ -18,12 +18,18 @@ void fields(Wire& wire, wired<Wire, terminal_size>& size)
 }
 
 template <class Wire>
+void fields(Wire& wire, wired<Wire, browser_part>& browser)
+{
+    wire(browser.ports, browser.policy, browser.trial);
+}
+
+template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
     wire(request.image, request.cell, request.principal, request.result_channel, request.prepared,
          request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
          request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
-         request.terminal_speaks);
+         request.terminal_speaks, request.browser);
 }
 
 template <class Wire>
@@ -80,7 +86,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::socket))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::largest_ended))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -102,6 +108,8 @@ start_message decode_start(std::string_view body)
 std::string encode_cancel(std::uint64_t id) { return encoded(message_kind::cancel, id); }
 
 std::uint64_t decode_cancel(std::string_view message) { return decoded<std::uint64_t>(body_of(message)); }
+
+std::string encode_largest_ended(std::uint64_t id) { return encoded(message_kind::largest_ended, id); }
 
 std::string encode_ended(const ended_message& ended) { return encoded(message_kind::ended, ended); }
 

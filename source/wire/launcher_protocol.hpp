@@ -27,6 +27,7 @@ enum class message_kind : std::uint8_t {
     cells,
     open_socket,
     socket,
+    largest_ended,
 };
 
 /// Server to launcher: start a run.
@@ -98,6 +99,9 @@ start_message decode_start(std::string_view body);
 
 std::string encode_cancel(std::uint64_t id);
 std::uint64_t decode_cancel(std::string_view message);
+
+/// Launcher to server: the largest processes of a browser were ended, because all together passed its limit of memory.
+std::string encode_largest_ended(std::uint64_t id);
 
 std::string encode_ended(const ended_message& ended);
 ended_message decode_ended(std::string_view message);

@@ -39,6 +39,23 @@ struct terminal_size {
     std::uint16_t columns = 0, rows = 0;
 };
 
+/// Port on loopback at which the first proxy of a browser listens; the others follow.
+inline constexpr std::uint16_t first_proxy_port = 3128;
+
+/// A browser in place of another program. `argv` has its switches after any first word; the launcher decides on the
+/// rest. The channel brings first of all one of these letters with the listening socket of each port and a pidfd of the
+/// cell's first process. Then it is descriptors 3 and 4. Above the limit of memory the largest processes end.
+struct browser_part {
+    static constexpr char own_sandbox = 's', no_own_sandbox = 'n';
+
+    std::uint32_t ports = 0;            ///< 0: the run is no browser
+    std::string policy;                 ///< JSON, which it reads as its managed policy
+    bool trial = false;                 ///< it only tries whether it could make its own sandbox, and ends
+    bool may_lack_own_sandbox = false;  ///< as the launcher was told at its start; does not travel
+
+    explicit operator bool() const { return ports != 0; }
+};
+
 /// An order to run a program. Descriptors are owned; all paths except `workspace` are paths inside.
 struct run_request {
     std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
@@ -61,7 +78,8 @@ struct run_request {
     bool merged = false;          ///< standard error goes where standard output goes: one stream, in order
     bool prepared = false;        ///< a zygote may stand in for argv, when it can become just this (python_start)
     bool data_libraries = false;  ///< and best one that has numpy, pandas and matplotlib loaded
-    std::string label;            ///< for the log: the request id
+    browser_part browser;
+    std::string label;  ///< for the log: the request id
 };
 
 }  // namespace cmcp::sandbox

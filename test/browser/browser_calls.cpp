@@ -1,5 +1,6 @@
+#include "sandbox/kept_output.hpp"
 #include "test/browser/browser_support.hpp"
-#include "web/browser_process.hpp"
+#include "wire/packet_socket.hpp"
 
 #include <sched.h>
 #include <sys/socket.h>
@@ -23,20 +24,19 @@ def error(numbers):
 print(*(error(each) for each in sys.argv[1].split()), file=sys.stderr)
 )";
 
-// How a program ends that the host starts in place of Chromium.
-std::string ended_in_jail(const std::vector<std::string>& argv)
-{
-    asio::io_context io;
-    const browser_host_protocol::start_message start{.argv = argv, .memory = 1ull << 30, .files = 1 << 20};
-    browser_process process(io.get_executor(), std::string(CMCP_BUILD_DIR) + "/container-mcp-browser", start, "{}");
-    run_coroutine(io, process.started(), patience);
-    io.restart();
-    return run_coroutine(io, process.ended(), patience);
-}
-
+// The standard error of a program that the launcher starts in place of Chromium.
 std::string errors_in_jail(const std::string& calls)
 {
-    return ended_in_jail({"/usr/bin/python3", "-c", caller_script, calls});
+    asio::io_context io;
+    sandbox::native_backend backend(io.get_executor(), launcher_with({"/usr/bin/python3", 1ull << 30, false}));
+    auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
+    sandbox::run_request request;
+    request.argv = {"browser", "-c", caller_script, calls};
+    request.browser.ports = 1;
+    request.channel = std::make_shared<unique_fd>(std::move(theirs));
+    sandbox::kept_output said;
+    const auto ended = run_coroutine(io, backend.run(std::move(request), said), patience);
+    return ended.error + said.err;
 }
 
 std::string call(long number, std::initializer_list<long> arguments = {})
@@ -48,9 +48,9 @@ std::string call(long number, std::initializer_list<long> arguments = {})
 
 std::string with_errors(std::initializer_list<int> errors)
 {
-    std::string text = "exit code 0:";
-    for (const int each : errors) text += " " + std::to_string(each);
-    return text;
+    std::string text;
+    for (const int each : errors) text += (text.empty() ? "" : " ") + std::to_string(each);
+    return text + "\n";
 }
 
 }  // namespace

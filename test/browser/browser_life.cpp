@@ -55,10 +55,9 @@ int renderer_among(const std::set<int>& all)
     return -1;
 }
 
-// The host program is the server's user; the browser below it is not.
-std::string user_of_browser(int host)
+std::string user_of_browser(int first)
 {
-    const std::string status = text_of("/proc/" + std::to_string(*descendants(host).rbegin()) + "/status");
+    const std::string status = text_of("/proc/" + std::to_string(first) + "/status");
     const auto at = status.find("Uid:");
     return status.substr(at, status.find('\n', at) - at);
 }
@@ -81,7 +80,7 @@ TEST_CASE("the browser stays warm, runs as nobody of the server's, and nothing o
     for (const int pid : family) {
         CHECK_FALSE(has(text_of("/proc/" + std::to_string(pid) + "/cmdline"), "--no-sandbox"));
         const auto status = text_of("/proc/" + std::to_string(pid) + "/status");
-        if (::geteuid() == 0 && pid != first.pid) CHECK_FALSE(has(status, "Uid:\t0\t"));
+        if (::geteuid() == 0) CHECK_FALSE(has(status, "Uid:\t0\t"));
     }
     run_coroutine(s.io, s.browser.stop(), patience);
     CHECK(comes_true(s.io, [&] { return !any_lives(family); }));
@@ -122,6 +121,18 @@ TEST_CASE("a browser that was killed is started again with the next page, a page
     const auto next = s.browse("/");
     INFO(next.error);
     CHECK(next.content == "fine");
+}
+
+TEST_CASE("a browser ends with its launcher, and the next page starts both again")
+{
+    if (!browser_is_installed()) return;
+    browser_stage s;
+    s.page("/", "fine");
+    CHECK(s.browse("/").content == "fine");
+    const auto family = descendants(s.browser.state().pid);
+    ::kill(s.backend.launcher_pid(), SIGKILL);
+    CHECK(comes_true(s.io, [&] { return !s.browser.state().running && !any_lives(family); }));
+    CHECK(s.browse("/").content == "fine");
 }
 
 TEST_CASE("an idle browser ends by itself")

@@ -2,6 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
+#include "sandbox/native_backend.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
@@ -19,20 +20,28 @@ namespace cmcp::test {
 
 inline constexpr auto patience = std::chrono::seconds(100);  // a busy machine starts a browser in many seconds
 
+inline sandbox::native_backend::options launcher_with(sandbox::browser_program browser)
+{
+    sandbox::native_backend::options options;
+    options.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
+    options.launcher.browser = std::move(browser);
+    return options;
+}
+
 /// A real Chromium over a guard that lets it reach one web server on loopback.
 struct browser_stage {
     explicit browser_stage(settings base = {}, asio::ssl::context* tls = nullptr)
         : web(io, tls),
           config(with_web(std::move(base), web)),
+          backend(io.get_executor(), launcher_with(browser_for_launcher(config))),
           guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(config))),
-          browser(io.get_executor(), config, guard, pool)
+          browser(io.get_executor(), config, backend, guard, pool)
     {
     }
     ~browser_stage() { run_coroutine(io, browser.stop(), patience); }
 
     static settings with_web(settings config, const origin& web)
     {
-        config.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
         config.web_allowed_private.push_back(web.place());
         if (config.web_timeout_default == settings().web_timeout_default)
             config.web_timeout_default = std::chrono::seconds(60);
@@ -67,6 +76,7 @@ struct browser_stage {
     origin web;
     origin canary{io};  ///< another, which must not be reached
     settings config;
+    sandbox::native_backend backend;
     egress_guard guard;
     blocking_pool pool;
     recording_io progress{io.get_executor()};

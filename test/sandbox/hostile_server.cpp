@@ -83,6 +83,7 @@ public:
         launcher_options options;
         options.workspaces = at.root();
         options.waiting = 2;
+        options.browser = {"/usr/bin/python3", 1ull << 30, false};
         return options;
     }
 
@@ -105,14 +106,17 @@ public:
         }
     }
 
-    heard_run run(const run_request& request)
+    /// `channel`: descriptor 3 of the run; -1: none.
+    heard_run run(run_request request, int channel = -1)
     {
         std::array<int, 2> output{};
         REQUIRE(::pipe2(output.data(), O_CLOEXEC) == 0);
         const unique_fd ours(output[0]);
         unique_fd theirs(output[1]);
-        const int descriptors[] = {theirs.get(), theirs.get()};
-        REQUIRE(say(kind(message_kind::start) + encode_start(++last_id_, false, request), descriptors));
+        const int descriptors[] = {theirs.get(), theirs.get(), channel};
+        if (channel >= 0) request.script.emplace();
+        REQUIRE(say(kind(message_kind::start) + encode_start(++last_id_, false, request),
+                    {descriptors, channel >= 0 ? 3u : 2u}));
         theirs.reset();
         for (;;) {
             const auto message = hear();
@@ -202,12 +206,16 @@ std::vector<std::string> every_message(const places& at)
     request.prepared = true;
     run_request in_cell = request;
     in_cell.cell = "one";
+    run_request browser = request;
+    browser.browser = {3, "{}"};
+    browser.script.emplace();
     ended_message ended;
     ended.id = 1;
     return {kind(message_kind::start) + encode_start(1, false, request),
             kind(message_kind::start) + encode_start(2, true, request),
             kind(message_kind::start_in_memfd) + encode_start(3, false, request),
             kind(message_kind::start) + encode_start(4, false, in_cell),
+            kind(message_kind::start) + encode_start(8, false, browser),
             encode_cancel(1),
             encode_cancel(4),
             encode_end_cell({1, {"", "one"}}),
@@ -259,6 +267,37 @@ TEST_CASE("a launcher goes on after orders that it does not understand", "[hosti
         REQUIRE(server.say(message));
     CHECK(server.run(request_in(at.workspace(), "echo still here")).output == "still here\n");
     CHECK(at.untouched());
+}
+
+TEST_CASE("of a browser's start the launcher takes the switches, the ports and the policy alone", "[hostile]")
+{
+    if (under_firejail()) return;
+    const places at;
+    hostile_server server(at);
+    run_request request = request_in(at.workspace(), R"py(
+import os, resource
+print(os.getcwd(), os.listdir("."), sorted(os.environ), resource.getrlimit(resource.RLIMIT_NPROC)[0],
+      os.path.exists("/workspace"), open("/etc/chromium/policies/managed/container-mcp.json").read()))py");
+    request.cell = request.image = "one";
+    request.environment = {{"LD_PRELOAD", "/workspace/evil.so"}};
+    request.limits.processes = 1;
+    request.browser = {2, "the policy"};
+    const auto [ours, theirs] = socket_pair(SOCK_STREAM);
+    const auto [result, output] = server.run(request, theirs.get());
+    INFO(result.error);
+    CHECK(output ==
+          "/home/browser [] ['DBUS_SESSION_BUS_ADDRESS', 'HOME', 'LANG', 'LOGNAME', 'PATH', 'TERM', 'USER'] 3001 "
+          "False the policy\n");
+    const auto door = receive_packet(ours.get());
+    REQUIRE(door);
+    CHECK(door->bytes == "s");
+    CHECK(door->descriptors.size() == 3);
+    request.browser.ports = 100;
+    CHECK(server.run(request, theirs.get()).result.why == cause::setup_failed);
+    launcher_options without = hostile_server::options_at(at);
+    without.browser = {};
+    request.browser.ports = 1;
+    CHECK(hostile_server(without).run(request, theirs.get()).result.why == cause::setup_failed);
 }
 
 TEST_CASE("a workspace is a folder beneath the root and nothing else", "[hostile]")

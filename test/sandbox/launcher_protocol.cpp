@@ -17,6 +17,7 @@ TEST_CASE("a start message survives its encoding")
     request.limits.open_files = 99;
     request.script = "x";
     request.result_channel = true;
+    request.browser = {4, "{}", true, true};
     const auto start = decode_start(encode_start(7, true, request));
     CHECK(start.id == 7);
     CHECK(start.probe);
@@ -29,6 +30,10 @@ TEST_CASE("a start message survives its encoding")
     CHECK(start.request.limits.wall == request.limits.wall);
     CHECK(start.request.limits.open_files == 99);
     CHECK(start.request.result_channel);
+    CHECK(start.request.browser.ports == 4);
+    CHECK(start.request.browser.policy == "{}");
+    CHECK(start.request.browser.trial);
+    CHECK_FALSE(start.request.browser.may_lack_own_sandbox);
 }
 
 TEST_CASE("an ended message survives its encoding")
@@ -53,6 +58,7 @@ TEST_CASE("a launcher's options survive its command line")
     options.workspaces = "/srv/work=spaces";
     options.waiting = 3;
     options.use_cgroups = false;
+    options.browser = {"/usr/lib/chromium/chromium", 1 << 20, true};
     auto& zygote = options.zygote.emplace();
     zygote.path = "/opt/zygote";
     zygote.profile = "auto";
@@ -63,6 +69,9 @@ TEST_CASE("a launcher's options survive its command line")
     CHECK(back.firejail.empty());
     CHECK(back.waiting == 3);
     CHECK_FALSE(back.use_cgroups);
+    CHECK(back.browser.path == options.browser.path);
+    CHECK(back.browser.memory == options.browser.memory);
+    CHECK(back.browser.may_lack_own_sandbox);
     REQUIRE(back.zygote);
     CHECK(back.zygote->path == zygote.path);
     CHECK(back.zygote->profile == "auto");

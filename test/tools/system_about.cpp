@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -138,12 +137,11 @@ TEST_CASE("a provider and a browser bring their tools back")
     settings config;
     config.web_search_provider = "duckduckgo";
     config.web_browser_path = "/bin/true";
-    config.launcher_path = std::string(CMCP_BUILD_DIR) + "/container-mcp-launcher";
     system_stage s(config);
     const std::string instructions = instructions_for(s.registry);
     INFO(instructions);
     CHECK(offers(s, "web_search"));
-    CHECK(offers(s, "web_browse") == std::filesystem::exists(std::string(CMCP_BUILD_DIR) + "/container-mcp-browser"));
+    CHECK(offers(s, "web_browse"));
     CHECK(instructions.find("Not available here: web_search") == std::string::npos);
 }
 

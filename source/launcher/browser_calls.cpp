@@ -1,4 +1,4 @@
-#include "browser_host/browser_calls.hpp"
+#include "launcher/browser_calls.hpp"
 
 #include <linux/netlink.h>
 #include <sched.h>
@@ -8,16 +8,15 @@
 #include <cerrno>
 #include <string_view>
 
-namespace cmcp::browser_host {
+namespace cmcp::sandbox {
 namespace {
 
-using sandbox::syscall_rule;
 using rules = std::vector<syscall_rule>;
 
 // clang-format off
 // Calls of a run that Chromium does not make: memory that the kernel keeps while no process maps it, placing memory on
 // nodes, and programs without a path.
-constexpr std::string_view left_out[] = {
+constexpr std::string_view unneeded[] = {
     "shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
     "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr", "io_setup",
     "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents", "mbind", "set_mempolicy", "execveat",
@@ -42,9 +41,9 @@ constexpr std::string_view forbidden[] = {
 
 constexpr std::uint64_t low_half = 0xffffffff;
 
-bool is_left_out(std::string_view name)
+bool is_unneeded(std::string_view name)
 {
-    return std::find(std::begin(left_out), std::end(left_out), name) != std::end(left_out);
+    return std::find(std::begin(unneeded), std::end(unneeded), name) != std::end(unneeded);
 }
 
 // Chromium's sandbox makes namespaces of users, processes and networks, and of no other kind.
@@ -69,9 +68,9 @@ void add_sockets(rules& to)
 std::vector<syscall_rule> browser_calls()
 {
     constexpr int families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK};
-    rules all = sandbox::common_conditional_syscalls(families);
-    for (const std::string_view name : sandbox::allowed_syscalls())
-        if (!is_left_out(name)) all.push_back({name, -1, 0, {}});
+    rules all = common_conditional_syscalls(families);
+    for (const std::string_view name : allowed_syscalls())
+        if (!is_unneeded(name)) all.push_back({name, -1, 0, {}});
     for (const std::string_view name : added) all.push_back({name, -1, 0, {}});
     for (const std::string_view name : forbidden) all.push_back({name, -1, EPERM, {}});
     add_namespaces(all);
@@ -79,4 +78,4 @@ std::vector<syscall_rule> browser_calls()
     return all;
 }
 
-}  // namespace cmcp::browser_host
+}  // namespace cmcp::sandbox

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-namespace cmcp::browser_host {
+namespace cmcp::sandbox {
 
 /// The system calls of Chromium's processes, with those by which it makes its own sandbox: for a filter that answers
 /// ENOSYS to every other call, so that C libraries newer than the list take an older way.
-std::vector<sandbox::syscall_rule> browser_calls();
+std::vector<syscall_rule> browser_calls();
 
-}  // namespace cmcp::browser_host
+}  // namespace cmcp::sandbox
