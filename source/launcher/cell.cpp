@@ -64,6 +64,7 @@ void cell::begin(const run_limits& limits)
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
     next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
+    if (browses_) next_look_ = begun_;  // starts its measurer
 }
 
 void cell::rest()
@@ -84,7 +85,6 @@ void cell::hear_ready(std::span<unique_fd> descriptors)
     if (probe_) probed_ = cgroup_.look_at(child_.pid, limits_);
     if (descriptors.size() < 3) return;
     meter_ = usage_meter(usage_sources::from(descriptors), firejail_ ? firejail_->helper : 0);
-    if (browses_) next_look_ = std::chrono::steady_clock::now();  // starts its measurer
 }
 
 void cell::kill(cause why)
