@@ -96,6 +96,7 @@ private:
 
     program order(const start_message& expected, bool held, bool waits);
     void stand_by();
+    void end_other_shells();
     void rest();
     bool has(bool held) const;
     void tell_standby();

@@ -112,10 +112,22 @@ bool live_cell::has(bool held) const
                        [held](const program& each) { return each.is_held() == held; });
 }
 
+// A shell of another kind than the latest one would stand by for nobody.
+void live_cell::end_other_shells()
+{
+    const auto is_other = [this](const program& each) {
+        return each.is_held() && expected_shell_ && each.kind() != held_kind_of(expected_shell_->request);
+    };
+    for (const program& each : programs_)
+        if (is_other(each)) cell_->kill_program(each.number());
+    if (std::erase_if(programs_, is_other) != 0) tell_standby();
+}
+
 // While none can be made, a start tries again and tells why.
 void live_cell::stand_by()
 {
     stand_by_at_ = steady_time::max();
+    end_other_shells();
     if (!has(false)) programs_.push_back(order(expected_.value_or(start_message()), false, true));
     if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true))
         programs_.push_back(order(*expected_shell_, true, true));

@@ -31,6 +31,7 @@ public:
     int process() const { return process_; }          ///< its number there; 0: not known yet
     void set_process(int process) { process_ = process; }
     bool is_held() const { return kind_.has_value(); }
+    const std::optional<held_kind>& kind() const { return kind_; }
 
     void hear();  ///< takes its messages; those of a program that has begun are what keeps it from running
     bool waits() const { return waits_; }  ///< as far as it has been heard
