@@ -113,6 +113,8 @@ namespace cmcp {
 
 json::object rule::one_of(schema::names values) { return {{"enum", schema::list(values)}}; }
 
+json::object rule::example(json::value value) { return {{"examples", json::array{std::move(value)}}}; }
+
 json::object rule::time_limit(std::string_view description)
 {
     return {{"exclusiveMinimum", 0}, {"description", description}};

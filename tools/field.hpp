@@ -74,6 +74,9 @@ json::object between(Least least, Most most)
 
 json::object one_of(schema::names values);  ///< of a string
 
+/// A value that a call would give; a refusal shows it.
+json::object example(json::value value);
+
 /// Seconds that a caller allows; the description comes with it.
 json::object time_limit(std::string_view description);
 

@@ -30,8 +30,12 @@ json::object link_json(const previews& shown, const port_link& link, const port_
 
 field<port_input> port_field()
 {
-    return {"port", &port_input::port, "TCP port on which a program of the sandbox listens",
-            rule::between(1, highest_port), rule::required};
+    return {"port",
+            &port_input::port,
+            "TCP port on which a program of the sandbox listens",
+            rule::between(1, highest_port),
+            rule::required,
+            rule::example(8000)};
 }
 
 tool_result no_address()

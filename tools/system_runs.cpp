@@ -58,9 +58,9 @@ tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
                    .output_schema = command_output(jobs != nullptr),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
-         .input = system_run_fields(
-             {"command", &run_input::code, "What bash runs; pipes, && and several lines work", rule::required},
-             jobs != nullptr),
+         .input = system_run_fields({"command", &run_input::code, "What bash runs; pipes, && and several lines work",
+                                     rule::required, rule::example("ls -l | head")},
+                                    jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
 }
 
@@ -135,10 +135,10 @@ tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
                    .output_schema = python_output(jobs != nullptr),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
-         .input =
-             system_run_fields({"code", &run_input::code,
-                                "Python source; the value of the variable _ at the end is the result", rule::required},
-                               jobs != nullptr),
+         .input = system_run_fields(
+             {"code", &run_input::code, "Python source; the value of the variable _ at the end is the result",
+              rule::required, rule::example("_ = 6 * 7")},
+             jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
 }
 

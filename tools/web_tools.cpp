@@ -59,7 +59,8 @@ tool_owner make_web_search(web_searcher& searcher)
                                   "with web_scrape.",
                    .output_schema = web_search_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = true}},
-         .input = {{"query", &input::query, "What to search for", rule::required},
+         .input = {{"query", &input::query, "What to search for", rule::required,
+                    rule::example("sqlite json functions")},
                    {"max_results", &input::max_results, "Results at most, 10 by default", rule::between(1, 50)}},
          .process = std::bind_front(process_web_search, std::ref(searcher)),
          .obstacle = searcher.obstacle()});
@@ -105,7 +106,8 @@ tool_owner make_web_scrape(web_scraper& scraper)
                         {"hint", schema::string("What may help")}},
                        {"content", "url", "title", "success", "error"}),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = true}},
-         .input = {{"url", &input::url, "Absolute http or https address", rule::required},
+         .input = {{"url", &input::url, "Absolute http or https address", rule::required,
+                    rule::example("https://example.com/")},
                    {"selector", &input::selector,
                     "CSS selector of the elements to take; without it the main part of the page"},
                    {"format", &input::format, "Form of the content; text by default",
@@ -145,7 +147,8 @@ fields<action_input> action_fields()
 fields<web_browse_input> web_browse_fields()
 {
     using input = web_browse_input;
-    return {{"url", &input::url, "Address of the page, http or https", rule::required},
+    return {{"url", &input::url, "Address of the page, http or https", rule::required,
+             rule::example("https://example.com/")},
             sandbox_id_field(
                 "Sandbox whose own page http://localhost:<port>/… is meant; a link of expose_port needs none. The page "
                 "reaches this sandbox alone"),

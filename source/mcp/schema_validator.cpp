@@ -10,7 +10,6 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 
@@ -80,21 +79,6 @@ std::string schema_validator::check(json::object& arguments) const
     valijson::ValidationResults::Error error;
     results->popError(error);
     return schema_sentence(schema, arguments, error.context, error.description);
-}
-
-void integers_as_integers(json::object& arguments, const json::object& schema)
-{
-    const auto* properties = schema.if_contains("properties");
-    if (!properties || !properties->is_object()) return;
-    for (auto& member : arguments) {
-        const auto* number = member.value().if_double();
-        const auto* property = properties->get_object().if_contains(member.key());
-        if (!number || !property || !property->is_object()) continue;
-        const auto* type = property->get_object().if_contains("type");
-        if (!type || *type != "integer") continue;
-        const double value = *number;
-        if (std::trunc(value) == value && std::abs(value) < 9e15) member.value() = static_cast<std::int64_t>(value);
-    }
 }
 
 }  // namespace cmcp

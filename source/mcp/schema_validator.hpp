@@ -31,7 +31,4 @@ private:
 std::string schema_sentence(const json::object& schema, const json::object& arguments,
                             const std::vector<std::string>& context, const std::string& finding);
 
-/// JSON knows one kind of number: 5.0 is the integer 5 where the schema of a property asks for an integer.
-void integers_as_integers(json::object& arguments, const json::object& schema);
-
 }  // namespace cmcp

@@ -1,5 +1,7 @@
+#include "jsonrpc/write_json.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/lenient_arguments.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
@@ -27,6 +29,20 @@ void check_task_use(const tool_definition& definition, served_request& call)
                     "Tool " + definition.name +
                         " runs only as a task: call it with revision 2026-07-28 and the extension " +
                         std::string(tasks_extension));
+}
+
+// Cut, because the answer must not grow with what the call brought along.
+void tell_ignored(tool_result& result, const std::vector<std::string>& names)
+{
+    constexpr std::size_t most_told = 10;
+    constexpr std::size_t longest_name = 100;
+    json::array shown;
+    for (const auto& name : names)
+        if (shown.size() < most_told) shown.emplace_back(name.substr(0, longest_name));
+    if (!result.content.empty())
+        result.content.push_back(
+            json::object{{"type", "text"}, {"text", "Arguments that are not known: " + jsonrpc::write_json(shown)}});
+    if (result.content.empty() || !result.structured.empty()) result.structured["ignored_arguments"] = std::move(shown);
 }
 
 // Counted also when the call is cancelled or throws.
@@ -80,15 +96,17 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     facts.note_arguments(arguments);
     auto misfit = call.arguments_fit ? std::string() : offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
-        // SEP-1303: since 2025-11-25 the model is told, so that it can try again.
+        // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
         if (call.who->protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
         facts.refused = true;
         co_return describe_tool_result(tool_failure(std::move(misfit)), call.who->protocol);
     }
     tool_figures figures(name);
+    const auto ignored = take_out_unknown(arguments, wanted.definition().input_schema);
     tool_result result = co_await wanted.call(*call.context, std::move(arguments));
     figures.ended(result);
+    if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
     auto described = describe_tool_result(std::move(result), call.who->protocol);
     facts.note_content(described);

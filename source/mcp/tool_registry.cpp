@@ -1,5 +1,7 @@
 #include "mcp/tool_registry.hpp"
 
+#include "jsonrpc/write_json.hpp"
+#include "mcp/lenient_arguments.hpp"
 #include "mcp/schema_validator.hpp"
 
 #include <algorithm>
@@ -12,6 +14,28 @@ struct tool_registry::entry {
     schema_validator schema;
 };
 
+namespace {
+
+// A sentence of the validator begins with: argument `name` or argument `name[2].member`.
+std::string_view argument_in(std::string_view sentence)
+{
+    const auto begin = sentence.find('`');
+    if (begin == std::string_view::npos) return {};
+    const auto name = sentence.substr(begin + 1);
+    return name.substr(0, name.find_first_of(".[`"));
+}
+
+std::string with_advice(std::string misfit, const json::object& schema, const json::object& arguments)
+{
+    auto rest = arguments;
+    for (const auto& name : take_out_unknown(rest, schema)) misfit += "; `" + name.substr(0, 100) + "` is not known";
+    const auto example = example_arguments(schema, argument_in(misfit));
+    if (!example.empty()) misfit += "; for example: " + jsonrpc::write_json(example);
+    return misfit;
+}
+
+}  // namespace
+
 tool_registry::tool_registry() = default;
 
 tool_registry::~tool_registry() = default;
@@ -21,7 +45,7 @@ void tool_registry::add(std::unique_ptr<tool> item)
     const auto& definition = item->definition();
     if (find(definition.name)) throw std::invalid_argument("a tool named " + definition.name + " exists already");
     try {
-        by_name_.emplace(definition.name, entry{item.get(), schema_validator(definition.input_schema)});
+        by_name_.emplace(definition.name, entry{item.get(), schema_validator(open_schema(definition.input_schema))});
     } catch (const std::invalid_argument& failure) {
         throw std::invalid_argument("tool " + definition.name + ": " + failure.what());
     }
@@ -51,8 +75,10 @@ std::string tool_registry::validate(std::string_view name, json::object& argumen
 {
     const auto known = by_name_.find(name);
     if (known == by_name_.end()) return {};
-    integers_as_integers(arguments, known->second.item->definition().input_schema);
-    return known->second.schema.check(arguments);
+    const auto& schema = known->second.item->definition().input_schema;
+    take_as_meant(arguments, schema);
+    auto misfit = known->second.schema.check(arguments);
+    return misfit.empty() ? misfit : with_advice(std::move(misfit), schema, arguments);
 }
 
 }  // namespace cmcp

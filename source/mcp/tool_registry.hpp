@@ -23,8 +23,9 @@ public:
     const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
     const std::vector<std::unique_ptr<tool>>& unusable() const { return unusable_; }  ///< those with an obstacle
 
-    /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field. Of the
-    /// arguments, 5.0 becomes 5 where the schema asks for an integer.
+    /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field and shows
+    /// arguments that would do. Arguments are taken as they are meant (take_as_meant()); those that the schema does not
+    /// name stay.
     std::string validate(std::string_view name, json::object& arguments) const;
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 

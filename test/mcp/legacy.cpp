@@ -136,7 +136,7 @@ TEST_CASE("bad arguments are a result since 2025-11-25 and an error before")
         if (std::string_view(revision) == "2025-11-25") {
             CHECK(result_of(response).at("isError").as_bool());
             CHECK(result_of(response).at("structuredContent").as_object().at("error").as_string() ==
-                  "argument `n` must be >= 0");
+                  R"(argument `n` must be >= 0; for example: {"n":0})");
         } else {
             CHECK(error_code(response) == rpc_code::invalid_params);
             CHECK(error_text(response).find("argument `n` must be >= 0") != std::string::npos);

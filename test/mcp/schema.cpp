@@ -55,18 +55,6 @@ TEST_CASE("a text too long for a pattern is refused without running it")
     CHECK(sentence == "argument `a` must be no longer than 4096 bytes");
 }
 
-TEST_CASE("5.0 is an integer")
-{
-    const auto schema = parse(R"({"type":"object","properties":{"n":{"type":"integer"}}})");
-    auto arguments = parse(R"({"n":5.0})");
-    integers_as_integers(arguments, schema);
-    CHECK(arguments.at("n").as_int64() == 5);
-    CHECK(schema_validator(schema).check(arguments).empty());
-    auto half = parse(R"({"n":5.5})");
-    integers_as_integers(half, schema);
-    CHECK(schema_validator(schema).check(half) == "argument `n` must be an integer, not a number");
-}
-
 TEST_CASE("a registry refuses a second tool of a name and a schema that is none")
 {
     tool_registry tools;

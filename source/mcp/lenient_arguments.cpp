@@ -1,0 +1,201 @@
+#include "mcp/lenient_arguments.hpp"
+
+#include "jsonrpc/write_json.hpp"
+#include "text/ascii.hpp"
+#include "text/number.hpp"
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr double most_exact = 9e15;
+
+constexpr std::array<std::pair<std::string_view, bool>, 6> truths{
+    {{"true", true}, {"false", false}, {"yes", true}, {"no", false}, {"1", true}, {"0", false}}};
+
+const json::object* member_object(const json::object& of, std::string_view name)
+{
+    const auto* member = of.if_contains(name);
+    return member ? member->if_object() : nullptr;
+}
+
+std::string_view type_of(const json::object& schema)
+{
+    const auto* type = schema.if_contains("type");
+    return type && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
+}
+
+std::optional<std::string_view> text_in(const json::value& value)
+{
+    const auto* text = value.if_string();
+    return text ? std::optional(trimmed(std::string_view(*text), white_space)) : std::nullopt;
+}
+
+void number_as_meant(json::value& value)
+{
+    const auto text = text_in(value);
+    if (!text) return;
+    if (const auto whole = read_number<std::int64_t>(*text))
+        value = *whole;
+    else if (const auto number = read_number<double>(*text); number && std::isfinite(*number))
+        value = *number;
+}
+
+// JSON knows one kind of number: 5.0 is the integer 5.
+void integer_as_meant(json::value& value)
+{
+    number_as_meant(value);
+    const auto* number = value.if_double();
+    if (number && std::trunc(*number) == *number && std::abs(*number) < most_exact)
+        value = static_cast<std::int64_t>(*number);
+}
+
+void boolean_as_meant(json::value& value)
+{
+    if (value.is_bool()) return;
+    const auto text = value.is_int64() ? std::to_string(value.get_int64()) : std::string(text_in(value).value_or(""));
+    for (const auto& [word, truth] : truths)
+        if (equal_ignoring_case(text, word)) value = truth;
+}
+
+void string_as_meant(json::value& value, const json::object& schema)
+{
+    if (value.is_number() || value.is_bool()) value = jsonrpc::write_json(value);
+    const auto* choices = schema.if_contains("enum");
+    const auto text = text_in(value);
+    if (!text || !choices || !choices->is_array()) return;
+    for (const auto& choice : choices->get_array())
+        if (choice.is_string() && equal_ignoring_case(*text, std::string_view(choice.get_string()))) {
+            value = choice;
+            return;
+        }
+}
+
+// Some clients send lists and objects as the text that would be their JSON.
+void parse_text(json::value& value, json::kind wanted)
+{
+    const auto text = text_in(value);
+    if (!text || !text->starts_with(wanted == json::kind::array ? '[' : '{')) return;
+    json::error_code failure;
+    json::value parsed = json::parse(*text, failure);
+    if (!failure && parsed.kind() == wanted) value = std::move(parsed);
+}
+
+void value_as_meant(json::value& value, const json::object& schema);
+
+void list_as_meant(json::value& value, const json::object& schema)
+{
+    parse_text(value, json::kind::array);
+    if (!value.is_array()) {
+        json::array one(value.storage());
+        one.push_back(std::move(value));
+        value = std::move(one);
+    }
+    const auto* items = member_object(schema, "items");
+    if (!items) return;
+    for (auto& item : value.get_array()) value_as_meant(item, *items);
+}
+
+void object_as_meant(json::value& value, const json::object& schema)
+{
+    parse_text(value, json::kind::object);
+    if (auto* object = value.if_object()) take_as_meant(*object, schema);
+}
+
+void value_as_meant(json::value& value, const json::object& schema)
+{
+    const auto type = type_of(schema);
+    if (type == "integer") integer_as_meant(value);
+    if (type == "number") number_as_meant(value);
+    if (type == "boolean") boolean_as_meant(value);
+    if (type == "string") string_as_meant(value, schema);
+    if (type == "array") list_as_meant(value, schema);
+    if (type == "object") object_as_meant(value, schema);
+}
+
+bool is_open(const json::object& schema)
+{
+    const auto* further = schema.if_contains("additionalProperties");
+    return !further || *further != false;
+}
+
+json::value example_value(const json::object& schema)
+{
+    if (const auto* examples = schema.if_contains("examples"); examples && examples->is_array())
+        return examples->get_array().empty() ? json::value() : examples->get_array().front();
+    if (const auto* choices = schema.if_contains("enum"); choices && choices->is_array())
+        return choices->get_array().empty() ? json::value() : choices->get_array().front();
+    for (const char* bound : {"default", "minimum"})
+        if (const auto* value = schema.if_contains(bound)) return *value;
+    const auto type = type_of(schema);
+    if (type == "boolean") return true;
+    if (type == "integer" || type == "number") return 10;
+    if (type == "object") return example_arguments(schema, {});
+    if (type != "array") return "…";
+    const auto* items = member_object(schema, "items");
+    json::array list;
+    list.push_back(items ? example_value(*items) : json::value("…"));
+    return list;
+}
+
+}  // namespace
+
+void take_as_meant(json::object& arguments, const json::object& schema)
+{
+    const auto* properties = member_object(schema, "properties");
+    if (!properties) return;
+    for (const auto& [name, property] : *properties) {
+        auto* value = arguments.if_contains(name);
+        const auto* described = value ? property.if_object() : nullptr;
+        if (!described || !described->contains("type")) continue;
+        if (value->is_null() && described->at("type").is_string() && type_of(*described) != "null")
+            arguments.stable_erase(arguments.find(name));
+        else
+            value_as_meant(*value, *described);
+    }
+}
+
+std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema)
+{
+    std::vector<std::string> unknown;
+    const auto* properties = member_object(schema, "properties");
+    if (is_open(schema) || !properties) return unknown;
+    for (auto each = arguments.begin(); each != arguments.end();) {
+        if (properties->contains(each->key())) {
+            ++each;
+            continue;
+        }
+        if (!each->value().is_null()) unknown.emplace_back(each->key());
+        each = arguments.stable_erase(each);
+    }
+    return unknown;
+}
+
+json::object open_schema(json::object schema)
+{
+    if (!is_open(schema)) schema.erase("additionalProperties");
+    return schema;
+}
+
+json::object example_arguments(const json::object& schema, std::string_view also)
+{
+    json::object example;
+    const auto* properties = member_object(schema, "properties");
+    const auto* required = schema.if_contains("required");
+    if (!properties) return example;
+    for (const auto& [name, property] : *properties) {
+        bool shown = name == also;
+        if (required && required->is_array())
+            for (const auto& each : required->get_array()) shown = shown || each == json::value(name);
+        if (shown && property.is_object()) example[name] = example_value(property.get_object());
+    }
+    return example;
+}
+
+}  // namespace cmcp

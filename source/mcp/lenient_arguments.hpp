@@ -1,0 +1,24 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Brings arguments into the form that the schema asks for where their meaning is plain: a null is not given, "5" is 5,
+/// "true" is true, a lone value is a list of one, JSON text of a list or an object is what it says. The rest stays, for
+/// the validator to refuse.
+void take_as_meant(json::object& arguments, const json::object& schema);
+
+/// Takes out the arguments that a schema without further properties does not name. Returns their names.
+std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema);
+
+/// The schema without the refusal of arguments that it does not name.
+json::object open_schema(json::object schema);
+
+/// Arguments that fit: the required ones, and `also` where the schema has it; their values are the schema's examples.
+json::object example_arguments(const json::object& schema, std::string_view also);
+
+}  // namespace cmcp
