@@ -53,6 +53,7 @@ std::string instructions_for(const tool_registry& tools)
             "system_run_command runs bash commands and system_run_python runs Python in a sandbox without network. ";
     if (files) text += "The tools file_* work on files. ";
     if (runs && files) text += "All of them share one workspace: a relative path means the same file everywhere. ";
+    if (offers_tool(tools, "view_file")) text += "view_file shows images, PDF and tables. ";
     if (offers_tool(tools, "create_sandbox"))
         text +=
             "Sandboxes with files and packages of their own last until they are deleted (create_sandbox, "

@@ -165,6 +165,7 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    .output_schema = with_sandbox_run_output(interpreter_schema(
                        {{"output", schema::string("What it printed, standard output and errors in their order")}},
                        {"status", "exit_code", "output"})),
+                   .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {{"code", &input::code, "The code; compiled languages are compiled first", rule::required,

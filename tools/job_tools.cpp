@@ -47,12 +47,18 @@ struct job_poll_input : job_input {
     std::chrono::milliseconds wait{0};
 };
 
-// As the tool would have answered; empty while the job runs.
-json::object result_of(const job_record& job)
+// The tool's answer, as tools/call would have given it; empty while the job runs.
+void add_answer(tool_result& result, const job_record& job)
 {
     auto answer = jsonrpc::read_object(job.result);
-    auto* structured = answer.if_contains("structuredContent");
-    return structured != nullptr ? std::move(structured->as_object()) : json::object();
+    json::object outcome = object_of(answer, "structuredContent");
+    if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
+    if (job.ended != 0) result.structured["result"] = std::move(outcome);
+    auto* content = answer.if_contains("content");
+    if (content == nullptr || !content->is_array()) return;
+    for (auto& block : content->get_array())
+        if (block.is_object() && text_of(block.get_object(), "type") == "image")
+            result.content.push_back(std::move(block));
 }
 
 awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context, job_poll_input input)
@@ -64,10 +70,8 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     result.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
     result.structured["more"] = view.more;
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
-    auto outcome = result_of(view.record);
-    if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
     if (view.place != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.place);
-    if (view.record.ended != 0) result.structured["result"] = std::move(outcome);
+    add_answer(result, view.record);
     co_return result;
 }
 
@@ -90,6 +94,7 @@ tool_owner make_job_poll(job_manager& jobs)
                         {"result", schema::any("What the tool would have answered, once it has ended")},
                         {"error", schema::string("What went wrong and what to do")}},
                        {"job_id", "state", "output", "cursor"})),
+                   .may_show_images = true,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
                    {"cursor", &input::cursor, "Where to go on; 0 is the beginning",

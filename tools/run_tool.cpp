@@ -3,7 +3,6 @@
 #include "files/file_error.hpp"
 #include "files/file_root.hpp"
 #include "files/workspace_resources.hpp"
-#include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
@@ -197,7 +196,6 @@ awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_
     if (files.empty()) co_return;
     auto work = [workspace = sandboxes.places().workspace(where.id), files] { return read_pictures(workspace, files); };
     const auto pictures = co_await pool.run(where.owner, std::move(work));
-    result.content.push_back(json::object{{"type", "text"}, {"text", jsonrpc::write_json(result.structured)}});
     for (const auto& each : pictures)
         result.content.push_back(json::object{{"type", "image"}, {"data", each.data}, {"mimeType", each.type}});
     for (const auto& file : files)

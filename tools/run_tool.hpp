@@ -84,7 +84,7 @@ tool_result sandbox_run_result(run_outcome run, std::string_view longest);
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome);
 
 /// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
-/// `file_links`. Gives `result` its text content first.
+/// `file_links`.
 awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
                       std::vector<std::string> files);
 

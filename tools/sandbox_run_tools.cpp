@@ -58,6 +58,7 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
                                   "packages that were installed in it. Files stay for later calls; those that the run "
                                   "made or changed come back as links, small images as images.",
                    .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
+                   .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {sandbox_id_field(),
@@ -105,6 +106,7 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
                                   "starts with nohup and > log 2>&1 & lives on; later calls reach it on 127.0.0.1, and "
                                   "list_exposed_ports names its port (ss and netstat do not see it).",
                    .output_schema = run_output("What it printed as errors"),
+                   .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {sandbox_id_field(),

@@ -13,6 +13,7 @@ class bash_manager;
 class blocking_pool;
 class command_shells;
 class file_manager;
+class file_viewer;
 class job_manager;
 class kernel_manager;
 class language_trials;
@@ -37,6 +38,12 @@ struct pages_of_sandboxes {
     sandbox_manager* sandboxes = nullptr;
 };
 
+/// Both null: there are no sandboxes.
+struct files_of_sandboxes {
+    sandbox_files* files = nullptr;
+    sandbox_manager* sandboxes = nullptr;
+};
+
 /// The text that a model reads at first: the use of the tools on offer, and how to switch on those that cannot work.
 std::string instructions_for(const tool_registry& tools);
 
@@ -57,6 +64,9 @@ tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, pytho
 
 /// file_read, file_write, file_list, file_delete, file_move
 void add_file_tools(tool_registry& registry, file_manager& files);
+
+/// view_file, of the workspace and of `inside`.
+tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_sandboxes inside);
 
 /// web_search, web_scrape, web_browse
 /// `pages`: those that web_browse opens within sandboxes.

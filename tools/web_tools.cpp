@@ -1,4 +1,3 @@
-#include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
 #include "preview/previews.hpp"
 #include "tools/described_tool.hpp"
@@ -214,7 +213,6 @@ tool_result web_browse_result(browse_result page)
     if (!page.notes.empty()) into["notes"] = json::array(page.notes.begin(), page.notes.end());
     into["duration_ms"] = page.duration.count();
     if (!page.screenshot || page.screenshot->base64.empty()) return result;
-    result.content.push_back(json::object{{"type", "text"}, {"text", jsonrpc::write_json(into)}});
     result.content.push_back(
         json::object{{"type", "image"}, {"data", page.screenshot->base64}, {"mimeType", page.screenshot->media_type}});
     return result;
@@ -299,6 +297,7 @@ tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages)
                         {"images", images_schema()},
                         {"duration_ms", schema::typed("number", "Wall time", rule::between(0, 1e9))}},
                        {"content", "url", "title", "success", "error"}),
+                   .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true}},
          .input = web_browse_fields(),
          .process = std::bind_front(process_web_browse, std::ref(browser), pages),

@@ -143,6 +143,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     const runner runs(all->backend, *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool);
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
+    all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission);
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
     all->records.share();
     if (!config.enable_web) return all;
@@ -159,6 +160,8 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
         registry.add(make_system_info(all.backend, *all.bash, *all.python, config));
     }
     if (config.enable_file) add_file_tools(registry, *all.files);
+    if (config.enable_file || config.enable_sandbox)
+        registry.add(make_view_file(*all.viewer, *all.files, {all.sandbox_files_.get(), all.sandboxes.get()}));
     if (config.enable_web)
         add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,
                       {all.shown.get(), all.sandboxes.get()});

@@ -17,7 +17,8 @@ constexpr missing_helper helper_rows[] = {
     {"bs4", true, "python3-bs4", "web_scrape reads no HTML"},
     {"lxml", true, "python3-lxml", "web_scrape reads no HTML"},
     {"numpy", true, "python3-numpy", "Python runs have no numpy"},
-    {"pdftotext", false, "poppler-utils", "web_scrape reads no PDF"},
+    {"PIL", true, "python3-pil", "view_file shows no large images"},
+    {"pdftotext", false, "poppler-utils", "web_scrape reads no PDF and view_file shows none"},
     {"jq", false, "jq", "commands cannot use jq"},
 };
 
@@ -59,7 +60,7 @@ awaitable<sandbox::layer> examine_helpers(sandbox::backend& backend, std::string
 {
     const auto missing = co_await find_missing_helpers(backend, std::move(interpreter));
     sandbox::layer row{"helpers", sandbox::layer::state::on,
-                       "pip, BeautifulSoup, lxml, numpy, poppler and jq are installed"};
+                       "pip, BeautifulSoup, lxml, numpy, Pillow, poppler and jq are installed"};
     std::string command = "apt-get install";
     for (const auto& each : missing) {
         row.detail = row.is == sandbox::layer::state::on ? "" : row.detail + "; ";

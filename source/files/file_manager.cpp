@@ -20,6 +20,14 @@ awaitable<file_content> file_manager::read(caller who, file_read_request request
     co_return co_await pool_->run(who.principal, std::move(work));
 }
 
+awaitable<std::string> file_manager::bytes(caller who, std::string path)
+{
+    auto work = [who, path, places = places_, policy = policy_] {
+        return read_bytes(file_root(places->folder(who)), policy, file_path("path", path));
+    };
+    co_return co_await pool_->run(who.principal, std::move(work));
+}
+
 awaitable<> file_manager::write(caller who, file_write_request request)
 {
     if (quota_.limited()) co_return co_await write_within_quota(std::move(who), std::move(request));

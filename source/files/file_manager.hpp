@@ -19,6 +19,8 @@ public:
     file_manager(blocking_pool& pool, const workspaces& places, file_policy policy, std::uint64_t workspace_size);
 
     awaitable<file_content> read(caller who, file_read_request request);
+    /// All bytes of a file, whatever its extension; FILE_MAX_SIZE_MB holds.
+    awaitable<std::string> bytes(caller who, std::string path);
     awaitable<> write(caller who, file_write_request request);
     awaitable<file_page> list(caller who, file_list_request request);
     awaitable<> remove(caller who, std::string path);

@@ -70,6 +70,9 @@ struct file_page {
 /// the end of the file.
 file_content read_file(const file_root& root, const file_policy& policy, const file_read_request& request);
 
+/// All bytes of a file, whatever its extension, up to the policy's size.
+std::string read_bytes(const file_root& root, const file_policy& policy, const file_path& path);
+
 /// Lists a folder; does not follow symbolic links below it. A page ends at the limit or where its JSON would grow
 /// beyond about 200 kB.
 file_page list_folder(const file_root& root, const file_list_request& request);

@@ -42,6 +42,18 @@ std::size_t decode_into(file_content& reply, const file_path& path, const file_r
 
 }  // namespace
 
+std::string read_bytes(const file_root& root, const file_policy& policy, const file_path& path)
+{
+    const unique_fd file = root.open_regular(path);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) path.fail(errno);
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    policy.check_size(path.text(), size, "");
+    auto bytes = read_at(file.get(), 0, size);
+    if (!bytes) path.fail(errno);
+    return std::move(*bytes);
+}
+
 file_content read_file(const file_root& root, const file_policy& policy, const file_read_request& request)
 {
     const file_path path("path", request.path);

@@ -2,6 +2,8 @@
 
 #include "jsonrpc/write_json.hpp"
 
+#include <algorithm>
+
 namespace cmcp {
 
 namespace {
@@ -49,12 +51,21 @@ void known_block(json::value& value, revision protocol)
         value = text_block(text_member(*block, "name") + ": " + text_member(*block, "uri"));
 }
 
+bool has_block(const json::array& content, std::string_view type)
+{
+    return std::any_of(content.begin(), content.end(), [&](const json::value& block) {
+        const auto* members = block.if_object();
+        return members && text_member(*members, "type") == type;
+    });
+}
+
 json::array content_of(tool_result& result)
 {
-    if (!result.content.empty() || result.structured.empty()) return std::move(result.content);
+    if (result.structured.empty() || has_block(result.content, "text")) return std::move(result.content);
     const auto memory = result.structured.storage();
     json::array content(memory);
     content.push_back(text_block(jsonrpc::write_json(result.structured), memory));
+    for (auto& block : result.content) content.push_back(std::move(block));
     return content;
 }
 
@@ -67,7 +78,7 @@ json::object describe_tool(const tool_definition& definition, revision protocol)
     if (!definition.title.empty()) described["title"] = definition.title;
     described["description"] = definition.description;
     described["inputSchema"] = definition.input_schema;
-    if (protocol >= revision::v2025_06_18 && !definition.output_schema.empty())
+    if (protocol >= revision::v2025_06_18 && !definition.output_schema.empty() && !definition.may_show_images)
         described["outputSchema"] = definition.output_schema;
     if (protocol >= revision::v2025_03_26) described["annotations"] = describe_annotations(definition);
     if (protocol >= revision::v2025_06_18 && !definition.meta.empty()) described["_meta"] = definition.meta;
@@ -75,13 +86,14 @@ json::object describe_tool(const tool_definition& definition, revision protocol)
     return described;
 }
 
-json::object describe_tool_result(tool_result result, revision protocol)
+json::object describe_tool_result(tool_result result, revision protocol, result_reader reader)
 {
     json::object described(4, result.structured.storage());
     auto content = content_of(result);
+    const bool takes_object = reader == result_reader::program || !has_block(content, "image");
     for (auto& block : content) known_block(block, protocol);
     described["content"] = std::move(content);
-    if (protocol >= revision::v2025_06_18 && !result.structured.empty())
+    if (protocol >= revision::v2025_06_18 && !result.structured.empty() && takes_object)
         described["structuredContent"] = std::move(result.structured);
     if (result.is_error) described["isError"] = true;
     if (!result.meta.empty()) described["_meta"] = std::move(result.meta);

@@ -17,7 +17,7 @@ public:
     request_io& io() { return context->io; }
 
     json::object params;                  ///< in the memory of the message
-    bool arguments_fit = false;           ///< the transport has validated the arguments of the call
+    bool is_program = false;              ///< see peer
     std::optional<tool_context> context;  ///< for tools and prompts; empty before the method runs
     std::vector<std::int64_t> abandoned;  ///< ids of questions to the client that it need not answer any more
 };

@@ -68,7 +68,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
         request->reply = std::move(from.reply);
-        request->arguments_fit = from.arguments_fit;
+        request->is_program = from.is_program;
         outcome done;
         try {
             rules.check(*request);

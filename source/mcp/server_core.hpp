@@ -44,7 +44,7 @@ struct peer {
     std::string principal{};                ///< of a stateless request; a session has its own
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
-    bool arguments_fit = false;             ///< tool_registry::validate() found nothing amiss in a tool call
+    bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 
 /// Whether a message claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.

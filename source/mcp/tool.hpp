@@ -30,12 +30,14 @@ struct tool_definition {
     std::string description;
     json::object input_schema{};   ///< JSON Schema 2020-12, root object; kept verbatim
     json::object output_schema{};  ///< empty: none is published
+    bool may_show_images = false;  ///< then the output schema is published over REST alone: images come without object
     tool_annotations annotations{};
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
 };
 
-/// How a call ended. `structured` is sent as structuredContent and, when `content` is empty, also as JSON text.
+/// How a call ended. `structured` is sent as structuredContent and, where `content` has no text, also as text in front
+/// of it.
 struct tool_result {
     tool_result() = default;
 

@@ -94,7 +94,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);
-    auto misfit = call.arguments_fit ? std::string() : offered.tools.validate(name, arguments);
+    auto misfit = call.is_program ? std::string() : offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
         if (call.who->protocol < revision::v2025_11_25)
@@ -108,7 +108,8 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
-    auto described = describe_tool_result(std::move(result), call.who->protocol);
+    const auto reader = call.is_program ? result_reader::program : result_reader::model;
+    auto described = describe_tool_result(std::move(result), call.who->protocol, reader);
     facts.note_content(described);
     co_return described;
 }

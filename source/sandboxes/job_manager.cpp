@@ -115,7 +115,8 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     }
     if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
     log_job_end(*running, request, began, result, state);
-    jobs_.finish(*running, describe_tool_result(std::move(result), revision::v2026_07_28), state);
+    jobs_.finish(*running, describe_tool_result(std::move(result), revision::v2026_07_28, result_reader::program),
+                 state);
 }
 
 job_record job_manager::owned(const caller& who, const std::string& id)

@@ -175,7 +175,7 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     const bool events = wants_events(x.request());
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
-    peer from{.principal = x.request().principal, .reply = sink, .arguments_fit = true};
+    peer from{.principal = x.request().principal, .reply = sink, .is_program = true};
     const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)
         co_await stream(x, sink, config.keep_alive);

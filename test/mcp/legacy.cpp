@@ -1,8 +1,21 @@
+#include "mcp/definitions.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
+
+namespace {
+
+awaitable<tool_result> picture(tool_context&, json::object arguments)
+{
+    tool_result result;
+    result.structured = std::move(arguments);
+    result.content.push_back(parse(R"({"type":"image","data":"AAAA","mimeType":"image/png"})"));
+    co_return result;
+}
+
+}  // namespace
 
 TEST_CASE("initialize echoes a known revision and offers the newest for an unknown one")
 {
@@ -101,6 +114,32 @@ TEST_CASE("structured results are sent as text too")
     CHECK(result.at("structuredContent").as_object().at("a").as_int64() == 1);
     CHECK(result.at("content").as_array().at(0).as_object().at("text").as_string() == R"({"a":1})");
     CHECK_FALSE(result.contains("isError"));
+}
+
+TEST_CASE("a result with images has no structuredContent, and its tool no output schema")
+{
+    for (const bool shows : {true, false}) {
+        harness server;
+        add(server, "draw", shows ? picture : echo);
+        server.initialize();
+        const auto response = server.request("tools/call", call_params("draw", parse(R"({"a":1})")));
+        const auto& result = result_of(response);
+        const auto& content = result.at("content").as_array();
+        CHECK(result.contains("structuredContent") != shows);
+        CHECK(content.size() == (shows ? 2 : 1));
+        CHECK(content.at(0).as_object().at("text").as_string() == R"({"a":1})");
+        CHECK((content.back().as_object().at("type") == "image") == shows);
+    }
+    tool_definition drawing;
+    drawing.name = "draw";
+    drawing.output_schema = parse(R"({"type":"object"})");
+    CHECK(describe_tool(drawing, revision::v2025_11_25).contains("outputSchema"));
+    drawing.may_show_images = true;
+    CHECK_FALSE(describe_tool(drawing, revision::v2025_11_25).contains("outputSchema"));
+    tool_result seen;
+    seen.structured = parse(R"({"a":1})");
+    seen.content.push_back(parse(R"({"type":"image","data":"","mimeType":"image/png"})"));
+    CHECK(describe_tool_result(seen, revision::v2026_07_28, result_reader::program).contains("structuredContent"));
 }
 
 TEST_CASE("an old revision is not sent what it does not know")

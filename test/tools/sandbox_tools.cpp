@@ -66,12 +66,11 @@ TEST_CASE("an image that a run made comes back as image content")
     const auto id = s.create();
     s.shell_in(id, "printf '\\211PNG....' > p.png; echo no > t.txt");
     const auto& content = s.last.content;
-    REQUIRE(content.size() == 4);
-    CHECK(content[0].as_object().at("type") == "text");
-    CHECK(content[1].as_object().at("type") == "image");
-    CHECK(content[1].as_object().at("mimeType") == "image/png");
-    CHECK(base64_decode(text(content[1].as_object(), "data")) == "\x89PNG....");
-    CHECK(content[2].as_object().at("type") == "resource_link");
+    REQUIRE(content.size() == 3);
+    CHECK(content[0].as_object().at("type") == "image");
+    CHECK(content[0].as_object().at("mimeType") == "image/png");
+    CHECK(base64_decode(text(content[0].as_object(), "data")) == "\x89PNG....");
+    CHECK(content[1].as_object().at("type") == "resource_link");
 }
 
 TEST_CASE("a name is taken once for an owner, and refused where it cannot be one")

@@ -93,7 +93,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         return all;
     };
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
-    const std::string file = "file_read file_write file_list file_delete file_move ";
+    const std::string file = "file_read file_write file_list file_delete file_move view_file ";
     const std::string web = "web_search web_scrape ";
     const std::string sandbox =
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
@@ -104,6 +104,9 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     settings config = without_browser();
     config.web_search_provider = "duckduckgo";
     CHECK(names(config) == system + file + web + sandbox);
+    config.enable_file = false;
+    CHECK(names(config) == system + "view_file " + web + sandbox);
+    config.enable_file = true;
     config.enable_system = false;
     CHECK(names(config) == file + web + sandbox);
     config.enable_web = false;
