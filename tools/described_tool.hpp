@@ -20,6 +20,9 @@ tool_result interpreter_refusal(std::string_view type, const std::string& senten
 
 tool_result answer_of(json::object structured);
 
+/// Bytes of JSON that a page of text or of rows may have in a result of so many, beside its facts.
+constexpr std::size_t room_for_text(std::size_t result_limit) { return result_limit - result_limit / 16 - 512; }
+
 /// The result of `work`; refusals of files, sandboxes and their store become results, too.
 awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form refuse);
 

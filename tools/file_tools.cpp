@@ -1,4 +1,5 @@
 #include "files/file_manager.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "mcp/tool_registry.hpp"
 #include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
@@ -8,11 +9,25 @@
 namespace cmcp {
 namespace {
 
+constexpr std::uint64_t least_part = 64;                        // bytes
 constexpr std::int64_t highest_offset = std::int64_t{1} << 53;  // exact in every JSON reader
+
+// A part whose JSON fits the result: escapes and base64 make it longer than the file's bytes.
+awaitable<file_content> read_fitting(file_manager& files, tool_context& context, file_read_request request)
+{
+    const std::size_t room = room_for_text(context.result_limit);
+    request.limit = std::min<std::uint64_t>(request.limit.value_or(room), room);
+    for (;;) {
+        auto content = co_await files.read(context.who, request);
+        const auto size = jsonrpc::json_size(content.content);
+        if (size <= room || *request.limit <= least_part) co_return content;
+        request.limit = std::max<std::uint64_t>(least_part, *request.limit * room / (size + room / 8));
+    }
+}
 
 awaitable<tool_result> process_file_read(file_manager& files, tool_context& context, file_read_request request)
 {
-    auto content = co_await files.read(context.who, std::move(request));
+    auto content = co_await read_fitting(files, context, std::move(request));
     tool_result result;
     result.structured["content"] = content.content;
     result.structured["size"] = content.size;
@@ -20,6 +35,7 @@ awaitable<tool_result> process_file_read(file_manager& files, tool_context& cont
     if (content.next_offset) {
         result.structured["truncated"] = true;
         result.structured["next_offset"] = *content.next_offset;
+        if (content.next_line) result.structured["next_line"] = *content.next_line;
     }
     result.structured["success"] = true;
     co_return result;
@@ -43,15 +59,19 @@ tool_owner make_file_read(file_manager& files)
                         {"success", schema::boolean("Whether it worked.")},
                         {"truncated", schema::boolean("Whether there is more.")},
                         {"next_offset", schema::typed("integer", "Where to go on.", rule::between(0, highest_offset))},
+                        {"next_line", schema::typed("integer", "The line to go on with.")},
                         {"error", schema::string("What went wrong and what to do.")}},
                        {"success"}),
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .size_argument = "limit"},
          .input = {{"path", &input::path, "Path of the file, relative to the workspace.", rule::required,
                     rule::example("notes/a.txt")},
                    {"encoding", &input::encoding, "utf-8, base64 (any bytes), latin-1, utf-16, …", rule::with_default},
                    {"offset", &input::offset, "First byte to read.", rule::between(0, highest_offset)},
                    {"limit", &input::limit, "Most bytes to read; text ends with a whole character.",
-                    rule::between(1, highest_offset)}},
+                    rule::between(1, highest_offset)},
+                   {"line", &input::line, "First line to read, in place of offset.", rule::between(1, highest_offset)},
+                   {"lines", &input::lines, "Most lines to read.", rule::between(1, highest_offset)}},
          .process = std::bind_front(process_file_read, std::ref(files)),
          .refuse = file_refusal});
 }
@@ -130,6 +150,7 @@ json::object page_json(const file_page& page)
 awaitable<tool_result> process_file_list(file_manager& files, tool_context& context, file_list_request request)
 {
     const std::string path = request.path;
+    request.page_bytes = room_for_text(context.result_limit);
     const auto page = co_await files.list(context.who, std::move(request));
     auto shown = page_json(page);
     shown["path"] = path;

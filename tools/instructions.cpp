@@ -60,6 +60,10 @@ std::string instructions_for(const tool_registry& tools)
             "execute_python_code, …); "
             "run_in_background makes a run a job (job_poll). ";
     if (runs) text += "Results say in `cause` why a run ended; system_info tells the limits. ";
+    if (files)
+        text +=
+            "Long results are cut: left_out and output_path say where file_read finds the rest, and any tool takes "
+            "max_output (bytes) for more or less. ";
     text += about_web(tools) + about_unusable(tools);
     if (!text.empty()) text.pop_back();
     return text;

@@ -1,3 +1,4 @@
+#include "jsonrpc/json_size.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "mcp/tool_registry.hpp"
 #include "tools/run_tool.hpp"
@@ -47,12 +48,31 @@ struct job_poll_input : job_input {
     std::chrono::milliseconds wait{0};
 };
 
+// The pages of output have what the tool printed: the result does not say it again.
+void leave_out_streams(json::object& outcome)
+{
+    for (const char* stream : {"stdout", "stderr", "output"}) outcome.erase(stream);
+}
+
+// A page whose JSON leaves half of the room to the result.
+awaitable<job_view> poll_fitting(job_manager& jobs, tool_context& context, job_poll_input input)
+{
+    const std::size_t room = context.result_limit / 2;
+    std::size_t most = room;
+    for (;;) {
+        auto view = co_await jobs.poll(context.who, input.job_id, input.cursor, input.wait, most);
+        if (jsonrpc::json_size(view.output) <= room || most < 64) co_return view;
+        most = most * room / (jsonrpc::json_size(view.output) + room / 8);
+    }
+}
+
 // The tool's answer, as tools/call would have given it; empty while the job runs.
-void add_answer(tool_result& result, const job_record& job)
+void add_answer(tool_result& result, const job_record& job, bool with_streams)
 {
     auto answer = jsonrpc::read_object(job.result);
     json::object outcome = object_of(answer, "structuredContent");
     if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
+    if (!with_streams) leave_out_streams(outcome);
     if (job.ended != 0) result.structured["result"] = std::move(outcome);
     auto* content = answer.if_contains("content");
     if (content == nullptr || !content->is_array()) return;
@@ -63,7 +83,7 @@ void add_answer(tool_result& result, const job_record& job)
 
 awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context, job_poll_input input)
 {
-    auto view = co_await jobs.poll(context.who, std::move(input.job_id), input.cursor, input.wait);
+    auto view = co_await poll_fitting(jobs, context, std::move(input));
     tool_result result;
     result.structured = job_json(view.record);
     result.structured["output"] = view.output;
@@ -71,7 +91,8 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     result.structured["more"] = view.more;
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
     if (view.place != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.place);
-    add_answer(result, view.record);
+    const bool is_task = view.record.keep != 0;  // its pages begin where the call became one
+    add_answer(result, view.record, is_task || view.cursor == 0);
     co_return result;
 }
 
@@ -91,7 +112,8 @@ tool_owner make_job_poll(job_manager& jobs)
                         {"messages", schema::array("While it runs: what the server says of it", schema::string(""))},
                         {"queue_place", schema::typed("integer", "While it is queued: its place; 1 is next")},
                         {"cause", schema::string("Why it ended")},
-                        {"result", schema::any("What the tool would have answered, once it has ended")},
+                        {"result",
+                         schema::any("What the tool would have answered beside its output, once it has ended")},
                         {"error", schema::string("What went wrong and what to do")}},
                        {"job_id", "state", "output", "cursor"})),
                    .may_show_images = true,

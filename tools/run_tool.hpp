@@ -60,6 +60,7 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
         job.sandbox = input.where.id;
     }
     input.request_id = context.request_id;
+    if (!input.max_output) input.max_output = context.result_limit;
     if (!input.background) {
         auto result = co_await how.run(context.who, context.io, std::move(input));
         co_return result;

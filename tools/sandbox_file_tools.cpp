@@ -1,3 +1,4 @@
+#include "jsonrpc/json_size.hpp"
 #include "mcp/tool_registry.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "text/encodings.hpp"
@@ -71,11 +72,19 @@ tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sa
          .process = std::bind_front(process_upload, std::ref(files), std::ref(sandboxes))});
 }
 
+constexpr std::size_t least_download = 64;  // bytes
+
 struct download_input : sandbox_input {
     std::string file_path;
     std::string encoding;  // empty: text where the bytes are text
     std::uint64_t offset = 0;
-    std::size_t limit = 256 << 10;
+    std::optional<std::size_t> limit;
+};
+
+struct file_part {
+    std::string content;   // text or base64
+    std::size_t used = 0;  // bytes of the file
+    bool is_text = false;
 };
 
 // Of a part of a text the last character may be cut: it belongs to the next part.
@@ -85,24 +94,47 @@ std::size_t text_length(std::string_view bytes, bool cut)
     return cut && bytes.size() - valid < 4 ? valid : valid == bytes.size() ? valid : 0;
 }
 
+// Of `bytes`, of which `whole` tells whether they go to the end of the file.
+file_part part_of(std::string bytes, bool whole, const std::string& encoding)
+{
+    const auto text = text_length(bytes, !whole);
+    file_part part;
+    part.is_text = encoding != "base64" && (text != 0 || bytes.empty());
+    if (encoding == "utf-8" && !part.is_text)
+        throw sandbox_error("InvalidArgument", "The file is no UTF-8 text here; read it with encoding base64.");
+    if (part.is_text) bytes.resize(text);
+    part.used = bytes.size();
+    part.content = part.is_text ? std::move(bytes) : base64_encode(bytes);
+    return part;
+}
+
+// Escapes and base64 make the JSON of a part longer than its bytes.
+file_part fitting_part(std::string bytes, bool whole, const std::string& encoding, std::size_t room)
+{
+    for (;;) {
+        auto part = part_of(bytes, whole, encoding);
+        const auto size = jsonrpc::json_size(part.content);
+        if (size <= room || bytes.size() <= least_download) return part;
+        bytes.resize(std::max(least_download, bytes.size() * room / (size + room / 8)));
+        whole = false;
+    }
+}
+
 awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
                                         download_input input)
 {
     const auto where = sandboxes.find(context.who, input.sandbox_id);
     const auto file = co_await files.download(where, input.file_path);
-    std::string bytes = co_await file->read(input.offset, input.limit);
-    const bool cut = input.offset + bytes.size() < file->size();
-    const auto text = text_length(bytes, cut);
-    const bool is_text = input.encoding != "base64" && (text != 0 || bytes.empty());
-    if (input.encoding == "utf-8" && !is_text)
-        throw sandbox_error("InvalidArgument", "The file is no UTF-8 text here; read it with encoding base64.");
-    if (is_text) bytes.resize(text);
-    const auto next_offset = input.offset + bytes.size();
+    const auto room = room_for_text(context.result_limit);
+    std::string bytes = co_await file->read(input.offset, std::min(input.limit.value_or(room), room));
+    const bool whole = input.offset + bytes.size() >= file->size();
+    const auto part = fitting_part(std::move(bytes), whole, input.encoding, room);
+    const auto next_offset = input.offset + part.used;
     tool_result result;
     result.structured["success"] = true;
     if (next_offset < file->size()) result.structured["next_offset"] = static_cast<std::int64_t>(next_offset);
-    result.structured["content"] = is_text ? bytes : base64_encode(bytes);
-    result.structured["encoding"] = is_text ? "utf-8" : "base64";
+    result.structured["content"] = part.content;
+    result.structured["encoding"] = part.is_text ? "utf-8" : "base64";
     result.structured["size"] = file->size();
     result.structured["file_link"] = sandboxes.link_to(where, files.relative("file_path", input.file_path));
     co_return result;
@@ -125,7 +157,8 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                         {"file_link", schema::string("Where to download the file")},
                         {"error", schema::string("What went wrong and what to do")}},
                        {"success", "content", "encoding", "size"}),
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .size_argument = "limit"},
          .input = {sandbox_id_field(),
                    {"file_path", &input::file_path,
                     "Path of the file, relative to the working folder or beginning with it", rule::required,
@@ -134,7 +167,8 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                     "utf-8 for text, base64 for any bytes; text when left out, unless the bytes are none",
                     rule::one_of({"utf-8", "base64"})},
                    {"offset", &input::offset, "First byte", rule::between(0, std::int64_t{1} << 60)},
-                   {"limit", &input::limit, "Most bytes; 262144 when left out", rule::between(1, 4 << 20)}},
+                   {"limit", &input::limit, "Most bytes; as many as a result has room for when left out",
+                    rule::between(1, 4 << 20)}},
          .process = std::bind_front(process_download, std::ref(files), std::ref(sandboxes))});
 }
 
@@ -147,6 +181,7 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
 {
     auto where = sandboxes.find(context.who, input.sandbox_id);
     file_list_request request = std::move(input);
+    request.page_bytes = room_for_text(context.result_limit);
     const auto page = co_await files.list(std::move(where), std::move(request));
     tool_result result;
     result.structured["success"] = true;

@@ -175,7 +175,7 @@ json::object limits_json(const settings& config)
     limits["tmp_bytes"] = config.tmp_size;
     limits["workspace_bytes"] = config.workspace_max_size;
     limits["workspace_files"] = config.workspace_max_files;
-    limits["output_bytes"] = default_max_output;
+    limits["output_bytes"] = config.result_limit;
     limits["output_bytes_max"] = highest_max_output;
     limits["output_bytes_hard"] = config.output_hard_limit;
     limits["file_tool_bytes"] = config.file_max_size;

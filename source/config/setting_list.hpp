@@ -75,6 +75,11 @@ SETTING("OTEL_EXPORTER_OTLP_HEADERS", std::string, otlp_headers, "", secret(plai
         "headers of the requests to the collector as name=value,…");
 SETTING("OTEL_SERVICE_NAME", std::string, otel_service, "container-mcp", plain_text(200), "service.name of the spans");
 SETTING("MCP_METRICS", bool, metrics, "true", flag, "serve figures for Prometheus at /metrics");
+SETTING("MCP_RESULT_LIMIT", std::size_t, result_limit, "24", number(4, 1024, 1024),
+        "most that a result of a tool says, KiB of JSON without images; max_output asks for less or more, up to 1024");
+SETTING("MCP_RESULT_FORMAT", std::string, result_format, "auto", choice({"auto", "text", "json"}),
+        "auto: plain text and structuredContent, JSON text for revisions without it; text: plain text alone; json: "
+        "JSON text and structuredContent");
 SETTING("JSON_MAX_DEPTH", std::size_t, json_depth, "64", number(8, 1024), "nesting of a JSON message");
 SETTING("JSON_MAX_BATCH", std::size_t, json_batch, "64", number(1, 10'000),
         "messages in one JSON-RPC batch (revision 2025-03-26)");

@@ -14,9 +14,8 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t most_names = 200'000;     // looked at in one call
-constexpr std::size_t deepest_listing = 64;     // folders open at once
-constexpr std::size_t page_bytes = 200 * 1024;  // of JSON, about
+constexpr std::size_t most_names = 200'000;  // looked at in one call
+constexpr std::size_t deepest_listing = 64;  // folders open at once
 
 /// The order of a walk that visits a folder before its entries, because a slash comes before every other character.
 bool comes_before(const std::string& left, const std::string& right)
@@ -38,9 +37,9 @@ const char* type_name(mode_t mode)
 /// About how many bytes of JSON an entry takes, escapes counted as in a string within a string.
 std::size_t cost(const file_entry& entry)
 {
-    std::size_t sum = 110;
+    std::size_t sum = 130;
     for (const std::string* text : {&entry.name, &entry.path})
-        for (unsigned char c : *text) sum += c < 0x20 || c == 0x7f ? 7 : c == '"' || c == '\\' || c >= 0x80 ? 4 : 1;
+        for (unsigned char c : *text) sum += c < 0x20 || c == 0x7f ? 7 : c == '"' || c == '\\' || c >= 0x80 ? 6 : 1;
     return sum;
 }
 
@@ -121,7 +120,7 @@ private:
         if (!S_ISDIR(status.st_mode)) entry.size = static_cast<std::uint64_t>(status.st_size);
         entry.modified = modified_of(status);
         used_ += cost(entry);
-        full_ = !page_.entries.empty() && (page_.entries.size() >= request_.limit || used_ > page_bytes);
+        full_ = !page_.entries.empty() && (page_.entries.size() >= request_.limit || used_ > request_.page_bytes);
         if (!full_) page_.entries.push_back(std::move(entry));
     }
 

@@ -19,6 +19,8 @@ struct file_read_request {
     std::string encoding = "utf-8";        ///< or base64, or a name of files/text_encoding.hpp
     std::uint64_t offset = 0;              ///< bytes
     std::optional<std::uint64_t> limit{};  ///< bytes; without it the whole file is meant
+    std::optional<std::uint64_t> line{};   ///< the first line, from 1, in place of offset
+    std::optional<std::uint64_t> lines{};  ///< at most so many
 };
 
 struct file_content {
@@ -26,6 +28,7 @@ struct file_content {
     std::uint64_t size = 0;                    ///< bytes of the whole file
     double modified = 0;                       ///< seconds since 1970
     std::optional<std::uint64_t> next_offset;  ///< where to go on when the content stops before the end of the file
+    std::optional<std::uint64_t> next_line;    ///< the line that next_offset lies in, where lines were asked for
 };
 
 struct file_write_request {
@@ -44,8 +47,9 @@ struct file_list_request {
     std::string path = "/";
     std::string pattern{};  ///< empty: everything; see files/glob.hpp
     bool recursive = false;
-    std::size_t limit = 1000;  ///< entries a page
-    std::string cursor{};      ///< next_cursor of the page before; empty: the first page
+    std::size_t limit = 1000;          ///< entries a page
+    std::string cursor{};              ///< next_cursor of the page before; empty: the first page
+    std::size_t page_bytes = 200'000;  ///< about so much JSON a page
 };
 
 struct file_entry {
@@ -74,7 +78,7 @@ file_content read_file(const file_root& root, const file_policy& policy, const f
 std::string read_bytes(const file_root& root, const file_policy& policy, const file_path& path);
 
 /// Lists a folder; does not follow symbolic links below it. A page ends at the limit or where its JSON would grow
-/// beyond about 200 kB.
+/// beyond `page_bytes`.
 file_page list_folder(const file_root& root, const file_list_request& request);
 
 /// Atomic: the new file takes the place of the old one (whose mode it keeps) in one step. Folders that are missing are

@@ -67,14 +67,15 @@ json::object describe(const file_entry& entry)
 
 [[noreturn]] void refuse_query(std::string_view why)
 {
-    throw rpc_error(rpc_code::invalid_params,
-                    "uri: " + std::string(why) + "; a part of a file is workspace:///PATH?offset=BYTES&limit=BYTES");
+    throw rpc_error(rpc_code::invalid_params, "uri: " + std::string(why) +
+                                                  "; a part of a file is workspace:///PATH?offset=BYTES&limit=BYTES or "
+                                                  "workspace:///PATH?line=NUMBER&lines=NUMBER");
 }
 
 std::uint64_t parse_count(std::string_view text)
 {
     const auto count = read_number(text);
-    if (!count) refuse_query("offset and limit are whole numbers of bytes");
+    if (!count) refuse_query("offset, limit, line and lines are whole numbers");
     return *count;
 }
 
@@ -84,6 +85,10 @@ void take_member(file_read_request& request, std::string_view member)
         request.offset = parse_count(member.substr(7));
     else if (member.starts_with("limit="))
         request.limit = parse_count(member.substr(6));
+    else if (member.starts_with("line="))
+        request.line = parse_count(member.substr(5));
+    else if (member.starts_with("lines="))
+        request.lines = parse_count(member.substr(6));
     else
         refuse_query("unknown member of the query");
 }
@@ -127,9 +132,10 @@ std::optional<file_read_request> workspace_resources::parse(std::string_view uri
 
 json::array workspace_resources::templates() const
 {
-    return {resource_template(
-                "workspace:///{+path}{?offset,limit}", "part of a workspace file", "Part of a file of the workspace",
-                "Bytes of a long file, for example the output_uri of a run; _meta has its size and the next offset."),
+    return {resource_template("workspace:///{+path}{?offset,limit,line,lines}", "part of a workspace file",
+                              "Part of a file of the workspace",
+                              "Bytes or lines of a long file, for example the output_uri of a run; _meta has its size "
+                              "and the next offset."),
             resource_template("workspace:///{+path}", "workspace file", "File of the workspace",
                               "A file by its path relative to the workspace, as file_list gives it.")};
 }
@@ -159,6 +165,7 @@ awaitable<std::optional<json::object>> workspace_resources::contents(caller who,
         contents[text ? "text" : "blob"] = file.content;
         json::object about{{"size", file.size}};
         if (file.next_offset) about["next_offset"] = *file.next_offset;
+        if (file.next_line) about["next_line"] = *file.next_line;
         if (part) contents["_meta"] = std::move(about);
     } catch (const file_not_text&) {
         co_return std::nullopt;

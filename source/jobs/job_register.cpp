@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece = 64 * 1024;  // of output in one answer
 constexpr std::string_view server_ended = "the server ended while it ran";
 
 bool append(const fs::path& file, std::string_view bytes)
@@ -35,13 +34,13 @@ struct read_text {
     std::uint64_t size = 0;  ///< of the whole file
 };
 
-read_text read_piece(const fs::path& file, std::uint64_t cursor)
+read_text read_piece(const fs::path& file, std::uint64_t cursor, std::size_t most)
 {
     read_text read;
     const unique_fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!opened) return read;
     read.size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(opened.get(), 0, SEEK_END)));
-    read.text = read_at(opened.get(), cursor, piece).value_or("");
+    read.text = read_at(opened.get(), cursor, most).value_or("");
     // A cursor that no answer gave may lie within a character.
     std::size_t begin = 0;
     while (begin < read.text.size() && begin < 4 && (static_cast<unsigned char>(read.text[begin]) & 0xc0) == 0x80)
@@ -213,7 +212,8 @@ awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
     printing->event_.notify();
 }
 
-awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience)
+awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience,
+                                       std::size_t most)
 {
     job_view view;
     const auto until = std::chrono::steady_clock::now() + patience;
@@ -227,7 +227,7 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
         view.place = live->place();
     }
     if (pool_ == nullptr) co_return view;
-    auto work = [file = output_of(view.record.id), cursor] { return read_piece(file, cursor); };
+    auto work = [file = output_of(view.record.id), cursor, most] { return read_piece(file, cursor, most); };
     auto read = co_await pool_->run(view.record.owner, std::move(work));
     view.cursor = cursor + read.used;
     view.more = view.cursor < read.size;

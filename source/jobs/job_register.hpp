@@ -54,8 +54,9 @@ public:
     /// Appends to the output and shows the last line.
     awaitable<> print(std::shared_ptr<job> printing, std::string text);
 
-    /// Waits up to `patience` for output behind the cursor or the end of the job.
-    awaitable<job_view> view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience);
+    /// Waits up to `patience` for output behind the cursor or the end of the job. Gives at most `most` bytes of it.
+    awaitable<job_view> view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience,
+                             std::size_t most = 64 * 1024);
 
     /// Forgets ended jobs of the owner but the newest `keep`; those that are kept for a time stay.
     void forget_old(const std::string& owner, std::size_t keep) { erase_outputs(store_.forget_old(owner, keep)); }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "mcp/definitions.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
+#include "mcp/result_budget.hpp"
 #include "mcp/server_core.hpp"
 #include "mcp/tool_registry.hpp"
 
@@ -19,6 +21,9 @@ struct catalogue {
     tool_registry tools;
     std::vector<std::unique_ptr<resource_provider>> providers;
     std::vector<std::unique_ptr<prompt>> prompts;
+    result_limits results;
+    result_format format = result_format::automatic;
+    std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
 
     prompt* find_prompt(std::string_view name) const;
 

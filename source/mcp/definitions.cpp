@@ -1,12 +1,30 @@
 #include "mcp/definitions.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "mcp/reserved_names.hpp"
+#include "mcp/result_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace cmcp {
 
 namespace {
+
+// Clients that show a model nothing but structuredContent where there is some: escaped, and without the blocks of
+// content.
+constexpr std::array<std::string_view, 4> showing_objects_alone{"claude-code", "codex-mcp-client", "opencode",
+                                                                "Visual Studio Code"};
+
+constexpr int longest_for_claude = 500'000;
+
+// Otherwise Claude Code cuts a result to 25,000 tokens, also where a call asks for more.
+bool may_be_asked_for_more(const tool_definition& definition)
+{
+    const auto* properties = definition.input_schema.if_contains("properties");
+    const bool by_output = properties && properties->is_object() && properties->get_object().contains("max_output");
+    return by_output || !definition.size_argument.empty();
+}
 
 json::object describe_annotations(const tool_definition& definition)
 {
@@ -59,41 +77,66 @@ bool has_block(const json::array& content, std::string_view type)
     });
 }
 
-json::array content_of(tool_result& result)
+json::array content_of(tool_result& result, bool as_json)
 {
     if (result.structured.empty() || has_block(result.content, "text")) return std::move(result.content);
     const auto memory = result.structured.storage();
     json::array content(memory);
-    content.push_back(text_block(jsonrpc::write_json(result.structured), memory));
+    const auto text = as_json ? jsonrpc::write_json(result.structured) : result_text(result.structured);
+    content.push_back(text_block(text, memory));
     for (auto& block : result.content) content.push_back(std::move(block));
     return content;
 }
 
 }  // namespace
 
-json::object describe_tool(const tool_definition& definition, revision protocol)
+std::optional<result_format> parse_result_format(std::string_view word)
 {
+    if (word == "auto") return result_format::automatic;
+    if (word == "text") return result_format::text;
+    return word == "json" ? std::optional(result_format::json) : std::nullopt;
+}
+
+// A list of tools of the stateless era may be kept for other clients, so it does not depend on the client's name.
+bool takes_text_alone(const caller& who, result_format format)
+{
+    if (format != result_format::automatic) return format == result_format::text;
+    if (is_modern(who.protocol)) return false;
+    const auto name = text_member(who.client_info, "name");
+    return std::find(showing_objects_alone.begin(), showing_objects_alone.end(), name) != showing_objects_alone.end();
+}
+
+json::object describe_tool(const tool_definition& definition, const caller& who, result_format format)
+{
+    const auto protocol = who.protocol;
+    const bool has_schema = !definition.output_schema.empty() && !definition.may_show_images;
     json::object described;
     described["name"] = definition.name;
     if (!definition.title.empty()) described["title"] = definition.title;
     described["description"] = definition.description;
     described["inputSchema"] = definition.input_schema;
-    if (protocol >= revision::v2025_06_18 && !definition.output_schema.empty() && !definition.may_show_images)
+    if (protocol >= revision::v2025_06_18 && has_schema && !takes_text_alone(who, format))
         described["outputSchema"] = definition.output_schema;
     if (protocol >= revision::v2025_03_26) described["annotations"] = describe_annotations(definition);
-    if (protocol >= revision::v2025_06_18 && !definition.meta.empty()) described["_meta"] = definition.meta;
+    auto meta = definition.meta;
+    if (may_be_asked_for_more(definition)) meta[reserved_name::most_characters] = longest_for_claude;
+    if (protocol >= revision::v2025_06_18 && !meta.empty()) described["_meta"] = std::move(meta);
     drop_later_members(described, protocol);
     return described;
 }
 
-json::object describe_tool_result(tool_result result, revision protocol, result_reader reader)
+json::object describe_tool_result(tool_result result, const caller& who, result_format format, result_reader reader)
 {
+    const auto protocol = who.protocol;
+    const bool knows_objects = protocol >= revision::v2025_06_18;
     json::object described(4, result.structured.storage());
-    auto content = content_of(result);
-    const bool takes_object = reader == result_reader::program || !has_block(content, "image");
+    const bool as_json = format == result_format::json || (format == result_format::automatic && !knows_objects);
+    auto content = content_of(result, as_json);
+    const bool takes_object =
+        reader == result_reader::program || (!has_block(content, "image") && !takes_text_alone(who, format));
     for (auto& block : content) known_block(block, protocol);
     described["content"] = std::move(content);
-    if (protocol >= revision::v2025_06_18 && !result.structured.empty() && takes_object)
+    if (knows_objects && !result.structured.empty() && takes_object)
         described["structuredContent"] = std::move(result.structured);
     if (result.is_error) described["isError"] = true;
     if (!result.meta.empty()) described["_meta"] = std::move(result.meta);

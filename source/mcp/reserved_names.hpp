@@ -20,4 +20,7 @@ inline constexpr std::string_view offset = "container-mcp/offset";
 // ours, in the result of a call that found no place to wait: "caller" or "server", whose places were all taken
 inline constexpr std::string_view busy = "container-mcp/busy";
 
+// of Claude Code, in the description of a tool: how long its results may be
+inline constexpr std::string_view most_characters = "anthropic/maxResultSizeChars";
+
 }  // namespace cmcp::reserved_name

@@ -107,6 +107,8 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     : self_(std::make_shared<implementation>(std::move(executor), limits, std::move(jobs)))
 {
     self_->offered.identity = std::move(identity);
+    self_->offered.results = limits.results;
+    self_->offered.format = limits.format;
     auto* changes = &self_->changes;
     auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
         if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});
@@ -130,6 +132,8 @@ void server_core::add_resources(std::unique_ptr<resource_provider> provider)
 {
     self_->offered.providers.push_back(std::move(provider));
 }
+
+void server_core::keep_results(std::unique_ptr<result_keeper> keeper) { self_->offered.keeper = std::move(keeper); }
 
 void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prompts.push_back(std::move(item)); }
 

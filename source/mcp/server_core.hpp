@@ -3,9 +3,11 @@
 #include "async/asio.hpp"
 #include "async/canceller.hpp"
 #include "jsonrpc/message.hpp"
+#include "mcp/definitions.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
+#include "mcp/result_budget.hpp"
 #include "mcp/session.hpp"
 #include "mcp/task_view.hpp"
 #include "mcp/tool_registry.hpp"
@@ -29,7 +31,9 @@ struct server_identity {
 struct core_limits {
     std::size_t requests_in_flight = 4096;
     std::size_t requests_per_session = 64;
-    task_limits tasks;
+    task_limits tasks{};
+    result_limits results{};
+    result_format format = result_format::automatic;
 };
 
 enum class era_of_peer {
@@ -61,6 +65,7 @@ public:
     tool_registry& tools();
     void instruct(std::string text);  ///< replaces the identity's instructions
     void add_resources(std::unique_ptr<resource_provider> provider);
+    void keep_results(std::unique_ptr<result_keeper> keeper);  ///< what they have no room for
     void add_prompt(std::unique_ptr<prompt> item);
     void prompts_changed();  ///< tells who asked to be told
 

@@ -34,6 +34,7 @@ struct tool_definition {
     tool_annotations annotations{};
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
+    std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 
 /// How a call ended. `structured` is sent as structuredContent and, where `content` has no text, also as text in front

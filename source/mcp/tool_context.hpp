@@ -12,9 +12,10 @@ namespace cmcp {
 struct tool_context {
     const caller& who;
     request_io& io;
-    std::string request_id;        ///< for the log: unique in this server
-    json::object input_responses;  ///< 2026-07-28: answers to an earlier input_required, by key
-    std::string request_state;     ///< 2026-07-28: verified state of an earlier input_required; empty: none
+    std::string request_id;               ///< for the log: unique in this server
+    json::object input_responses;         ///< 2026-07-28: answers to an earlier input_required, by key
+    std::string request_state;            ///< 2026-07-28: verified state of an earlier input_required; empty: none
+    std::size_t result_limit = 24 << 10;  ///< bytes of JSON that the result may have; more is shortened
 };
 
 }  // namespace cmcp

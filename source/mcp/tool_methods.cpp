@@ -5,6 +5,7 @@
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
+#include "mcp/result_budget.hpp"
 #include "metrics/registry.hpp"
 
 #include <chrono>
@@ -45,6 +46,15 @@ void tell_ignored(tool_result& result, const std::vector<std::string>& names)
     if (result.content.empty() || !result.structured.empty()) result.structured["ignored_arguments"] = std::move(shown);
 }
 
+awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result result, std::size_t limit,
+                                 result_rest rest)
+{
+    std::string path;
+    if (offered.keeper && !rest.text.empty()) path = co_await offered.keeper->keep(std::move(who), rest.text);
+    shorten(result, limit, rest, path);
+    co_return result;
+}
+
 // Counted also when the call is cancelled or throws.
 class tool_figures {
 public:
@@ -82,7 +92,8 @@ awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     json::array tools;
     tools.reserve(offered.tools.all().size());
-    for (const auto& item : offered.tools.all()) tools.push_back(describe_tool(item->definition(), call.who->protocol));
+    for (const auto& item : offered.tools.all())
+        tools.push_back(describe_tool(item->definition(), *call.who, offered.format));
     co_return page_of(std::move(tools), "tools", call.params);
 }
 
@@ -100,16 +111,20 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         if (call.who->protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
         facts.refused = true;
-        co_return describe_tool_result(tool_failure(std::move(misfit)), call.who->protocol);
+        co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
     }
     tool_figures figures(name);
+    const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
+    call.context->result_limit = limit;
     const auto ignored = take_out_unknown(arguments, wanted.definition().input_schema);
     tool_result result = co_await wanted.call(*call.context, std::move(arguments));
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
+    if (auto rest = rest_of(result, limit); rest.needed)
+        result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
     const auto reader = call.is_program ? result_reader::program : result_reader::model;
-    auto described = describe_tool_result(std::move(result), call.who->protocol, reader);
+    auto described = describe_tool_result(std::move(result), *call.who, offered.format, reader);
     facts.note_content(described);
     co_return described;
 }

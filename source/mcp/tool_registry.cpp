@@ -27,8 +27,11 @@ std::string_view argument_in(std::string_view sentence)
 
 std::string with_advice(std::string misfit, const json::object& schema, const json::object& arguments)
 {
+    constexpr std::size_t most_named = 5;
     auto rest = arguments;
-    for (const auto& name : take_out_unknown(rest, schema)) misfit += "; `" + name.substr(0, 100) + "` is not known";
+    auto unknown = take_out_unknown(rest, schema);
+    unknown.resize(std::min(unknown.size(), most_named));
+    for (const auto& name : unknown) misfit += "; `" + name.substr(0, 100) + "` is not known";
     const auto example = example_arguments(schema, argument_in(misfit));
     if (!example.empty()) misfit += "; for example: " + jsonrpc::write_json(example);
     return misfit;

@@ -3,6 +3,7 @@
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/bytes.hpp"
+#include "text/cut_text.hpp"
 #include "text/random_id.hpp"
 #include "text/utf8_text.hpp"
 
@@ -150,11 +151,7 @@ std::string captured_stream::text(std::string_view where) const
     if (!truncated()) return head_ + tail_;
     const std::string_view tail = without_cut_beginning(utf8_suffix(tail_, tail_most_));
     const std::string_view head = std::string_view(head_).substr(0, valid_utf8_length(head_));
-    std::string text(head);
-    text.append("\n[... ").append(std::to_string(size_ - head.size() - tail.size())).append(" bytes left out here");
-    if (!where.empty()) text.append("; all of it: ").append(where);
-    text.append(" ...]\n").append(tail);
-    return text;
+    return written({std::string(head), std::string(tail), size_ - head.size() - tail.size(), std::string(where)});
 }
 
 output_collector::output_collector(output_store& store, output_place where, std::size_t max_output,

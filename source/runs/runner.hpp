@@ -42,7 +42,7 @@ struct run_outcome {
     std::string note;         ///< what the caller should know beside it; empty: nothing
 };
 
-inline constexpr std::size_t default_max_output = 64 * 1024;
+inline constexpr std::size_t default_max_output = 24 * 1024;
 inline constexpr std::size_t highest_max_output = 1024 * 1024;
 
 /// A run that prints into a collector.

@@ -115,8 +115,10 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     }
     if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
     log_job_end(*running, request, began, result, state);
-    jobs_.finish(*running, describe_tool_result(std::move(result), revision::v2026_07_28, result_reader::program),
-                 state);
+    caller latest;
+    latest.protocol = revision::v2026_07_28;
+    const auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);
+    jobs_.finish(*running, kept, state);
 }
 
 job_record job_manager::owned(const caller& who, const std::string& id)
@@ -127,9 +129,9 @@ job_record job_manager::owned(const caller& who, const std::string& id)
 }
 
 awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t cursor,
-                                      std::chrono::milliseconds patience)
+                                      std::chrono::milliseconds patience, std::size_t most)
 {
-    return jobs_.view(owned(who, id), cursor, patience);
+    return jobs_.view(owned(who, id), cursor, patience, most);
 }
 
 awaitable<job_record> job_manager::kill(caller who, std::string id)

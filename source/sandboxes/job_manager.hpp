@@ -34,8 +34,9 @@ public:
     /// Begins a job. Its record says whether it waits for its turn (state, job_view::place).
     awaitable<job_view> start(caller who, new_job description, work begins);
 
-    /// Waits up to `patience` for text behind the cursor or the end of the job.
-    awaitable<job_view> poll(caller who, std::string id, std::uint64_t cursor, std::chrono::milliseconds patience);
+    /// Waits up to `patience` for text behind the cursor or the end of the job. Gives at most `most` bytes of it.
+    awaitable<job_view> poll(caller who, std::string id, std::uint64_t cursor, std::chrono::milliseconds patience,
+                             std::size_t most);
     std::vector<job_record> list(const caller& who) { return jobs_.list(who.principal); }
 
     /// Ends the job and waits for the end. A job that had ended stays as it is.

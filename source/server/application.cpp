@@ -25,6 +25,8 @@ core_limits limits_of(const settings& config)
     limits.tasks.most_per_caller = config.max_tasks_per_caller;
     limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
+    limits.results.usual = config.result_limit;
+    limits.format = parse_result_format(config.result_format).value_or(result_format::automatic);
     return limits;
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("workspace resources list what file_read would give, with URIs that ar
     REQUIRE(blob);
     CHECK(blob->at(0).at("blob") == "//79YWJj");
     CHECK(blob->at(0).at("uri") == "workspace:///data.bin");
-    CHECK(stage.resources.templates().at(0).at("uriTemplate") == "workspace:///{+path}{?offset,limit}");
+    CHECK(stage.resources.templates().at(0).at("uriTemplate") == "workspace:///{+path}{?offset,limit,line,lines}");
     CHECK(stage.resources.templates().at(1).at("uriTemplate") == "workspace:///{+path}");
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("an id in use is refused and the first request goes on")
 
 TEST_CASE("requests are limited by session and by server")
 {
-    for (const core_limits limits : {core_limits{100, 2, {}}, core_limits{2, 100, {}}}) {
+    for (const core_limits& limits : {core_limits{100, 2, {}}, core_limits{2, 100, {}}}) {
         harness server(limits);
         add(server, "wait", wait_forever);
         server.initialize();

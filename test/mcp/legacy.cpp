@@ -104,16 +104,40 @@ TEST_CASE("a long list comes in pages whose cursors are checked")
     }
 }
 
-TEST_CASE("structured results are sent as text too")
+TEST_CASE("results are text, JSON or both, by revision, client and setting")
 {
-    harness server;
-    add(server, "echo", echo);
-    server.initialize();
-    const auto response = server.request("tools/call", call_params("echo", parse(R"({"a":1})")));
-    const auto& result = result_of(response);
-    CHECK(result.at("structuredContent").as_object().at("a").as_int64() == 1);
-    CHECK(result.at("content").as_array().at(0).as_object().at("text").as_string() == R"({"a":1})");
-    CHECK_FALSE(result.contains("isError"));
+    struct row {
+        const char* revision;
+        const char* client;
+        result_format format;
+        bool json;    // as text
+        bool object;  // structuredContent
+    };
+    using enum result_format;
+    const row rows[] = {{"2024-11-05", "test", automatic, true, false},
+                        {"2025-03-26", "claude-code", automatic, true, false},
+                        {"2025-06-18", "test", automatic, false, true},
+                        {"2025-11-25", "test", automatic, false, true},
+                        {"2025-11-25", "claude-code", automatic, false, false},
+                        {"2025-11-25", "test", text, false, false},
+                        {"2024-11-05", "test", text, false, false},
+                        {"2025-11-25", "claude-code", result_format::json, true, true},
+                        {"2024-11-05", "test", result_format::json, true, false}};
+    for (const auto& each : rows) {
+        core_limits limits;
+        limits.format = each.format;
+        harness server(limits);
+        add(server, "echo", echo);
+        json::object hello{{"protocolVersion", each.revision}, {"clientInfo", json::object{{"name", each.client}}}};
+        server.request("initialize", hello);
+        const auto response = server.request("tools/call", call_params("echo", parse(R"({"a":1})")));
+        const auto& result = result_of(response);
+        INFO(each.revision << " " << each.client);
+        CHECK(result.at("content").as_array().at(0).as_object().at("text").as_string() ==
+              (each.json ? R"({"a":1})" : "a: 1"));
+        CHECK(result.contains("structuredContent") == each.object);
+        CHECK_FALSE(result.contains("isError"));
+    }
 }
 
 TEST_CASE("a result with images has no structuredContent, and its tool no output schema")
@@ -127,19 +151,25 @@ TEST_CASE("a result with images has no structuredContent, and its tool no output
         const auto& content = result.at("content").as_array();
         CHECK(result.contains("structuredContent") != shows);
         CHECK(content.size() == (shows ? 2 : 1));
-        CHECK(content.at(0).as_object().at("text").as_string() == R"({"a":1})");
+        CHECK(content.at(0).as_object().at("text").as_string() == "a: 1");
         CHECK((content.back().as_object().at("type") == "image") == shows);
     }
     tool_definition drawing;
     drawing.name = "draw";
     drawing.output_schema = parse(R"({"type":"object"})");
-    CHECK(describe_tool(drawing, revision::v2025_11_25).contains("outputSchema"));
+    caller who;
+    CHECK(describe_tool(drawing, who, result_format::automatic).contains("outputSchema"));
+    CHECK_FALSE(describe_tool(drawing, who, result_format::text).contains("outputSchema"));
+    who.client_info["name"] = "opencode";
+    CHECK_FALSE(describe_tool(drawing, who, result_format::automatic).contains("outputSchema"));
+    who.client_info.clear();
     drawing.may_show_images = true;
-    CHECK_FALSE(describe_tool(drawing, revision::v2025_11_25).contains("outputSchema"));
+    CHECK_FALSE(describe_tool(drawing, who, result_format::automatic).contains("outputSchema"));
     tool_result seen;
     seen.structured = parse(R"({"a":1})");
     seen.content.push_back(parse(R"({"type":"image","data":"","mimeType":"image/png"})"));
-    CHECK(describe_tool_result(seen, revision::v2026_07_28, result_reader::program).contains("structuredContent"));
+    CHECK(describe_tool_result(seen, who, result_format::automatic, result_reader::program)
+              .contains("structuredContent"));
 }
 
 TEST_CASE("an old revision is not sent what it does not know")

@@ -121,6 +121,31 @@ TEST_CASE("file tools answer a refusal with a sentence that the model can use")
     }
 }
 
+TEST_CASE("file_read pages by bytes and by lines, and a page fits the result")
+{
+    file_stage stage;
+    std::string text;
+    for (int i = 1; i <= 9000; ++i) text += "line " + std::to_string(i) + "\n";
+    json::object write{{"path", "a.txt"}, {"content", text}};
+    run_coroutine(stage.io, stage.start("file_write", write));
+    const auto first = stage.call("file_read", R"({"path": "a.txt"})").structured;
+    CHECK(first.at("size") == text.size());
+    const auto next = first.at("next_offset").to_number<std::size_t>();
+    CHECK(first.at("content").as_string() == text.substr(0, next));
+    CHECK(jsonrpc::write_json(first).size() <= 24 << 10);
+    CHECK(next > 15'000);
+    const auto few = stage.call("file_read", R"({"path": "a.txt", "line": 100, "lines": 2})").structured;
+    CHECK(few.at("content") == "line 100\nline 101\n");
+    CHECK(few.at("next_line") == 102);
+    const auto rest = stage.call("file_read", R"({"path": "a.txt", "line": 8999, "lines": 50})").structured;
+    CHECK(rest.at("content") == "line 8999\nline 9000\n");
+    CHECK_FALSE(rest.contains("next_offset"));
+    CHECK(stage.call("file_read", R"({"path": "a.txt", "line": 9999})").structured.at("content") == "");
+    const auto bytes = stage.call("file_read", R"({"path": "a.txt", "encoding": "base64"})").structured;
+    CHECK(jsonrpc::write_json(bytes).size() <= 24 << 10);
+    CHECK(bytes.at("next_offset").to_number<std::size_t>() > 15'000);
+}
+
 TEST_CASE("file tools declare schemas that refuse wrong arguments, and true annotations")
 {
     file_stage stage;

@@ -86,7 +86,7 @@ TEST_CASE("a job that began the sandbox's cell and ends last says nothing of a l
     s.shell_in(id, "until test -e /tmp/k; do :; done; touch /tmp/go");
     json::object polled;
     while (!polled.contains("result")) polled = s.tool("job_poll", {{"job_id", job}, {"wait", 30}});
-    CHECK(text(polled.at("result").as_object(), "stdout") == "k\n");
+    CHECK(text(polled, "output") == "k\n");
     CHECK_FALSE(polled.at("result").as_object().contains("note"));
 }
 

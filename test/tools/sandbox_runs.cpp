@@ -209,7 +209,7 @@ TEST_CASE("a job outlives its call, can be read in pieces, and keeps its result"
     CHECK(rest == "two\n");
     CHECK(text(seen, "state") == "finished");
     CHECK(seen.at("result").as_object().at("exit_code") == 4);
-    CHECK(text(seen.at("result").as_object(), "stdout") == "one\ntwo\n");
+    CHECK_FALSE(seen.at("result").as_object().contains("stdout"));
     CHECK(text(s.tool("job_poll", {{"job_id", job}}), "output") == "one\ntwo\n");
     CHECK(text(s.as("bob", "job_poll", {{"job_id", job}}), "error_type") == "NotFound");
     CHECK(text(s.as("bob", "job_kill", {{"job_id", job}}), "error_type") == "NotFound");

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace cmcp::jsonrpc {
+
+/// Bytes that write_json() writes of a value, or a few more.
+std::size_t json_size(const json::value& value);
+std::size_t json_size(const json::object& object);
+std::size_t json_size(std::string_view text);
+
+}  // namespace cmcp::jsonrpc

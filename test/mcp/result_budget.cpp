@@ -1,0 +1,184 @@
+#include "mcp/result_budget.hpp"
+#include "jsonrpc/json_size.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "mcp/result_text.hpp"
+#include "test/mcp/tools_for_tests.hpp"
+#include "test/support/catch.hpp"
+#include "text/cut_text.hpp"
+
+#include <random>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+constexpr std::size_t limit = 24 << 10;
+
+struct memory_keeper final : result_keeper {
+    explicit memory_keeper(std::vector<std::string>& kept) : texts(kept) {}
+    awaitable<std::string> keep(caller, std::string text) override
+    {
+        texts.push_back(std::move(text));
+        co_return ".outputs/0123456789abcdef0123456789abcdef.txt";
+    }
+    std::vector<std::string>& texts;
+};
+
+json::object shortened(json::object structured, std::size_t most = limit)
+{
+    tool_result result;
+    result.structured = std::move(structured);
+    const auto rest = rest_of(result, most);
+    if (rest.needed) shorten(result, most, rest, rest.text.empty() ? "" : ".outputs/a.txt");
+    return result.structured;
+}
+
+std::size_t written_size(const json::object& object) { return jsonrpc::write_json(object).size(); }
+
+std::string string_in(const json::object& from, std::string_view name)
+{
+    return std::string(from.at(name).as_string());
+}
+
+// A value of any form, of up to some hundred kilobytes.
+json::value any_value(std::mt19937& dice, int depth)
+{
+    const auto roll = [&](int most) { return std::uniform_int_distribution<int>(0, most)(dice); };
+    const int kind = roll(depth > 0 ? 6 : 3);
+    if (kind == 0) return roll(1000);
+    if (kind <= 3) {
+        const char* pieces[] = {"a", "\n", "\x1b", "\"", "€", "\\", "\xff", "word "};
+        std::string text;
+        for (int left = roll(30) == 0 ? roll(20'000) : roll(40); left > 0; --left) text += pieces[roll(7)];
+        return json::value(json::string(text));
+    }
+    if (kind == 4) {
+        json::array list;
+        for (int left = roll(60); left > 0; --left) list.push_back(any_value(dice, depth - 1));
+        return list;
+    }
+    json::object members;
+    for (int left = roll(50); left > 0; --left) members["key" + std::to_string(left)] = any_value(dice, depth - 1);
+    return members;
+}
+
+}  // namespace
+
+TEST_CASE("the size of JSON is never counted too small")
+{
+    std::mt19937 dice(7);
+    for (int i = 0; i < 100; ++i) {
+        const auto value = any_value(dice, 2);
+        CHECK(jsonrpc::json_size(value) >= jsonrpc::write_json(value).size());
+    }
+}
+
+TEST_CASE("a result of any form fits its limit, and no member of it is lost")
+{
+    std::mt19937 dice(11);
+    for (int i = 0; i < 40; ++i) {
+        json::object structured;
+        for (const char* name : {"stdout", "result", "entries", "error", "files", "cause"})
+            structured[name] = any_value(dice, 2);
+        const auto result = shortened(structured);
+        CHECK(written_size(result) <= limit);
+        CHECK(result_text(result).size() <= limit + 512);
+        for (const auto& member : structured) CHECK(result.contains(member.key()));
+    }
+}
+
+TEST_CASE("a long text keeps head and tail, and names the file that has all of it")
+{
+    const auto result =
+        shortened({{"content", std::string(50'000, 'a') + std::string(50'000, 'z')}, {"size", 100'000}});
+    const auto content = string_in(result, "content");
+    CHECK(content.starts_with("aaaa"));
+    CHECK(content.ends_with("zzzz"));
+    CHECK(content.find("all of it: .outputs/a.txt ...]") != std::string::npos);
+    CHECK(content.size() > limit * 9 / 10 - 1024);
+    CHECK(result.at("output_uri") == "workspace:///.outputs/a.txt");
+    CHECK(result.at("output_size") == 100'000);
+    CHECK(string_in(result, "left_out") == "content: file_read .outputs/a.txt or resources/read, by offset or line");
+    CHECK(shortened({{"content", "short"}}) == json::object{{"content", "short"}});
+}
+
+TEST_CASE("what a run has cut already is counted with what is cut for the limit")
+{
+    const auto once = written(without_middle(std::string(1000, 'a') + std::string(1000, 'z'), 1000));
+    const auto twice = without_middle(once, 100);
+    CHECK(twice.left_out == 1900);
+    CHECK(written(twice) == std::string(50, 'a') + "\n[... 1900 bytes left out here ...]\n" + std::string(50, 'z'));
+    json::object run{
+        {"stdout", std::string(30'000, 'x')}, {"stderr", ""}, {"output_uri", "workspace:///.outputs/b.txt"}};
+    const auto result = shortened(run);
+    CHECK(result.at("output_uri") == "workspace:///.outputs/b.txt");
+    CHECK_FALSE(result.contains("rest_uri"));
+}
+
+TEST_CASE("a long list keeps its beginning and says how long it was")
+{
+    json::array rows;
+    for (int i = 0; i < 5000; ++i) rows.push_back(json::object{{"name", "file-" + std::to_string(i)}, {"size", i}});
+    const auto result = shortened({{"entries", rows}, {"success", true}});
+    const auto& entries = result.at("entries").as_array();
+    CHECK(entries.at(0).as_object().at("name") == "file-0");
+    CHECK(entries.size() > 100);
+    CHECK(string_in(result, "left_out").starts_with("entries: " + std::to_string(entries.size()) + " of 5000 shown; "));
+}
+
+TEST_CASE("a caller asks for less or more, up to a maximum, by max_output of any tool")
+{
+    tool_definition tool;
+    tool.input_schema =
+        parse(R"({"type":"object","properties":{"limit":{"type":"integer"}},"additionalProperties":false})");
+    const auto limit_for = [&](const char* text) {
+        auto arguments = parse(text);
+        const auto size = result_limit_of(tool, arguments, {});
+        CHECK_FALSE(arguments.contains("max_output"));
+        return size;
+    };
+    CHECK(limit_for("{}") == limit);
+    CHECK(limit_for(R"({"max_output":100})") == 2148);
+    CHECK(limit_for(R"({"max_output":"100000"})") == 102'048);
+    CHECK(limit_for(R"({"max_output":99999999999})") == 1 << 20);
+    CHECK(limit_for(R"({"limit":100000})") == limit);
+    tool.size_argument = "limit";
+    CHECK(limit_for(R"({"limit":100000})") == 102'048);
+    CHECK(limit_for(R"({"limit":1})") == limit);
+}
+
+TEST_CASE("a call's result is shortened, and the rest is kept for its caller")
+{
+    std::vector<std::string> kept;
+    harness server;
+    server.core.keep_results(std::make_unique<memory_keeper>(kept));
+    add(server, "echo", echo);
+    server.initialize("2024-11-05");
+    const std::string text(200'000, '"');
+    const auto response = server.request("tools/call", call_params("echo", {{"content", text}}));
+    const auto shown = string_in(result_of(response).at("content").as_array().at(0).as_object(), "text");
+    CHECK(shown.size() <= limit);
+    REQUIRE(kept.size() == 1);
+    CHECK(kept[0] == text);
+    const auto wide = server.request("tools/call", call_params("echo", {{"content", text}, {"max_output", 500'000}}));
+    CHECK(string_in(result_of(wide).at("content").as_array().at(0).as_object(), "text").size() > 400'000);
+    CHECK(kept.size() == 1);
+}
+
+TEST_CASE("the text of a result is what was printed, then facts in a line")
+{
+    const std::pair<const char*, const char*> rows[] = {
+        {R"({"stdout":"a\nb\n","stderr":"","exit_code":0,"success":true,"duration_ms":1.5,"cause":"exited","cpu_ms":1})",
+         "a\nb\n"},
+        {R"({"stdout":"a","stderr":"oops","exit_code":3,"success":false,"cause":"exited"})",
+         "a\n[stderr]\noops\nexit_code: 3"},
+        {R"({"stdout":"","stderr":"","exit_code":0,"files":[],"file_links":[]})", "(no output)"},
+        {R"({"output":"x\n","error":"","result":[1,2],"exit_code":0,"files":["a.png","b.csv"]})",
+         "x\nresult: [1,2]; files: a.png, b.csv"},
+        {R"({"success":false,"error":"Do it.","error_type":"NotFound","status":"error","message":"Do it."})", "Do it."},
+        {R"({"success":true,"path":"a.txt"})", "path: a.txt"},
+        {R"({"success":true})", "Done."},
+        {R"({"entries":[{"name":"a"},{"name":"b"}],"success":true})", "[entries]\n{\"name\":\"a\"}\n{\"name\":\"b\"}"}};
+    for (const auto& [structured, text] : rows) CHECK(result_text(parse(structured)) == text);
+}
