@@ -27,7 +27,7 @@ std::string written(const cut_text& text)
 
 cut_text read_cut_text(std::string_view text)
 {
-    const cut_text whole{std::string(text), {}, 0, {}};
+    cut_text whole{std::string(text), {}, 0, {}};
     const auto middle = text.find(mark_middle);
     const auto begin = middle == std::string_view::npos ? middle : text.rfind(mark_begin, middle);
     const auto end = middle == std::string_view::npos ? middle : text.find(mark_end, middle);
