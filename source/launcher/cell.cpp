@@ -154,7 +154,10 @@ void cell::judge_usage(const usage& used)
 // In v1 the kernel ends one process for want of memory, and the others would go on without it.
 void cell::look_at_groups()
 {
-    if (browses_) return;  // its measurer ends processes, and so does the kernel
+    if (browses_) {  // its measurer ends processes; where they grow too fast for that, the kernel does
+        if (cgroup_.out_of_memory() && !std::exchange(kernel_ended_, true)) ended_largest_ = true;
+        return;
+    }
     if (cgroup_.out_of_memory() || cgroup_.memory() > limits_.memory) return kill(cause::memory_limit);
     if (cgroup_.at_process_limit()) ++refused_forks_;
 }
@@ -205,7 +208,8 @@ std::string cell::finish(const std::function<bool()>& hear)
 
 cell::figures_at_end cell::so_far() const
 {
-    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), cgroup_.out_of_memory(), workspace_.refusal(limits_)};
+    return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), !browses_ && cgroup_.out_of_memory(),
+            workspace_.refusal(limits_)};
 }
 
 std::uint64_t cell::memory() const { return cgroup_.holds("memory") ? cgroup_.memory() : latest_.used.memory; }

@@ -148,6 +148,7 @@ private:
     bool lasts_;
     bool browses_;                ///< its limit of memory ends its largest processes
     bool ended_largest_ = false;  ///< and did
+    bool kernel_ended_ = false;   ///< the kernel was the first, once
     std::uint64_t number_ = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     standby_processes standby_{};     ///< the numbers of those that do now; 0: none
