@@ -1,12 +1,12 @@
 #pragma once
 
+#include "firejail/firejail.hpp"
 #include "jail/identities.hpp"
 #include "jail/jail.hpp"
 #include "jail/seccomp_filter.hpp"
 #include "jail/watchdog.hpp"
 #include "jsonrpc/json.hpp"
 #include "launcher/cgroup_tree.hpp"
-#include "launcher/firejail.hpp"
 #include "launcher/measurer.hpp"
 #include "launcher/view_store.hpp"
 #include "launcher/workspace_ledger.hpp"

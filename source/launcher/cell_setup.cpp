@@ -1,6 +1,7 @@
 #include "launcher/cell.hpp"
 
 #include "cell/cell_server.hpp"
+#include "firejail/inside.hpp"
 #include "jail/apparmor.hpp"
 #include "jail/closing.hpp"
 #include "jail/fault.hpp"
@@ -9,7 +10,6 @@
 #include "jail/setup_step.hpp"
 #include "jail/zygote_wire.hpp"
 #include "launcher/browser.hpp"
-#include "launcher/inside.hpp"
 
 #include <fcntl.h>
 #include <linux/mount.h>

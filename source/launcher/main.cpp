@@ -1,4 +1,4 @@
-#include "launcher/inside.hpp"
+#include "firejail/inside.hpp"
 #include "launcher/launcher.hpp"
 #include "wire/program_starter.hpp"
 

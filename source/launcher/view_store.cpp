@@ -2,6 +2,7 @@
 
 #include "jail/machine_figures.hpp"
 #include "jail/mounts.hpp"
+#include "jail/run_rules.hpp"
 #include "jail/setup_step.hpp"
 #include "jail/system_files.hpp"
 #include "jail/tree_builder.hpp"
@@ -25,7 +26,6 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-constexpr std::array run_devices{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 constexpr off_t copy_limit = 16 << 20;
 constexpr std::size_t most_views = 64;
 // An overlay remembers what was not there, so an installation must show by a change of these.
@@ -131,36 +131,7 @@ void remove_mounted(const std::string& place)
 // The way to an open folder, whatever happens to its name.
 std::string way_to(const unique_fd& folder) { return "/proc/self/fd/" + std::to_string(folder.get()); }
 
-bool is_elf_interpreter(const std::string& path)
-{
-    const auto name = path.substr(path.rfind('/') + 1);
-    return name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64");
-}
-
 }  // namespace
-
-landlock_rules rules_of(const run_request& request, const view_files* files)
-{
-    landlock_rules rules;
-    // A run may read every visible file, because its view holds no other.
-    rules.read_only = {"/"};
-    rules.read_write = {request.workspace_inside, "/tmp", "/dev/shm", "/dev/pts"};
-    rules.read_write.insert(rules.read_write.end(), run_devices.begin(), run_devices.end());
-    if (!request.image.empty()) {
-        rules.read_execute = {"/"};
-        return rules;
-    }
-    if (files == nullptr) {
-        rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
-        for (const char* path : system_folders)
-            if (std::filesystem::is_directory(path) && !std::filesystem::is_symlink(path))
-                rules.read_execute.emplace_back(path);
-        return rules;
-    }
-    rules.read_execute = files->programs;
-    std::ranges::copy_if(files->libraries, std::back_inserter(rules.read_execute), is_elf_interpreter);
-    return rules;
-}
 
 view_store::view_store(std::string images)
     : images_folder_(std::move(images)), images_(images_folder_), stage_(stage_folder())

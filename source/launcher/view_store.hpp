@@ -24,10 +24,6 @@ struct view {
     std::chrono::steady_clock::time_point next_look{};  ///< when it may be built anew at the earliest
 };
 
-/// The rights of a run on its view. `files`: those of an allow-list; none: all programs may be executed, also in
-/// writable places.
-landlock_rules rules_of(const run_request& request, const view_files* files);
-
 class view_store {
 public:
     /// Mounts the stage in the launcher's mount namespace. `images`: absolute; empty: runs have none. Throws

@@ -1,4 +1,4 @@
-#include "launcher/inside.hpp"
+#include "firejail/inside.hpp"
 
 #include "cell/cell_server.hpp"
 #include "jail/closing.hpp"

@@ -1,11 +1,11 @@
-#include "launcher/firejail.hpp"
+#include "firejail/firejail.hpp"
 
+#include "firejail/inside.hpp"
 #include "jail/mounts.hpp"
 #include "jail/payload.hpp"
 #include "jail/probe_facts.hpp"
+#include "jail/run_rules.hpp"
 #include "jail/setup_step.hpp"
-#include "launcher/inside.hpp"
-#include "launcher/view_store.hpp"
 #include "posix/child_process.hpp"
 #include "posix/signals.hpp"
 

@@ -1,4 +1,4 @@
-#include "launcher/firejail_profile.hpp"
+#include "firejail/profile.hpp"
 
 #include "jail/setup_step.hpp"
 #include "jail/system_files.hpp"

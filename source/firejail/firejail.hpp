@@ -1,8 +1,8 @@
 #pragma once
 
+#include "firejail/profile.hpp"
 #include "jail/jail.hpp"
 #include "jail/landlock.hpp"
-#include "launcher/firejail_profile.hpp"
 
 #include <list>
 #include <map>
