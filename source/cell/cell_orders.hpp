@@ -16,8 +16,8 @@ namespace cmcp::sandbox {
 /// First byte of an order.
 enum class cell_order : char {
     program = 'm',  ///< program_order, with the program's socket, and the library where it is a held one:
-                    ///< child_says::program answers
-    begin = 'b',    ///< begin_order: the program gets its start now
+                    ///< child_says::program answers in a cell that lasts, and where there is none
+    begin = 'b',    ///< begin_order, in a cell that lasts: the program gets its start now
     kill = 'k',     ///< number of a program, which is killed with its session
     socket = 's',
 };

@@ -137,8 +137,8 @@ private:
     void make(const program_order& order, std::vector<unique_fd> descriptors)
     try {
         const pid_t process = maker_.make(order, std::move(descriptors));
-        programs_.push_back({order.number, process});
-        send_packet(plan_.control.get(), encoded(child_says::program, order.number, process));
+        programs_.push_back({order.number, process, {}, !plan_.lasts});
+        if (plan_.lasts) send_packet(plan_.control.get(), encoded(child_says::program, order.number, process));
     } catch (const std::exception& failure) {
         send_packet(plan_.control.get(), encoded(child_says::program, order.number, pid_t{0}, error_of(failure),
                                                  std::string_view(failure.what())));

@@ -60,7 +60,7 @@ bool program::begin(const cell& in, const waiting_start& start, bool loaded)
     in.give_pipes({numbers[0], numbers[1], has_result ? numbers.back() : -1});
     const auto outputs = in.lasts() ? run_outputs::of(numbers[0], numbers[1]) : run_outputs();
     try {
-        if (!send_packet(in.control(), encode_begin_order({number_, outputs})))
+        if (in.lasts() && !send_packet(in.control(), encode_begin_order({number_, outputs})))
             throw step_failed("hand over the run", EAGAIN);
         return kind_ ? send_packet(link_.get(), told_, numbers) : send_start(link_.get(), loaded, start.start, numbers);
     } catch (const std::system_error&) {
