@@ -31,7 +31,7 @@ struct program_order {
 };
 std::string encode_program_order(const program_order& order);
 
-/// Sent before the start itself, so that the first process knows of it when the program ends.
+/// Sent before the start itself, so that the first process of a lasting cell knows of it when the program ends.
 struct begin_order {
     std::uint32_t number = 0;
     run_outputs outputs{};

@@ -150,7 +150,7 @@ private:
         if (place == programs_.end()) return;
         place->begun = true;
         place->outputs = order.outputs;
-        if (plan_.lasts) ::kill(place->process, SIGCONT);  // an inmate may have stopped it
+        ::kill(place->process, SIGCONT);  // an inmate may have stopped it
     }
 
     // No cell lives on with a session that cannot be ended.
@@ -245,13 +245,9 @@ private:
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
-        const std::uint32_t number = place->number;
+        if (!plan_.lasts && owns_namespace_) end_all_others();
+        program_end ended = end_of(place->number, status, plan_.lasts ? used : use_of_children());
         programs_.erase(place);
-        program_end ended = end_of(number, status, used);
-        if (!plan_.lasts) {
-            if (owns_namespace_) end_all_others();
-            ended = end_of(number, status, use_of_children());
-        }
         ended.out_of_processes = out_of_processes;
         ended.left = left;
         tell(ended);

@@ -112,19 +112,14 @@ void launcher::wait_and_handle()
 }
 
 // A run that cannot be looked after is ended, because nothing holds it to its limits any more. The others go on.
-template <class Work>
-void launcher::look_after(std::uint64_t key, Work work)
-try {
-    if (run* const of = find(key)) work(*of);
-} catch (const std::exception& failure) {
+void launcher::lose_run(std::uint64_t key, const char* why)
+{
     run* const lost = find(key);
     if (lost == nullptr) return;
     const std::uint64_t id = lost->id();
-    const std::string why = std::string("The run was ended because the launcher could not look after it: ") +
-                            failure.what() + ". Try again.";
     lost->kill(cause::cancelled);
     drop(key);
-    refuse(id, why);
+    refuse(id, std::string("The run was ended because the launcher could not look after it: ") + why + ". Try again.");
 }
 
 void launcher::look_at_runs()

@@ -32,9 +32,9 @@ public:
     void attach(std::uint64_t key, cloned child);  ///< that was ordered for the cell; throws
     void lose_clone(std::uint64_t key);            ///< none comes: the cell gets another process, or goes
     live_cell* find_cell(std::uint64_t key);
-    /// A cell that is nobody's yet, with a program that stands by for such a start. None: `by` makes no more clones.
+    /// A cell that is nobody's yet, with a program that stands by for such a start. 0: `by` makes no more clones.
     /// Throws step_failed.
-    std::optional<std::uint64_t> make_ready_cell(const start_message& start, loaded_interpreter* by);
+    std::uint64_t make_ready_cell(const start_message& start, loaded_interpreter* by);
     void tell(const std::string& state) { send(encode_text(message_kind::prepared, state)); }  ///< about the zygote
 
 private:
@@ -51,6 +51,7 @@ private:
     void handle(std::uint64_t tag);
     template <class Work>
     void look_after(std::uint64_t key, Work work);
+    void lose_run(std::uint64_t key, const char* why);
     void handle_run(run& of, key_event event);
     void tell_findings(cell& of);
     void read_server();
@@ -68,8 +69,10 @@ private:
     void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
     void refuse(std::uint64_t id, const std::string& why);
     live_cell& cell_of_its_own(const start_message& start);
-    live_cell& lasting_cell_for(const run_request& request);
-    live_cell& make_cell(const run_request& request, bool probe, loaded_interpreter* by);
+    live_cell& lasting_cell_for(const start_message& start);
+    std::uint64_t make_cell(const start_message& start, loaded_interpreter* by, bool ready);
+    std::unique_ptr<live_cell> drop_cell(std::uint64_t key);
+    bool becomes_loaded(const live_cell& in, const run_request& request) const;
     void begin_in(live_cell& in, waiting_start start);
     void begin_waiting(live_cell& in);
     void begin_cell(std::uint64_t key, live_cell& of);
@@ -131,5 +134,13 @@ private:
     bool ignores_ = false;  ///< messages that it does not understand
     bool done_ = false;
 };
+
+template <class Work>
+void launcher::look_after(std::uint64_t key, Work work)
+try {
+    if (run* const of = find(key)) work(*of);
+} catch (const std::exception& failure) {
+    lose_run(key, failure.what());
+}
 
 }  // namespace cmcp::sandbox

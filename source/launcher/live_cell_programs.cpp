@@ -77,7 +77,10 @@ void live_cell::hear_program(wire_reader& message)
         place->set_process(process);
         return tell_standby();
     }
-    if (std::erase_if(programs_, is_it) != 0) return;  // the next start meets the same obstacle
+    if (std::erase_if(programs_, is_it) != 0) {  // the next start meets the same obstacle
+        if (!lasts()) end();
+        return;
+    }
     const int error = message.next<int>();
     missing_.push_back({number, explain_setup_failure(message.next<std::string>(), error)});
 }

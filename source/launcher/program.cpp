@@ -52,7 +52,6 @@ bool program::suits(const start_message& start, bool loaded)
 bool program::begin(const cell& in, const waiting_start& start, bool loaded)
 {
     if (start.descriptors.size() < 2) throw step_failed("receive descriptors", EBADMSG);
-    hear();
     stood_by_ = early_ && waits_;
     std::vector<int> numbers;
     for (const unique_fd& each : start.descriptors) numbers.push_back(each.get());

@@ -39,7 +39,8 @@ public:
     /// Whether the start can be its own. A shell that does not wait yet might never, and not all can be told to it.
     bool suits(const start_message& start, bool loaded);
 
-    /// Hands a start that suits over, in the cell that it is in. False: the program has gone. Throws step_failed.
+    /// Hands a start that suits over, in the cell that it is in; hear() was called before. False: the program has gone.
+    /// Throws step_failed.
     bool begin(const cell& in, const waiting_start& start, bool loaded);
 
     /// The socket as long as a listener may come over it after the begin; -1: nothing more is awaited.

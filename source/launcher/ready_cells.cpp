@@ -134,10 +134,10 @@ bool ready_cells::make(const wanted& what, loaded_interpreter* by)
 try {
     if (by != nullptr && !by->is_ready()) return false;
     start_message start = what.start;
-    if (!may_hold_) start.request.argv.resize(1);
-    const auto key = keeper_.make_ready_cell(start, by);
-    if (!key) return false;
-    cells_.push_back({*key, by, what.shape});
+    if (by == nullptr && !may_hold_) start.request.argv.resize(1);
+    const std::uint64_t key = keeper_.make_ready_cell(start, by);
+    if (key == 0) return false;
+    cells_.push_back({key, by, what.shape});
     return true;
 } catch (const std::exception&) {
     return false;

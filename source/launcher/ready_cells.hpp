@@ -19,7 +19,6 @@ class launcher;
 class refill_pause {
 public:
     void run_began();
-    void at_once() { at_ = std::chrono::steady_clock::now(); }
     steady_time next() const { return at_; }
 
     /// True once for each time that the refill becomes due. `running`: the runs that go on; `none_left`: no cell is
@@ -48,7 +47,6 @@ public:
 
     steady_time next_event() const { return refill_.next(); }
     void look(steady_time now, std::size_t running);  ///< `running`: the runs that go on
-    void refill_at_once() { refill_.at_once(); }
 
 private:
     struct ready {

@@ -1,5 +1,8 @@
 #include "test/sandbox/beside.hpp"
 
+#include "async/task_group.hpp"
+#include "sandbox/kept_output.hpp"
+
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -52,9 +55,15 @@ native_backend::options launcher_with_interpreter()
     return options;
 }
 
+awaitable<> run_and_forget(native_backend& backend, run_request request)
+{
+    kept_output output;
+    co_await backend.run(std::move(request), output);
+}
+
 /// The same with an interpreter that is kept loaded.
 struct python_stage : shared_stage {
-    python_stage() : shared_stage(launcher_with_interpreter())
+    explicit python_stage(const native_backend::options& with = launcher_with_interpreter()) : shared_stage(with)
     {
         loaded = cmcp::test::run_coroutine(io, backend.zygote_settles());
     }
@@ -410,6 +419,31 @@ TEST_CASE("starts that wait for a cell's first process end with the cell", "[run
     s.end({"someone", "one"});
     CHECK(waits.await_end().why == cause::cancelled);
     CHECK(s.run_now(s.python_in_cell("print(1)")).prepared);
+}
+
+TEST_CASE("a start that is cancelled before a clone has come for it leaves no process", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    auto options = launcher_with_interpreter();
+    options.launcher.zygote->waiting = 0;
+    python_stage s(options);
+    run_request request = s.python_in_cell("pass");
+    request.cell.clear();
+    REQUIRE(s.run_now(request).prepared);
+    const auto at_rest = children_of(s.backend.launcher_pid()).size();
+    for (int i = 0; i != 30; ++i) {
+        task_group starts(s.io.get_executor());
+        starts.spawn("start", run_and_forget(s.backend, request));
+        s.io.restart();
+        s.io.poll();  // the start is on its way
+        starts.cancel_all();
+        CHECK(cmcp::test::run_coroutine(s.io, starts.wait_idle(std::chrono::seconds(10) * slowness())));
+    }
+    REQUIRE(s.run_now(request).prepared);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10) * slowness();
+    while (children_of(s.backend.launcher_pid()).size() > at_rest && std::chrono::steady_clock::now() < until) {
+    }
+    CHECK(children_of(s.backend.launcher_pid()).size() == at_rest);
 }
 
 TEST_CASE("Firejail has no lasting cells and says so", "[run][cell]")

@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -167,6 +170,21 @@ inline bool is_on(stage& s, std::string_view name)
     const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());
     return std::ranges::any_of(probed,
                                [&](const layer& each) { return each.name == name && each.is == layer::state::on; });
+}
+
+/// Process ids and program names of the children of `parent`.
+inline std::map<int, std::string> children_of(int parent)
+{
+    std::map<int, std::string> children;
+    const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n", name = "Name:\t";
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+        std::ifstream file(entry.path() / "status");
+        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        if (text.find(line) == std::string::npos || !text.starts_with(name)) continue;
+        children[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
+    }
+    return children;
 }
 
 }  // namespace cmcp::sandbox::test

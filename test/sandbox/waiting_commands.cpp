@@ -1,8 +1,6 @@
 #include "test/sandbox/run_support.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <map>
 
 namespace cmcp::sandbox::test {
 namespace {
@@ -16,7 +14,8 @@ native_backend::options keeping_two()
     return options;
 }
 
-/// Repeats the run until a standby run serves it, because the launcher does not promise how soon one is ready.
+/// Repeats the run until a program that stood by serves it, because the launcher does not promise how soon one is
+/// ready.
 run_result run_waiting(stage& s, const run_request& wanted)
 {
     constexpr int most_tries = 500;
@@ -28,22 +27,7 @@ run_result run_waiting(stage& s, const run_request& wanted)
     return {};
 }
 
-/// Process ids and program names of the children of `parent`.
-std::map<int, std::string> children_of(int parent)
-{
-    std::map<int, std::string> children;
-    const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n", name = "Name:\t";
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-        std::ifstream file(entry.path() / "status");
-        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-        if (text.find(line) == std::string::npos || !text.starts_with(name)) continue;
-        children[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
-    }
-    return children;
-}
-
-/// A standby run is a first process and its child; the child is a shell where the launcher holds one before its main.
+/// A ready cell is a first process and its child; the child is a shell where the launcher holds one before its main.
 bool a_shell_is_held(int launcher)
 {
     for (const auto& [first, its_name] : children_of(launcher))

@@ -1,0 +1,159 @@
+#include "jail/setup_step.hpp"
+#include "launcher/launcher.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+// The way of a start into a cell; launcher_cells.cpp has what becomes of that.
+namespace cmcp::sandbox {
+namespace {
+
+constexpr const char* full_share =
+    "Half of the sandboxes that may be live at once (SANDBOX_MAX_LIVE) are yours, and programs run in all of them: end "
+    "those programs, or delete a sandbox.";
+constexpr const char* full_machine =
+    "As many sandboxes are live as SANDBOX_MAX_LIVE allows, and programs run in all of them: try again later.";
+constexpr const char* no_terminal =
+    "A terminal needs a lasting cell: name one, or start the program without a terminal.";
+
+/// A refusal that is a sentence already.
+struct cell_refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace
+
+void launcher::start(start_message start, std::vector<unique_fd> descriptors)
+{
+    const std::uint64_t id = start.id;
+    try {
+        const run_request& request = start.request;
+        if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
+        const bool lasts = !request.cell.empty() && !start.probe;
+        if (!lasts && request.terminal.columns != 0) throw cell_refusal(no_terminal);
+        live_cell& in = lasts ? lasting_cell_for(start) : cell_of_its_own(start);
+        begin_in(in, {std::move(start), std::move(descriptors)});
+    } catch (const cell_refusal& refusal) {
+        refuse(id, refusal.what());
+    } catch (const std::exception& failure) {
+        refuse(id, explain_setup_failure(failure));
+    }
+}
+
+loaded_interpreter* launcher::interpreter_for(const run_request& request)
+{
+    for (const auto& each : interpreters_)
+        if (each->stands_in_for(request) && each->is_ready()) return each.get();
+    return nullptr;
+}
+
+// An interpreting cell of a run's own was made for just such a run.
+bool launcher::becomes_loaded(const live_cell& in, const run_request& request) const
+{
+    const auto stands_in = [&](const auto& each) { return each->stands_in_for(request); };
+    return in.interprets() && (!in.lasts() || std::any_of(interpreters_.begin(), interpreters_.end(), stands_in));
+}
+
+live_cell& launcher::cell_of_its_own(const start_message& start)
+{
+    if (start.request.browser) return *find_cell(make_cell(start, nullptr, false));
+    loaded_interpreter* const by = interpreter_for(start.request);
+    const auto ready = ready_ ? ready_->take(start, by) : std::nullopt;
+    return *find_cell(ready ? *ready : make_cell(start, by, false));
+}
+
+// A cell that ends is nobody's any more: the next start of its name gets another. An interpreter that is loaded already
+// serves both kinds of runs. A list of programs may not have it, and an image has its own.
+live_cell& launcher::lasting_cell_for(const start_message& start)
+{
+    const run_request& request = start.request;
+    if (firejail_) throw cell_refusal("Firejail's runs share no processes: start the program without a lasting cell.");
+    const cell_name name{request.principal, request.cell};
+    for (const auto& [key, each] : live_cells_) {
+        if (!each->lasts() || each->ends() || each->name() != name) continue;
+        const bool has_other_image = each->image() != request.image && is_empty(*each->own());
+        if (each->has_process() && (each->is_outdated() || has_other_image)) {
+            each->end();
+            continue;
+        }
+        if (const std::string obstacle = each->obstacle(request); !obstacle.empty()) throw cell_refusal(obstacle);
+        return *each;
+    }
+    make_room_for(request.principal);
+    const bool may_interpret = request.programs.all && request.image.empty() && !interpreters_.empty();
+    return *find_cell(make_cell(start, may_interpret ? interpreters_.back().get() : nullptr, false));
+}
+
+// A cell that is to be `ready` is made by a clone or not at all where one is wanted. 0: it was not. Elsewhere the
+// launcher's own clone does where `by` has no more to give.
+std::uint64_t launcher::make_cell(const start_message& start, loaded_interpreter* by, bool ready)
+{
+    const std::uint64_t key = next_key();
+    auto added = std::make_unique<live_cell>(parts(), start.request, start.probe);
+    live_cell& of = *live_cells_.emplace(key, std::move(added)).first->second;
+    if (ready) of.expect(start);
+    try {
+        if (by != nullptr && by->order(key, *of.own())) return key;
+        if (ready && by != nullptr) return drop_cell(key), 0;
+        of.launch();
+        begin_cell(key, of);
+        return key;
+    } catch (...) {
+        drop_cell(key);
+        throw;
+    }
+}
+
+std::uint64_t launcher::make_ready_cell(const start_message& start, loaded_interpreter* by)
+{
+    return make_cell(start, by, true);
+}
+
+// A cell in which nothing runs gives way, the longest unused first.
+void launcher::make_room_for(const std::string& principal)
+{
+    const auto counts = [&](const std::string* whose) {
+        return static_cast<std::size_t>(std::ranges::count_if(live_cells_, [&](const auto& entry) {
+            return entry.second->lasts() && !entry.second->ends() &&
+                   (whose == nullptr || entry.second->name().principal == *whose);
+        }));
+    };
+    const std::size_t share = std::max<std::size_t>(1, settings_.cells / 2);
+    const bool own_share_is_used = counts(&principal) >= share;
+    if (!own_share_is_used && counts(nullptr) < settings_.cells) return;
+    live_cell* unused = nullptr;
+    for (const auto& [key, each] : live_cells_) {
+        if (!each->lasts() || each->ends() || !is_empty(*each->own()) || !each->waiting.empty()) continue;
+        if (own_share_is_used && each->name().principal != principal) continue;
+        if (unused == nullptr || each->used() < unused->used()) unused = each.get();
+    }
+    if (unused == nullptr) throw cell_refusal(own_share_is_used ? full_share : full_machine);
+    unused->end();
+}
+
+// A cell whose first process has gone is lost next, and its starts with it.
+void launcher::begin_in(live_cell& in, waiting_start start)
+try {
+    if (!in.has_process()) {
+        in.waiting.push_back(std::move(start));
+        return;
+    }
+    const bool loaded = becomes_loaded(in, start.start.request);
+    constexpr int most_tries = 3;  // an inmate may have killed the programs that stood by
+    for (int tries = 0; tries != most_tries; ++tries) {
+        program next = in.take_program(start.start, loaded);
+        if (!next.begin(*in.own(), start, loaded)) continue;
+        const std::uint64_t key = next_key();
+        runs_.emplace(key, std::make_unique<run>(in.own(), std::move(next), start.start, loaded));
+        in.use(start.start, loaded);
+        return look_after(key, [&](run& of) { watch_changing(key, of); });
+    }
+    throw step_failed("hand over the run", EPIPE);
+} catch (const std::system_error&) {
+    in.waiting.push_back(std::move(start));
+}
+
+}  // namespace cmcp::sandbox
