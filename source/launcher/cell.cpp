@@ -134,6 +134,7 @@ try {
 
 void cell::hear_figures()
 {
+    if (!measurer_) return;  // it rests since the last look for events
     const auto figures = measurer_->take();
     if (!figures) return;
     ended_largest_ = ended_largest_ || figures->times_ended > latest_.times_ended;

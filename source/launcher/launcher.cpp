@@ -95,8 +95,11 @@ int launcher::milliseconds_to_next_event() const
     if (ready_) next = std::min(next, ready_->next_event());
     for (const auto& [key, each] : runs_) next = std::min(next, each->next_event());
     for (const auto& [key, each] : live_cells_) next = std::min(next, each->next_event());
+    constexpr std::chrono::milliseconds for_killed{20};  // that have not ended yet
+    const auto now = std::chrono::steady_clock::now();
+    if (!measurers_.empty()) next = std::min(next, now + for_killed);
     if (next == steady_time::max()) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 

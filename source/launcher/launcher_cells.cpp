@@ -122,6 +122,7 @@ void launcher::hear_programs(live_cell& in)
         if (const auto key = run_in(in, each.number)) {
             find(*key)->hear_end(each);
             report(*key);
+            if (!in.lasts() && !firejail_) in.own()->rest();  // it ends itself, and everything in it has ended
         }
 }
 

@@ -31,7 +31,7 @@ struct measured {
 };
 
 /// Processes that were killed. The kernel may take long to clear one away that it was working for, and nobody waits for
-/// that.
+/// that: they are looked after again and again.
 class killed_processes {
 public:
     killed_processes() = default;
@@ -41,6 +41,7 @@ public:
 
     void add(unique_fd pidfd, std::shared_ptr<const void> keeps);  ///< `keeps`: until the process has ended
     void collect();                                                ///< those that have ended
+    bool empty() const { return all_.empty(); }
 
 private:
     struct killed {
