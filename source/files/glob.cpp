@@ -16,17 +16,11 @@ std::u32string characters(std::string_view text)
 {
     std::u32string result;
     for (std::size_t at = 0; at < text.size();) {
-        const auto lead = static_cast<unsigned char>(text[at]);
-        std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        if (lead >= 0x80 && valid_utf8_length(text.substr(at, length)) != length) {
-            result += static_cast<char32_t>(0x110000 + lead);
-            ++at;
-            continue;
-        }
-        char32_t c = length == 1 ? lead : lead & (0xffu >> (length + 1));
-        for (std::size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
-        result += c;
-        at += length;
+        const std::string_view rest = text.substr(at);
+        const auto [fits, needs] = first_character(rest);
+        const bool is_text = fits == needs;
+        result += is_text ? decode_character(rest) : char32_t{0x110000} + static_cast<unsigned char>(rest[0]);
+        at += is_text ? needs : 1;
     }
     return result;
 }

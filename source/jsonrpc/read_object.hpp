@@ -23,12 +23,14 @@ inline json::object read_object(std::string_view text, std::size_t depth = 256)
 
 namespace cmcp {
 
-/// The text under `name`; empty where there is none.
-inline std::string text_of(const json::object& from, std::string_view name)
+/// The text under `name`, as long as the object holds it; empty where there is none.
+inline std::string_view view_of(const json::object& from, std::string_view name)
 {
     const json::value* member = from.if_contains(name);
-    return member != nullptr && member->is_string() ? std::string(member->get_string()) : std::string();
+    return member != nullptr && member->is_string() ? std::string_view(member->get_string()) : std::string_view();
 }
+
+inline std::string text_of(const json::object& from, std::string_view name) { return std::string(view_of(from, name)); }
 
 /// The whole number under `name`; `otherwise` where there is none.
 inline std::int64_t number_of(const json::object& from, std::string_view name, std::int64_t otherwise = 0)

@@ -18,28 +18,13 @@ namespace {
 constexpr std::size_t longest_value = 4096;
 constexpr std::size_t usual_line = 480;
 
-struct decoded {
-    std::uint32_t code_point;
-    std::size_t length;  // 0: invalid
-};
-
-decoded decode(std::string_view text)
-{
-    const auto first = static_cast<unsigned char>(text[0]);
-    const auto [fits, needs] = first_character(text);
-    if (fits != needs) return {0, 0};
-    std::uint32_t value = needs == 1 ? first : first & (0xffu >> (needs + 1));
-    for (std::size_t i = 1; i < needs; ++i) value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3fu);
-    return {value, needs};
-}
-
-bool dangerous(std::uint32_t c)
+bool dangerous(char32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e) ||
            (c >= 0x2066 && c <= 0x2069);
 }
 
-void append_escape(std::string& out, std::uint32_t c)
+void append_escape(std::string& out, char32_t c)
 {
     char buffer[8];
     std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned>(c & 0xffff));
@@ -143,14 +128,15 @@ std::string escape_controls(std::string_view text)
     if (printable(text)) return out.append(text);
     out.reserve(text.size());
     while (!text.empty()) {
-        const auto [c, length] = decode(text);
-        if (length == 0)
-            out += "\xef\xbf\xbd";
-        else if (dangerous(c))
+        const auto [fits, needs] = first_character(text);
+        const bool is_text = fits == needs;
+        const char32_t c = is_text ? decode_character(text) : U'\ufffd';
+        const std::size_t length = is_text ? needs : 1;
+        if (dangerous(c))
             append_escape(out, c);
         else
-            out += text.substr(0, length);
-        text.remove_prefix(std::max<std::size_t>(length, 1));
+            out += is_text ? text.substr(0, length) : "\xef\xbf\xbd";
+        text.remove_prefix(length);
     }
     return out;
 }

@@ -1,7 +1,9 @@
 #include "mcp/definitions.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
+#include "mcp/result_budget.hpp"
 #include "mcp/result_text.hpp"
 
 #include <algorithm>
@@ -21,9 +23,7 @@ constexpr int longest_for_claude = 500'000;
 // Otherwise Claude Code cuts a result to 25,000 tokens, also where a call asks for more.
 bool may_be_asked_for_more(const tool_definition& definition)
 {
-    const auto* properties = definition.input_schema.if_contains("properties");
-    const bool by_output = properties && properties->is_object() && properties->get_object().contains("max_output");
-    return by_output || !definition.size_argument.empty();
+    return takes_max_output(definition.input_schema) || !definition.size_argument.empty();
 }
 
 json::object describe_annotations(const tool_definition& definition)
@@ -51,29 +51,23 @@ json::object text_block(std::string_view text, const json::storage_ptr& memory =
     return block;
 }
 
-std::string text_member(const json::object& block, std::string_view key)
-{
-    const auto* member = block.if_contains(key);
-    return member && member->is_string() ? std::string(member->get_string()) : std::string();
-}
-
 // A block type that the revision does not know is replaced by a text that says what was there.
 void known_block(json::value& value, revision protocol)
 {
     const auto* block = value.if_object();
     if (!block) return;
-    const auto type = text_member(*block, "type");
+    const auto type = text_of(*block, "type");
     if (type == "audio" && protocol < revision::v2025_03_26)
-        value = text_block("[audio of type " + text_member(*block, "mimeType") + "]");
+        value = text_block("[audio of type " + text_of(*block, "mimeType") + "]");
     if (type == "resource_link" && protocol < revision::v2025_06_18)
-        value = text_block(text_member(*block, "name") + ": " + text_member(*block, "uri"));
+        value = text_block(text_of(*block, "name") + ": " + text_of(*block, "uri"));
 }
 
 bool has_block(const json::array& content, std::string_view type)
 {
     return std::any_of(content.begin(), content.end(), [&](const json::value& block) {
         const auto* members = block.if_object();
-        return members && text_member(*members, "type") == type;
+        return members && text_of(*members, "type") == type;
     });
 }
 
@@ -102,7 +96,7 @@ bool takes_text_alone(const caller& who, result_format format)
 {
     if (format != result_format::automatic) return format == result_format::text;
     if (is_modern(who.protocol)) return false;
-    const auto name = text_member(who.client_info, "name");
+    const auto name = text_of(who.client_info, "name");
     return std::find(showing_objects_alone.begin(), showing_objects_alone.end(), name) != showing_objects_alone.end();
 }
 

@@ -1,5 +1,6 @@
 #include "mcp/lenient_arguments.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
 #include "text/number.hpp"
@@ -19,17 +20,7 @@ constexpr double most_exact = 9e15;
 constexpr std::array<std::pair<std::string_view, bool>, 6> truths{
     {{"true", true}, {"false", false}, {"yes", true}, {"no", false}, {"1", true}, {"0", false}}};
 
-const json::object* member_object(const json::object& of, std::string_view name)
-{
-    const auto* member = of.if_contains(name);
-    return member ? member->if_object() : nullptr;
-}
-
-std::string_view type_of(const json::object& schema)
-{
-    const auto* type = schema.if_contains("type");
-    return type && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
-}
+std::string_view type_of(const json::object& schema) { return view_of(schema, "type"); }
 
 std::optional<std::string_view> text_in(const json::value& value)
 {
@@ -97,9 +88,7 @@ void list_as_meant(json::value& value, const json::object& schema)
         one.push_back(std::move(value));
         value = std::move(one);
     }
-    const auto* items = member_object(schema, "items");
-    if (!items) return;
-    for (auto& item : value.get_array()) value_as_meant(item, *items);
+    for (auto& item : value.get_array()) value_as_meant(item, object_of(schema, "items"));
 }
 
 void object_as_meant(json::value& value, const json::object& schema)
@@ -138,9 +127,8 @@ json::value example_value(const json::object& schema)
     if (type == "integer" || type == "number") return 10;
     if (type == "object") return example_arguments(schema, {});
     if (type != "array") return "…";
-    const auto* items = member_object(schema, "items");
     json::array list;
-    list.push_back(items ? example_value(*items) : json::value("…"));
+    list.push_back(example_value(object_of(schema, "items")));
     return list;
 }
 
@@ -148,9 +136,7 @@ json::value example_value(const json::object& schema)
 
 void take_as_meant(json::object& arguments, const json::object& schema)
 {
-    const auto* properties = member_object(schema, "properties");
-    if (!properties) return;
-    for (const auto& [name, property] : *properties) {
+    for (const auto& [name, property] : object_of(schema, "properties")) {
         auto* value = arguments.if_contains(name);
         const auto* described = value ? property.if_object() : nullptr;
         if (!described || !described->contains("type")) continue;
@@ -164,10 +150,10 @@ void take_as_meant(json::object& arguments, const json::object& schema)
 std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema)
 {
     std::vector<std::string> unknown;
-    const auto* properties = member_object(schema, "properties");
-    if (is_open(schema) || !properties) return unknown;
+    const auto& properties = object_of(schema, "properties");
+    if (is_open(schema) || !schema.contains("properties")) return unknown;
     for (auto each = arguments.begin(); each != arguments.end();) {
-        if (properties->contains(each->key())) {
+        if (properties.contains(each->key())) {
             ++each;
             continue;
         }
@@ -186,10 +172,8 @@ json::object open_schema(json::object schema)
 json::object example_arguments(const json::object& schema, std::string_view also)
 {
     json::object example;
-    const auto* properties = member_object(schema, "properties");
     const auto* required = schema.if_contains("required");
-    if (!properties) return example;
-    for (const auto& [name, property] : *properties) {
+    for (const auto& [name, property] : object_of(schema, "properties")) {
         bool shown = name == also;
         if (required && required->is_array())
             for (const auto& each : required->get_array()) shown = shown || each == json::value(name);

@@ -178,15 +178,13 @@ const json::value* number_under(const json::object& arguments, std::string_view 
 
 std::optional<std::size_t> max_output_in(json::object& arguments, const json::object& schema)
 {
-    const auto* properties = schema.if_contains("properties");
-    const bool described = properties && properties->is_object() && properties->get_object().contains("max_output");
     if (!arguments.contains("max_output")) return std::nullopt;
     static const json::object as_number{
         {"properties", json::object{{"max_output", json::object{{"type", "integer"}}}}}};
     take_as_meant(arguments, as_number);
     const auto* value = number_under(arguments, "max_output");
     const auto wish = value ? std::optional(static_cast<std::size_t>(value->get_int64())) : std::nullopt;
-    if (!described && value) arguments.erase("max_output");
+    if (!takes_max_output(schema) && value) arguments.erase("max_output");
     return wish;
 }
 
@@ -207,6 +205,8 @@ void tell_rest(json::object& object, const shortener& shortened, const result_re
 }
 
 }  // namespace
+
+bool takes_max_output(const json::object& schema) { return object_of(schema, "properties").contains("max_output"); }
 
 std::size_t result_limit_of(const tool_definition& tool, json::object& arguments, const result_limits& limits)
 {

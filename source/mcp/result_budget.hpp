@@ -24,6 +24,8 @@ public:
     virtual awaitable<std::string> keep(caller who, std::string text) = 0;
 };
 
+bool takes_max_output(const json::object& input_schema);
+
 /// The most that the result of a call may say: `max_output` of any tool, or the tool's own argument
 /// (tool_definition::size_argument), asks for less or more. Takes a `max_output` out that the schema does not have.
 std::size_t result_limit_of(const tool_definition& tool, json::object& arguments, const result_limits& limits);

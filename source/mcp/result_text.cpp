@@ -1,5 +1,6 @@
 #include "mcp/result_text.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
@@ -30,13 +31,6 @@ template <class Names>
 bool is_among(const Names& names, std::string_view name)
 {
     return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view string_of(const json::object& from, std::string_view name)
-{
-    const auto* member = from.if_contains(name);
-    const auto* text = member ? member->if_string() : nullptr;
-    return text ? std::string_view(*text) : std::string_view();
 }
 
 void begin_line(std::string& text)
@@ -132,12 +126,12 @@ void add_others(std::string& text, const json::object& structured)
 std::string result_text(const json::object& structured)
 {
     std::string text;
-    for (const auto name : printed) text.append(string_of(structured, name));
-    if (const auto errors = string_of(structured, "stderr"); !errors.empty())
+    for (const auto name : printed) text.append(view_of(structured, name));
+    if (const auto errors = view_of(structured, "stderr"); !errors.empty())
         add_block(text, text.empty() ? "" : "stderr", errors);
     std::string_view before;
     for (const auto name : sentences) {
-        const auto sentence = string_of(structured, name);
+        const auto sentence = view_of(structured, name);
         if (!sentence.empty() && sentence != before) add_block(text, {}, sentence);
         before = sentence;
     }

@@ -5,6 +5,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
+#include "runs/reader_limits.hpp"
 #include "text/encodings.hpp"
 #include "text/number.hpp"
 
@@ -19,8 +20,6 @@ extern const std::string_view view_file;  // view_file.py
 
 namespace {
 
-constexpr std::uint64_t memory_of_a_view = 768ull << 20;
-constexpr std::size_t most_view_output = 16 << 20;
 constexpr std::size_t longest_side = 1568;         // pixels; models see no more
 constexpr std::size_t most_image_bytes = 700'000;  // before base64
 constexpr std::size_t small_image_bytes = 256 << 10;
@@ -95,11 +94,8 @@ sandbox::run_request request_for_view(std::string bytes)
 {
     sandbox::run_request request;
     request.input = std::move(bytes);
-    request.limits.memory = memory_of_a_view;
-    request.limits.processes = 8;
-    request.limits.file_size = 1 << 20;
-    request.limits.tmp_size = 16ull << 20;
-    request.limits.output = most_view_output;
+    request.limits = reader_limits();
+    request.programs.all = false;
     request.label = "view of a file";
     return request;
 }
@@ -134,7 +130,7 @@ awaitable<std::string> file_viewer::run(std::string caller, sandbox::run_request
 {
     const auto place = co_await admission_.enter(std::move(caller));
     if (!place) throw file_error(busy_sentence);
-    sandbox::kept_output output(most_view_output);
+    sandbox::kept_output output(request.limits.output);
     const auto end = co_await backend_.run(std::move(request), output);
     check_end(end);
     co_return std::move(output.out);
@@ -145,7 +141,6 @@ awaitable<json::object> file_viewer::ask_python(std::string caller, json::object
     auto request = request_for_view(jsonrpc::write_json(options) + "\n" + bytes);
     start_python(request, python_home::none, interpreter_);
     request.script = std::string(view_file);
-    request.programs.all = false;
     const auto text = co_await run(std::move(caller), std::move(request));
     auto answer = jsonrpc::read_object(text);
     if (const auto refusal = text_of(answer, "error"); !refusal.empty()) throw file_error(refusal);

@@ -14,15 +14,6 @@ constexpr std::size_t tab_width = 8;
 // The characters that ` to ~ stand for while lines are drawn (DEC Special Graphics).
 constexpr char32_t drawn[] = U"◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 
-char32_t decoded(std::string_view character)
-{
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(character[at]); };
-    if (character.size() == 1) return byte(0);
-    char32_t value = byte(0) & (0xffu >> (character.size() + 1));
-    for (std::size_t at = 1; at != character.size(); ++at) value = value << 6 | (byte(at) & 0x3fu);
-    return value;
-}
-
 void add_utf8(std::string& to, char32_t character)
 {
     const auto add = [&](char32_t byte) { to += static_cast<char>(byte); };
@@ -94,7 +85,7 @@ std::size_t terminal_screen::step(std::string_view rest)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return control(c), 1;
     const utf8_start character = first_character(rest);
     if (character.fits != 0 && character.fits == character.needs) {
-        put(decoded(rest.substr(0, character.fits)));
+        put(decode_character(rest));
         return character.fits;
     }
     if (is_cut_utf8(rest)) return 0;

@@ -64,6 +64,15 @@ utf8_start first_character(std::string_view text)
     return {fits, lead.length};
 }
 
+char32_t decode_character(std::string_view text)
+{
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = classify_lead(lead).length;
+    char32_t value = length == 1 ? lead : lead & (0xffu >> (length + 1));
+    for (std::size_t at = 1; at != length; ++at) value = value << 6 | (static_cast<unsigned char>(text[at]) & 0x3fu);
+    return value;
+}
+
 std::size_t valid_utf8_length(std::string_view text)
 {
     std::size_t at = 0;

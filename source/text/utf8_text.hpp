@@ -15,6 +15,9 @@ struct utf8_start {
 /// `text` is not empty.
 utf8_start first_character(std::string_view text);
 
+/// The code point of the first character; it fits whole.
+char32_t decode_character(std::string_view text);
+
 /// The length of the longest prefix that is valid UTF-8.
 std::size_t valid_utf8_length(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
+#include "runs/reader_limits.hpp"
 
 #include <unistd.h>
 
@@ -13,8 +14,6 @@ namespace cmcp {
 extern const std::string_view web_page_reading, web_page_renderer, web_page_beginning;  // web_page_*.py
 namespace {
 
-constexpr std::uint64_t memory_of_a_page = 768ull << 20;  // BeautifulSoup needs up to seventy times the bytes of a page
-constexpr std::size_t most_output = 16 << 20;
 constexpr std::size_t most_complaints = 4096;
 constexpr auto least_time = std::chrono::seconds(1);
 constexpr const char* pdftotext = "/usr/bin/pdftotext";
@@ -81,11 +80,6 @@ json::object read_answer(const std::string& text)
 web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission)
     : interpreter_(config.python_interpreter), backend_(backend), admission_(admission)
 {
-    limits_.memory = memory_of_a_page;
-    limits_.processes = 8;
-    limits_.file_size = 1 << 20;
-    limits_.tmp_size = 16ull << 20;
-    limits_.output = most_output;
 }
 
 awaitable<sandbox::run_result> web_page_reader::run(std::string caller, sandbox::run_request request,
@@ -96,7 +90,7 @@ awaitable<sandbox::run_result> web_page_reader::run(std::string caller, sandbox:
     if (!place) end.error = busy_sentence;
     if (!place) co_return end;
     request.programs.all = false;  // the interpreter or pdftotext, and what they load
-    request.limits = limits_;
+    request.limits = reader_limits();
     request.limits.wall =
         std::max<std::chrono::milliseconds>(least_time, limit);  // without the time of waiting for a turn
     request.label = "web page";
@@ -112,7 +106,7 @@ awaitable<json::object> web_page_reader::read(std::string caller, std::string pa
     start_python(request, python_home::none, interpreter_);
     request.script = web_page_script();
     request.input = options_line(wish) + page;
-    sandbox::kept_output output(most_output, most_complaints);
+    sandbox::kept_output output(reader_limits().output, most_complaints);
     auto end = co_await run(std::move(caller), std::move(request), limit, output);
     if (!end.error.empty()) co_return failure(std::move(end.error));
     if (output.out.empty() && output.err.find("MemoryError") != std::string::npos)
@@ -130,7 +124,7 @@ awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::strin
     sandbox::run_request request;
     request.argv = {pdftotext, "-enc", "UTF-8", "-nopgbrk", "-q", "-", "-"};
     request.input = std::move(document);
-    sandbox::kept_output output(most_output, most_complaints);
+    sandbox::kept_output output(reader_limits().output, most_complaints);
     auto end = co_await run(std::move(caller), std::move(request), limit, output);
     if (!end.error.empty()) co_return failure(std::move(end.error));
     if (end.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");

@@ -41,7 +41,6 @@ private:
                                        std::chrono::milliseconds limit, sandbox::kept_output& output);
 
     std::string interpreter_;
-    sandbox::run_limits limits_;
     sandbox::backend& backend_;
     run_admission& admission_;
 };
