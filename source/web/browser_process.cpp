@@ -1,11 +1,11 @@
 #include "web/browser_process.hpp"
 
 #include "async/event.hpp"
-#include "jail/process_files.hpp"
 #include "log/log.hpp"
 
 #include <fcntl.h>
 
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -40,8 +40,11 @@ private:
 // proc_pid_fdinfo(5), as the kernel numbers processes for the server.
 int number_of(const unique_fd& pidfd)
 {
-    const auto about = sandbox::read_text(AT_FDCWD, "/proc/self/fdinfo/" + std::to_string(pidfd.get()));
-    return static_cast<int>(sandbox::number_in_line(about, "\nPid:"));
+    std::ifstream about("/proc/self/fdinfo/" + std::to_string(pidfd.get()));
+    int number = -1;
+    for (std::string word; about >> word;)
+        if (word == "Pid:") about >> number;
+    return number;
 }
 
 std::string describe_end(const sandbox::run_result& end, const std::string& said)
