@@ -145,9 +145,10 @@ awaitable<tool_result> execute(sandbox_runner& runs, kernel_manager& kernels, bl
 {
     const bool stateful = input.stateful;
     const std::string longest = runs.python_terms().longest(input.background);
-    auto outcome = co_await run_language(runs, kernels, std::move(who), io, std::move(input));
+    auto outcome = co_await run_language(runs, kernels, who, io, std::move(input));
     auto result = language_result(outcome, stateful, longest);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.done.where), std::move(outcome.done.files));
+    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.done.where),
+                       std::move(outcome.done.files));
     co_return result;
 }
 

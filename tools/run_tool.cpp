@@ -183,13 +183,13 @@ void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
     result.structured["error"] = outcome.note;
 }
 
-awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
-                      std::vector<std::string> files)
+awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
+                      sandbox_record where, std::vector<std::string> files)
 {
     json::array names, links;
     for (const auto& file : files) {
         names.emplace_back(file);
-        links.emplace_back(sandboxes.link_to(where, file));
+        links.emplace_back(sandboxes.link_to(who, where, file));
     }
     result.structured["files"] = std::move(names);
     result.structured["file_links"] = std::move(links);

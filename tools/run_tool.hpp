@@ -86,7 +86,7 @@ void add_kernel_fields(tool_result& result, kernel_outcome& outcome);
 
 /// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
 /// `file_links`.
-awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, sandbox_record where,
-                      std::vector<std::string> files);
+awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
+                      sandbox_record where, std::vector<std::string> files);
 
 }  // namespace cmcp

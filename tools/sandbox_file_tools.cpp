@@ -42,7 +42,7 @@ awaitable<tool_result> process_upload(sandbox_files& files, sandbox_manager& san
     co_return answer_of({{"success", true},
                          {"path", stored.path},
                          {"size", stored.size},
-                         {"file_link", sandboxes.link_to(where, stored.path)}});
+                         {"file_link", sandboxes.link_to(context.who, where, stored.path)}});
 }
 
 tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sandboxes)
@@ -136,7 +136,8 @@ awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& s
     result.structured["content"] = part.content;
     result.structured["encoding"] = part.is_text ? "utf-8" : "base64";
     result.structured["size"] = file->size();
-    result.structured["file_link"] = sandboxes.link_to(where, files.relative("file_path", input.file_path));
+    result.structured["file_link"] =
+        sandboxes.link_to(context.who, where, files.relative("file_path", input.file_path));
     co_return result;
 }
 

@@ -29,10 +29,11 @@ awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kerne
 {
     const bool stateful = input.stateful;
     const std::string longest = runs.python_terms().longest(input.background);
-    auto outcome = co_await run_script(runs, kernels, std::move(who), io, std::move(input));
+    auto outcome = co_await run_script(runs, kernels, who, io, std::move(input));
     auto result = sandbox_run_result(std::move(outcome.done.run), longest);
     if (stateful) add_kernel_fields(result, outcome);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.done.where), std::move(outcome.done.files));
+    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.done.where),
+                       std::move(outcome.done.files));
     co_return result;
 }
 
@@ -84,9 +85,10 @@ awaitable<tool_result> run_terminal(sandbox_runner& runs, command_shells& shells
                                     request_io& io, sandbox_run_input input)
 {
     const std::string longest = runs.command_terms().longest(input.background);
-    auto outcome = co_await run_command(runs, shells, std::move(who), io, std::move(input));
+    auto outcome = co_await run_command(runs, shells, who, io, std::move(input));
     auto result = sandbox_run_result(std::move(outcome.run), longest);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(outcome.where), std::move(outcome.files));
+    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.where),
+                       std::move(outcome.files));
     co_return result;
 }
 

@@ -213,8 +213,14 @@ SETTING("SANDBOX_MAX_PER_CALLER", std::size_t, sandbox_max_per_caller, "1000", n
         "sandboxes of one caller");
 SETTING("SANDBOX_DISK_QUOTA", std::uint64_t, sandbox_disk_quota, "10240", number(1, terabyte, mib),
         "disk of one caller's sandboxes together, MiB");
-SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "", file_path,
+SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "volume/data", file_path,
         "folder that local_file_path is taken from; empty: none");
+SETTING("SANDBOX_DATA_FOLDER", path, sandbox_data_folder, "volume/data", file_path,
+        "folder whose files all runs read at /data; the default counts where it is there; empty: none");
+SETTING("SANDBOX_LINK_TTL", milliseconds, link_ttl, "86400", seconds(60s, 365 * day),
+        "time for which links to files open in a browser without a token, seconds");
+SETTING("SANDBOX_LINK_KEY", std::string, link_key, "", secret(plain_text(128)),
+        "what such links are signed with; empty: made at the first start and kept in SANDBOX_ROOT/link-key");
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");
 SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),

@@ -1,9 +1,11 @@
 #include "http/request_guard.hpp"
 #include "http/route.hpp"
+#include "http/signed_link.hpp"
 #include "text/ascii.hpp"
 #include "text/signature.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace cmcp {
 
@@ -206,6 +208,7 @@ std::optional<http_reply> request_guard::check_media(const http_request& request
 std::optional<http_reply> request_guard::authenticate(http_request& request) const
 {
     if (config_.auth_tokens.empty() || is_open(request)) return std::nullopt;
+    if (takes_signature(request)) return check_signature(request);
     const auto token = bearer_token(request);
     bool known = false;
     for (const auto& [name, secret] : config_.auth_tokens)
@@ -220,6 +223,27 @@ std::optional<http_reply> request_guard::authenticate(http_request& request) con
                                           "that of the file auth-token in SANDBOX_ROOT.");
     reply.with("WWW-Authenticate", token ? "Bearer error=\"invalid_token\"" : "Bearer");
     return reply;
+}
+
+// A token that comes along counts, so that programs may go on with a link whose time is over.
+bool request_guard::takes_signature(const http_request& request) const
+{
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    return reads && request.target != nullptr && request.target->signed_links && bears_signature(request) &&
+           request.count("authorization") == 0;
+}
+
+std::optional<http_reply> request_guard::check_signature(http_request& request) const
+{
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    for (const auto& [name, secret] : config_.auth_tokens)
+        if (is_signed_for(request, name, config_.link_key, now)) {
+            request.principal = name;
+            return std::nullopt;
+        }
+    return error_reply(403,
+                       "This link has ended, or is not as the server made it; a tool that names the file, such as "
+                       "download_file_from_sandbox, gives a new one.");
 }
 
 bool request_guard::has_own_token(const http_request& request) const

@@ -45,6 +45,8 @@ private:
     std::optional<http_reply> check_source(const http_request& request) const;
     std::optional<http_reply> check_media(const http_request& request) const;
     std::optional<http_reply> authenticate(http_request& request) const;
+    bool takes_signature(const http_request& request) const;
+    std::optional<http_reply> check_signature(http_request& request) const;
     http_reply preflight(const http_request& request) const;
 
     const settings& config_;

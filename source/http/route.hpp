@@ -50,8 +50,9 @@ struct route {
     route_body body = route_body::none;
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
-    bool html_only = false;   ///< only for requests whose Accept names text/html
-    bool rpc_errors = false;  ///< refusals at this path have the form that clients of MCP read
+    bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
+    bool html_only = false;     ///< only for requests whose Accept names text/html
+    bool rpc_errors = false;    ///< refusals at this path have the form that clients of MCP read
     std::function<std::vector<route_operation>()> operations = {};  ///< empty: not in /openapi.json
 
     /// A slash at the end of `wanted` makes no difference.

@@ -13,6 +13,7 @@ struct caller {
     std::string principal;    ///< authenticated name; empty: the default caller (no authentication)
     std::string session;      ///< session id of the older revisions; empty in the stateless era
     std::string session_tag;  ///< what the log calls it, which is no secret
+    std::string address;      ///< of this server as the client reaches it, without a slash at its end; empty: unknown
     bool session_ends =
         false;  ///< on_session_end() tells when; not that of standard input, which goes on in the next process
     json::object client_info;

@@ -48,6 +48,7 @@ struct peer {
     std::string principal{};                ///< of a stateless request; a session has its own
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
+    std::string address{};                  ///< of this server, for a stateless request: see caller::address
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 

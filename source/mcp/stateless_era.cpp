@@ -124,7 +124,7 @@ awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless
 
 std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
 {
-    return std::make_shared<stateless_request>(std::move(incoming), from.principal);
+    return std::make_shared<stateless_request>(std::move(incoming), from.principal, from.address);
 }
 
 void stateless_era::check(served_request& request) const

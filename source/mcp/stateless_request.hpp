@@ -12,9 +12,11 @@ namespace cmcp {
 /// A request of 2026-07-28 with what its `_meta` says.
 class stateless_request final : public served_request {
 public:
-    stateless_request(jsonrpc::request incoming, std::string principal) : served_request(std::move(incoming), nullptr)
+    stateless_request(jsonrpc::request incoming, std::string principal, std::string address)
+        : served_request(std::move(incoming), nullptr)
     {
         own.principal = std::move(principal);
+        own.address = std::move(address);
     }
 
     /// The part of a call that goes on when the call becomes a task: takes its params.

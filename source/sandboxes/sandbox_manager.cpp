@@ -2,6 +2,7 @@
 
 #include "async/uncancelled.hpp"
 #include "files/trees.hpp"
+#include "http/signed_link.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
 #include "text/words.hpp"
@@ -14,6 +15,8 @@
 namespace cmcp {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 std::string session_digest(const caller& who)
 {
@@ -67,11 +70,15 @@ std::string sandbox_manager::uri_of(const sandbox_record& where, const std::stri
     return "sandbox://" + where.id + "/" + encoded_path(path);
 }
 
-std::string sandbox_manager::link_to(const sandbox_record& where, const std::string& path) const
+std::string sandbox_manager::link_to(const caller& who, const sandbox_record& where, const std::string& path) const
 {
     if (public_url_.empty()) return uri_of(where, path);
+    const std::string& address = who.address.empty() ? public_url_ : who.address;
     const std::string inside = config_.sandbox_work_dir + "/" + path;
-    return public_url_ + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
+    const std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
+    if (config_.auth_tokens.empty()) return link;
+    const auto expires = static_cast<std::int64_t>(now()) + config_.link_ttl / 1s;
+    return link + signed_query({where.id, inside, expires}, where.owner, config_.link_key);
 }
 
 void sandbox_manager::check_name(std::string_view name)

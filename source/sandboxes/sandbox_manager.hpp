@@ -98,8 +98,10 @@ public:
     /// `scheme://host:port` for download links; empty where there is no HTTP server.
     void set_public_url(std::string url);
     const std::string& public_url() const { return public_url_; }
-    std::string link_to(const sandbox_record& where,
-                        const std::string& path) const;  ///< path relative to the workspace
+
+    /// For `who`, whose link leads to the address that they use. With tokens it is signed. `path`: relative to the
+    /// workspace.
+    std::string link_to(const caller& who, const sandbox_record& where, const std::string& path) const;
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
 
     const image_choice& images() const { return images_; }

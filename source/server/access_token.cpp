@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t random_bytes = 24;
 constexpr std::size_t shortest = 16;
 
+constexpr const char* instead_of_token = "set MCP_AUTH_TOKENS or MCP_AUTH=none";
+
 std::filesystem::path token_file(const settings& config) { return config.sandbox_root / "auth-token"; }
 
 bool wants_token(const settings& config)
@@ -28,33 +30,55 @@ bool wants_token(const settings& config)
     return config.auth == "token" || !bound_address::only_this_machine(config.host);
 }
 
-config_error cannot_be(const char* what, const std::filesystem::path& file, const std::string& why)
+/// A secret that is made at the first start.
+struct kept_secret {
+    std::filesystem::path file;
+    const char* beginning;
+    const char* instead;  ///< what its owner can do
+};
+
+config_error cannot_be(const char* what, const kept_secret& of, const std::string& why)
 {
-    return config_error("The token in " + file.string() + " cannot be " + what + " (" + why +
-                        "): mend the file or remove it, or set MCP_AUTH_TOKENS or MCP_AUTH=none");
+    return config_error("The secret in " + of.file.string() + " cannot be " + what + " (" + why +
+                        "): mend the file or remove it, or " + of.instead);
 }
 
 // Another start may make the file at the same time, so only one of them succeeds.
-bool make_token(const std::filesystem::path& file, std::string& token)
+bool make(const kept_secret& of, std::string& secret)
 {
-    const unique_fd fresh(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const unique_fd fresh(::open(of.file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fresh && errno == EEXIST) return false;
-    token = "cmcp_" + random_id(random_bytes);
-    if (!fresh || !write_all(fresh.get(), token + "\n")) throw cannot_be("written", file, std::strerror(errno));
+    secret = of.beginning + random_id(random_bytes);
+    if (!fresh || !write_all(fresh.get(), secret + "\n")) throw cannot_be("written", of, std::strerror(errno));
     return true;
 }
 
-std::string read_token(const std::filesystem::path& file)
+std::string read(const kept_secret& of)
 {
     std::array<char, 256> text{};
-    const unique_fd kept(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const unique_fd kept(::open(of.file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const auto length = kept ? ::read(kept.get(), text.data(), text.size()) : -1;
-    if (length < 0) throw cannot_be("read", file, std::strerror(errno));
+    if (length < 0) throw cannot_be("read", of, std::strerror(errno));
     // A volume's owner and mode may be the engine's choice, so this is not required.
     (void)::fchmod(kept.get(), S_IRUSR | S_IWUSR);
-    std::string token(trimmed({text.data(), static_cast<std::size_t>(length)}, white_space));
-    if (token.size() < shortest) throw cannot_be("used", file, "it has fewer than 16 characters");
-    return token;
+    std::string secret(trimmed({text.data(), static_cast<std::size_t>(length)}, white_space));
+    if (secret.size() < shortest) throw cannot_be("used", of, "it has fewer than 16 characters");
+    return secret;
+}
+
+// `fresh`: it was made now.
+std::string settle(const kept_secret& of, bool& fresh)
+{
+    std::string secret;
+    fresh = make(of, secret);
+    return fresh ? secret : read(of);
+}
+
+void settle_link_key(settings& config)
+{
+    if (config.auth_tokens.empty() || !config.link_key.empty()) return;
+    bool fresh = false;
+    config.link_key = settle({config.sandbox_root / "link-key", "", "set SANDBOX_LINK_KEY"}, fresh);
 }
 
 }  // namespace
@@ -62,12 +86,11 @@ std::string read_token(const std::filesystem::path& file)
 access_token settle_access(settings& config)
 {
     access_token access;
-    if (!wants_token(config)) return access;
-    access.file = token_file(config);
-    std::string token;
-    access.fresh = make_token(access.file, token);
-    if (!access.fresh) token = read_token(access.file);
-    config.auth_tokens = {{"", std::move(token)}};
+    if (wants_token(config)) {
+        access.file = token_file(config);
+        config.auth_tokens = {{"", settle({access.file, "cmcp_", instead_of_token}, access.fresh)}};
+    }
+    settle_link_key(config);
     return access;
 }
 

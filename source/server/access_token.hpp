@@ -14,7 +14,7 @@ struct access_token {
 };
 
 /// Adds to `config.auth_tokens` the kept token, made at the first start, where MCP_AUTH and the address want one.
-/// Throws config_error when it cannot be kept.
+/// Where there are tokens, `config.link_key` gets the kept key. Throws config_error when one cannot be kept.
 access_token settle_access(settings& config);
 
 /// A sentence for doctor: the callers that are let in.

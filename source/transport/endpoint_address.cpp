@@ -1,5 +1,7 @@
 #include "transport/endpoint_address.hpp"
 
+#include "text/ascii.hpp"
+
 #include <boost/url/parse.hpp>
 
 #include <algorithm>
@@ -37,6 +39,16 @@ bool forwarded(const http_request& request)
     return std::any_of(std::begin(names), std::end(names), [&](auto name) { return request.count(name) != 0; });
 }
 
+// The address stands in lines that people paste into a shell.
+bool plain_address(std::string_view text)
+{
+    const auto plain = [](char c) {
+        return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
+               std::string_view(".:-_[]/").find(c) != std::string_view::npos;
+    };
+    return !text.empty() && std::all_of(text.begin(), text.end(), plain);
+}
+
 std::optional<std::string> known_prefix(const http_request& request, const std::string& public_url)
 {
     const auto prefix = request.header("x-forwarded-prefix");
@@ -57,6 +69,23 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 {
     const auto prefix = known_prefix(request, public_url);
     return (prefix ? *prefix + "/" : std::string()) + "messages?sessionId=" + std::string(session);
+}
+
+std::string address_used(const http_request& request, const settings& config)
+{
+    if (!config.public_url.empty()) {
+        std::string_view url = config.public_url;
+        while (url.ends_with('/')) url.remove_suffix(1);
+        return std::string(url);
+    }
+    const auto host = request.header("host").value_or("");
+    const bool secure =
+        request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
+    std::string prefix(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
+    while (prefix.ends_with('/')) prefix.pop_back();
+    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
+    return (secure ? "https://" : "http://") + std::string(host) +
+           (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
 }
 
 }  // namespace cmcp

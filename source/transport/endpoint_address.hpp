@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "http/http_request.hpp"
 
 #include <string>
@@ -12,6 +13,10 @@ namespace cmcp {
 /// that X-Forwarded-Prefix or MCP_PUBLIC_URL tells. Where forwarding headers show a proxy of which neither is known,
 /// the path is relative: the proxy may have taken a prefix away.
 std::string endpoint_address(const http_request& request, const std::string& public_url, std::string_view session);
+
+/// The server's address by the request, without a slash at the end: MCP_PUBLIC_URL, or Host with the fields of a
+/// proxy.
+std::string address_used(const http_request& request, const settings& config);
 
 /// The path of an address without a slash at its end; empty: it has none, or is no address.
 std::string path_of(const std::string& url);

@@ -42,6 +42,7 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& request
     }
     session_store::refusal why{};
     auto opened = sessions_.create(request.principal, request.address, true, why);
+    if (opened) opened->state->who.address = address_used(request, config_);
     if (opened)
         core_.watch(opened->state);
     else

@@ -2,6 +2,7 @@
 
 #include "text/ascii.hpp"
 #include "text/words.hpp"
+#include "transport/endpoint_address.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -38,16 +39,6 @@ std::string html_escaped(std::string_view text)
         }
     }
     return escaped;
-}
-
-// The address stands in lines that people paste into a shell.
-bool plain_address(std::string_view text)
-{
-    const auto plain = [](char c) {
-        return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
-               std::string_view(".:-_[]/").find(c) != std::string_view::npos;
-    };
-    return !text.empty() && std::all_of(text.begin(), text.end(), plain);
 }
 
 std::string row(std::string_view name, std::string_view value, std::string_view kind = {})
@@ -147,23 +138,6 @@ awaitable<> serve_landing_page(exchange& x, const settings& config, readiness_ch
 }
 
 }  // namespace
-
-std::string address_used(const http_request& request, const settings& config)
-{
-    if (!config.public_url.empty()) {
-        std::string_view url = config.public_url;
-        while (url.ends_with('/')) url.remove_suffix(1);
-        return std::string(url);
-    }
-    const auto host = request.header("host").value_or("");
-    const bool secure =
-        request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
-    std::string prefix(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
-    while (prefix.ends_with('/')) prefix.pop_back();
-    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
-    return (secure ? "https://" : "http://") + std::string(host) +
-           (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
-}
 
 void add_landing_page(router& routes, const settings& config, readiness_check ready,
                       std::function<json::object()> details)

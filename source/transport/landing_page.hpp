@@ -16,8 +16,4 @@ namespace cmcp {
 void add_landing_page(router& routes, const settings& config, readiness_check ready,
                       std::function<json::object()> details);
 
-/// The server's address by the request, without a slash at the end: MCP_PUBLIC_URL, or Host with the fields of a
-/// proxy.
-std::string address_used(const http_request& request, const settings& config);
-
 }  // namespace cmcp

@@ -272,6 +272,7 @@ void add_file_routes(router& routes, file_gateway& files)
     routes.add({.methods = {"GET", "HEAD"},
                 .path = "/sandbox/file",
                 .serve = [&files](exchange& x) { return download(x, files); },
+                .signed_links = true,
                 .operations = describe_download});
     routes.add({.methods = {"POST"},
                 .path = "/sandbox/file",

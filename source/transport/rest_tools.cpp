@@ -2,6 +2,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
+#include "transport/endpoint_address.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_routes.hpp"
 #include "transport/rest_sink.hpp"
@@ -175,7 +176,10 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     const bool events = wants_events(x.request());
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
-    peer from{.principal = x.request().principal, .reply = sink, .is_program = true};
+    peer from{.principal = x.request().principal,
+              .reply = sink,
+              .address = address_used(x.request(), config),
+              .is_program = true};
     const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)
         co_await stream(x, sink, config.keep_alive);

@@ -1,6 +1,7 @@
 #include "transport/streamable_http.hpp"
 
 #include "mcp/header_check.hpp"
+#include "transport/endpoint_address.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -144,7 +145,8 @@ awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request requ
     options.patience = options.keep_alive = config_.keep_alive;
     options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
     stream_writer writer(x, stream, who, std::move(options));
-    peer from{.principal = x.request().principal, .reply = std::move(stream)};
+    peer from{
+        .principal = x.request().principal, .reply = std::move(stream), .address = address_used(x.request(), config_)};
     writer.cancel_at_end(core_.start(std::move(request), std::move(from)));  // the client closes the stream to cancel
     return stream_writer::run(std::move(writer));
 }
@@ -178,6 +180,7 @@ std::shared_ptr<http_session> streamable_http::session_for(const http_request& r
     }
     session_store::refusal why{};
     auto opened = sessions_.create(request.principal, request.address, false, why);
+    if (opened) opened->state->who.address = address_used(request, config_);
     if (opened)
         core_.watch(opened->state);
     else

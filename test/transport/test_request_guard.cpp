@@ -1,5 +1,7 @@
 #include "http/health.hpp"
 #include "http/request_guard.hpp"
+#include "http/route.hpp"
+#include "http/signed_link.hpp"
 
 #include "test/support/catch.hpp"
 
@@ -288,4 +290,56 @@ TEST_CASE("a route says who may use it and which body it takes")
     CHECK(status_of(open, "POST", "/perhaps/one", {}, "text/plain", "2") == 415);
     CHECK(status_of(open, "POST", "/bytes", {}, "image/png", "2") == 0);
     CHECK(status_of(open, "POST", "/nothing", {}, "text/plain", "2") == 415);
+}
+
+TEST_CASE("a signed link stands for its owner's token")
+{
+    settings config;
+    config.auth_tokens = {{"ann", "token of ann"}, {"bob", "token of bob"}};
+    config.link_key = "the key of this server";
+    const request_guard guard(config);
+    route files;
+    files.signed_links = true;
+    constexpr std::int64_t never = 253'402'300'799;
+    const std::string file = "sandbox_id=sbx_1&file_path=/app/results/a%20b.png";
+    const auto query_of = [&](std::int64_t expires) {
+        return file + signed_query({"sbx_1", "/app/results/a b.png", expires}, "bob", config.link_key);
+    };
+    const auto asks = [&](std::string method, std::string query, route& target) {
+        http_request request;
+        request.method = std::move(method);
+        request.path = "/sandbox/file";
+        request.query = std::move(query);
+        request.fields = {{"host", "127.0.0.1:8000"}};
+        request.target = &target;
+        return request;
+    };
+    auto request = asks("GET", query_of(never), files);
+    CHECK_FALSE(guard.check(request));
+    CHECK(request.principal == "bob");
+    CHECK(status_with(config, asks("HEAD", query_of(never), files)) == 0);
+
+    CHECK(status_with(config, asks("GET", query_of(1), files)) == 403);
+    CHECK(status_with(config, asks("POST", query_of(never), files)) == 401);
+    CHECK(status_with(config, asks("GET", file, files)) == 401);
+    route others;
+    CHECK(status_with(config, asks("GET", query_of(never), others)) == 401);
+    for (const auto& [from, to] :
+         {std::pair("sbx_1", "sbx_2"), std::pair("a%20b", "c"), std::pair("expires=2", "expires=3"),
+          std::pair("signature=", "signature=0"), std::pair("results/", "results//")}) {
+        std::string changed = query_of(never);
+        changed.replace(changed.find(from), std::string_view(from).size(), to);
+        CHECK(status_with(config, asks("GET", changed, files)) == 403);
+    }
+    auto with_token = asks("GET", query_of(1), files);
+    with_token.fields.emplace_back("authorization", "Bearer token of ann");
+    CHECK_FALSE(guard.check(with_token));
+    CHECK(with_token.principal == "ann");
+
+    settings other_key = config;
+    other_key.link_key = "of another server";
+    CHECK(status_with(other_key, asks("GET", query_of(never), files)) == 403);
+    settings without_bob = config;
+    without_bob.auth_tokens.pop_back();
+    CHECK(status_with(without_bob, asks("GET", query_of(never), files)) == 403);
 }
