@@ -75,7 +75,8 @@ collect_flags() {
         [ -z "$option" ] || flags+=(--security-opt "$option")
     done
     flags+=(--volume "$PWD/$volumes/config:/app/config:ro$(selinux_label)")
-    for each in data logs sandbox; do
+    flags+=(--volume "$PWD/$volumes/data:/app/data:ro$(selinux_label)")
+    for each in logs sandbox; do
         flags+=(--volume "$PWD/$volumes/$each:/app/$each:rw$(selinux_label)")
     done
 }

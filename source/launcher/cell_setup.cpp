@@ -111,7 +111,7 @@ void cell::prepare_view()
 {
     jail_plan& plan = *plan_;
     if (parts_.jailer != nullptr && browses_) {  // a launcher that starts Firejail has no mounts of its own
-        plan.before_root = [&plan] { take_root(view_store({}).find(plan.request), plan); };
+        plan.before_root = [&plan] { take_root(view_store({}, {}).find(plan.request), plan); };
         return;
     }
     if (parts_.jailer != nullptr) {

@@ -72,7 +72,7 @@ void launcher::enter_place()
     root_ = workspace_root(settings_.workspaces);
     if (!settings_.workspaces.empty()) facts_["project_obstacle"] = project_obstacle(settings_.workspaces);
     if (settings_.firejail.empty()) {
-        views_ = std::make_unique<view_store>(settings_.images);
+        views_ = std::make_unique<view_store>(settings_.images, settings_.data);
         held_library_ = held_library();
         ready_.emplace(*this, settings_.waiting);
         return;

@@ -44,7 +44,8 @@ void check_workspace_place(const std::string& path)
 {
     const auto clean = std::filesystem::path(path).lexically_normal().string();
     const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
-    constexpr std::string_view taken[] = {"/usr", "/etc", "/dev", "/proc", "/tmp", "/bin", "/sbin", "/lib", "/lib64"};
+    constexpr std::string_view taken[] = {"/usr", "/etc",  "/dev", "/proc",  "/tmp",
+                                          "/bin", "/sbin", "/lib", "/lib64", data_place};
     const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
     if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
         throw step_failed("place the workspace at " + path, EINVAL);
@@ -133,9 +134,10 @@ std::string way_to(const unique_fd& folder) { return "/proc/self/fd/" + std::to_
 
 }  // namespace
 
-view_store::view_store(std::string images)
+view_store::view_store(std::string images, const std::string& data)
     : images_folder_(std::move(images)), images_(images_folder_), stage_(stage_folder())
 {
+    if (!data.empty()) data_ = unique_fd(check(::open(data.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open " + data));
     const auto stage = new_tmpfs({1 << 20, 1024, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "mount the stage");
     attach_mount(stage.get(), AT_FDCWD, stage_, "mount the stage");
     own_files_ = own_folders::possible(stage_ + "/trial");
@@ -203,6 +205,7 @@ view view_store::build(const std::string& key, const run_request& request)
             show_machine(fresh, request);
         else
             show_image(fresh, request);
+        if (data_ && !request.browser) show_data(fresh);
         set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {
         forget(fresh);
@@ -211,6 +214,13 @@ view view_store::build(const std::string& key, const run_request& request)
     const auto now = std::chrono::steady_clock::now();
     fresh.next_look = now + pause_factor * (now - began);
     return fresh;
+}
+
+// The folder itself and no copy, because its owner changes it while runs go on.
+void view_store::show_data(const view& fresh) const
+{
+    tree_builder tree(open_place(fresh.place));
+    tree.bind(way_to(data_), data_place, read_only | MOUNT_ATTR_NOEXEC);
 }
 
 void view_store::show_machine(view& fresh, const run_request& request) const
@@ -233,6 +243,7 @@ void view_store::show_image(view& fresh, const run_request& request) const
         const unique_fd places = open_place(above);
         tree_builder tree(open_place(above));
         add_places(tree, request);
+        if (data_) tree.folder(data_place);
         add_image_accounts(tree, image.get(), request.workspace_inside);
         check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
         const auto root = new_overlay({way_to(places), way_to(image)}, "show the image");

@@ -5,6 +5,7 @@
 #include "jail/program_view.hpp"
 #include "launcher/workspace_root.hpp"
 #include "posix/unique_fd.hpp"
+#include "wire/launcher_options.hpp"
 #include "wire/run_request.hpp"
 
 #include <chrono>
@@ -26,9 +27,9 @@ struct view {
 
 class view_store {
 public:
-    /// Mounts the stage in the launcher's mount namespace. `images`: absolute; empty: runs have none. Throws
+    /// Mounts the stage in the launcher's mount namespace. `images`, `data`: absolute; empty: runs have none. Throws
     /// step_failed.
-    explicit view_store(std::string images);
+    view_store(std::string images, const std::string& data);
 
     /// The view for `request`; built at the first call, and anew when programs or libraries were installed. Valid until
     /// the next call.
@@ -43,6 +44,7 @@ public:
 private:
     unique_fd open_image(const std::string& digest) const;
     std::string key_of(const run_request& request) const;
+    void show_data(const view& fresh) const;
     void show_machine(view& fresh, const run_request& request) const;
     void show_image(view& fresh, const run_request& request) const;
     view build(const std::string& key, const run_request& request);
@@ -51,6 +53,7 @@ private:
 
     std::string images_folder_;
     workspace_root images_;
+    unique_fd data_;
     std::string stage_;
     unsigned made_ = 0;
     bool own_files_ = false;

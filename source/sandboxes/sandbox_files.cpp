@@ -161,17 +161,18 @@ std::string sandbox_files::relative(std::string_view field, const std::string& p
 std::string sandbox_files::local_path(const std::string& named) const
 {
     const auto& folder = config_.sandbox_upload_folder;
-    if (folder.empty())
+    std::error_code absent;
+    if (folder.empty() || !std::filesystem::is_directory(folder, absent))
         throw sandbox_error(
             "InvalidArgument",
-            "local_file_path is not available: SANDBOX_UPLOAD_FOLDER names no folder on the server. Send the "
-            "bytes as base64 in content, or POST them to /sandbox/file.");
+            "local_file_path is not available: SANDBOX_UPLOAD_FOLDER (" + folder.string() +
+                ") is no folder on the server. Send the bytes as base64 in content, or POST them to /sandbox/file.");
     const std::string root = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string prefix = root.ends_with('/') ? root : root + "/";
     if (named.starts_with(prefix)) return named.substr(prefix.size());
     if (!named.starts_with('/')) return named;
     throw sandbox_error("InvalidArgument",
-                        "local_file_path must be a file in the folder that SANDBOX_UPLOAD_FOLDER names.");
+                        "local_file_path must be a file in the server's folder " + root + " (SANDBOX_UPLOAD_FOLDER).");
 }
 
 awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path, std::string bytes)

@@ -94,6 +94,23 @@ void require_interpreter(const settings& config)
                        "set it to the path of an interpreter below /usr");
 }
 
+// Runs of Firejail see no folder at another place than its own.
+std::string data_folder(const settings& config)
+{
+    std::error_code absent;
+    const fs::path real = fs::canonical(config.sandbox_data_folder, absent);
+    const bool is_there = !absent && fs::is_directory(real);
+    const bool is_default = config.sandbox_data_folder == settings().sandbox_data_folder;
+    if (config.sandbox_data_folder.empty() || (is_default && (!is_there || config.sandbox_backend == "firejail")))
+        return {};
+    const std::string named = "SANDBOX_DATA_FOLDER=" + config.sandbox_data_folder.string();
+    if (config.sandbox_backend == "firejail")
+        throw config_error(named + " needs SANDBOX_BACKEND=native: Firejail cannot show a folder at " +
+                           sandbox::data_place);
+    if (!is_there) throw config_error(named + " is no folder that can be read");
+    return real.string();
+}
+
 // Of the runs that the server starts by itself and of those that are asked for.
 sandbox::run_maxima highest_limits(const settings& config)
 {
@@ -155,6 +172,7 @@ started_sandbox start_sandbox(const settings& config)
     started.options.launcher_path = find_launcher(config).string();
     started.options.launcher.workspaces = plain(config.sandbox_root);
     started.options.launcher.images = plain(config.sandbox_root / "images");
+    started.options.launcher.data = data_folder(config);
     started.options.launcher.waiting = config.sandbox_waiting;
     started.options.launcher.cells = config.max_live_sandboxes;
     started.options.launcher.most = highest_limits(config);

@@ -93,6 +93,7 @@ void describe_launcher(Words& option, Options& of)
 {
     option("--workspaces", of.workspaces);
     option("--images", of.images);
+    option("--data", of.data);
     option("--firejail", of.firejail);
     option("--waiting", of.waiting);
     option("--cgroups", of.use_cgroups);

@@ -51,6 +51,9 @@ struct image_stage : stage {
     {
         native_backend::options options = launcher_under_test();
         options.launcher.images = folder.path;
+        fs::create_directory(fs::path(folder.path) / "data");
+        std::ofstream(fs::path(folder.path) / "data/table") << "of the machine's owner\n";
+        options.launcher.data = folder.path + "/data";
         return options;
     }
     fs::path root(const std::string& of = digest) const { return images / of / "root"; }
@@ -92,6 +95,16 @@ TEST_CASE("a run in an image has the image's files and none of the machine's", "
           "null\n/dev/fd/0\nrandom\n");
     CHECK(s.says("while read -r name value; do case $name in NoNewPrivs:|Seccomp:|CapBnd:) echo $value;; esac; done < "
                  "/proc/self/status") == "0000000000000000\n1\n2\n");
+}
+
+TEST_CASE("a run in an image reads the data folder", "[run][image][data]")
+{
+    if (not_held("Firejail's runs have no images")) return;
+    const temporary_workspace folder;
+    image_stage s(folder);
+    fs::create_directory(s.root() / "data");
+    std::ofstream(s.root() / "data/hidden") << "of the image\n";
+    CHECK(s.says("cat /data/*; touch /data/x 2>/dev/null || echo no") == "of the machine's owner\nno\n");
 }
 
 TEST_CASE("places that an image has as links or files are folders of the run", "[run][image]")
