@@ -111,6 +111,29 @@ json::object output(properties members, names required)
 
 namespace cmcp {
 
+namespace {
+
+bool says_nothing(const json::value& value)
+{
+    return value.is_null() || value == json::value(false) || value == json::value("");
+}
+
+}  // namespace
+
+json::object lean_schema(json::object schema, bool with_examples)
+{
+    for (const char* keyword :
+         {"minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "maxItems", "additionalProperties"})
+        schema.erase(keyword);
+    if (!with_examples) schema.erase("examples");
+    const auto* usual = schema.if_contains("default");
+    if (usual && says_nothing(*usual)) schema.erase("default");
+    if (auto* properties = schema.if_contains("properties"))
+        for (auto& each : properties->as_object()) each.value() = lean_schema(each.value().as_object());
+    if (auto* items = schema.if_contains("items")) *items = lean_schema(items->as_object());
+    return schema;
+}
+
 json::object rule::one_of(schema::names values) { return {{"enum", schema::list(values)}}; }
 
 json::object rule::example(json::value value) { return {{"examples", json::array{std::move(value)}}}; }

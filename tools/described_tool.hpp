@@ -45,6 +45,7 @@ public:
     explicit described_tool(tool_parts<Input> parts) : parts_(std::move(parts))
     {
         parts_.about.input_schema = input_schema(parts_.input);
+        parts_.about.listed_schema = listed_schema(parts_.input);
     }
 
     const tool_definition& definition() const override { return parts_.about; }

@@ -55,6 +55,9 @@ namespace rule {
 inline constexpr struct required_rule {
 } required;  ///< a call without the argument is refused
 
+inline constexpr struct unlisted_rule {
+} unlisted;  ///< lists of tools leave the argument out: a model does well without it
+
 inline constexpr struct default_rule {
 } with_default;  ///< the schema publishes the member's initial value as default
 
@@ -76,6 +79,11 @@ json::object one_of(schema::names values);  ///< of a string
 
 /// A value that a call would give; a refusal shows it.
 json::object example(json::value value);
+
+/// The same; lists of tools show it, too.
+struct listed_example {
+    json::value value;
+};
 
 /// Seconds that a caller allows; the description comes with it.
 json::object time_limit(std::string_view description);
@@ -133,17 +141,30 @@ struct field {
 
     template <class Base>
     requires std::derived_from<Input, Base> &&(!std::same_as<Input, Base>)field(const field<Base>& inherited)
-        : name(inherited.name), schema(inherited.schema), required(inherited.required), read(inherited.read)
+        : name(inherited.name),
+          schema(inherited.schema),
+          required(inherited.required),
+          listed(inherited.listed),
+          shows_example(inherited.shows_example),
+          read(inherited.read)
     {
     }
 
     std::string name;
     json::object schema;
     bool required = false;
+    bool listed = true;                                    ///< in lists of tools
+    bool shows_example = false;                            ///< there
     std::function<void(Input&, const json::value&)> read;  ///< of a value that fits the schema
 
 private:
     void apply(const rule::required_rule&, auto) { required = true; }
+    void apply(const rule::unlisted_rule&, auto) { listed = false; }
+    void apply(const rule::listed_example& example, auto)
+    {
+        schema["examples"] = json::array{example.value};
+        shows_example = true;
+    }
     void apply(const rule::default_rule&, auto member) { schema["default"] = Input{}.*member; }
     void apply(const json::object& keywords, auto)
     {
@@ -175,6 +196,23 @@ json::object input_schema(const fields<Input>& all)
     auto schema = object_schema({}, all);
     schema["additionalProperties"] = false;
     return schema;
+}
+
+/// The schema as a model needs it. Bounds and the refusal of further arguments are left out, because a call
+/// that goes beyond them is answered with the bound, and so are defaults and examples that say nothing.
+json::object lean_schema(json::object schema, bool with_examples = false);
+
+/// The input schema as lists of tools have it.
+template <class Input>
+json::object listed_schema(const fields<Input>& all)
+{
+    fields<Input> listed;
+    for (const auto& each : all) {
+        if (!each.listed) continue;
+        listed.push_back(each);
+        listed.back().schema = lean_schema(each.schema, each.shows_example);
+    }
+    return object_schema({}, listed);
 }
 
 /// The input that `arguments` stand for, which fit the schema. What is left out keeps its initial value.

@@ -47,9 +47,8 @@ tool_owner make_file_read(file_manager& files)
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Reads a file of the workspace. Text is read as UTF-8 unless another encoding is "
-                                  "named; encoding base64 gives any bytes. Large files are read in parts: while the "
-                                  "result holds next_offset, call again with it as offset.",
+                   .description = "Read a text file, or any bytes with encoding base64. While the result has "
+                                  "next_offset, call again with it as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -64,14 +63,12 @@ tool_owner make_file_read(file_manager& files)
                        {"success"}),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
                    .size_argument = "limit"},
-         .input = {{"path", &input::path, "Path of the file, relative to the workspace.", rule::required,
-                    rule::example("notes/a.txt")},
-                   {"encoding", &input::encoding, "utf-8, base64 (any bytes), latin-1, utf-16, …", rule::with_default},
-                   {"offset", &input::offset, "First byte to read.", rule::between(0, highest_offset)},
-                   {"limit", &input::limit, "Most bytes to read; text ends with a whole character.",
-                    rule::between(1, highest_offset)},
-                   {"line", &input::line, "First line to read, in place of offset.", rule::between(1, highest_offset)},
-                   {"lines", &input::lines, "Most lines to read.", rule::between(1, highest_offset)}},
+         .input = {{"path", &input::path, "Relative to the workspace", rule::required, rule::example("notes/a.txt")},
+                   {"encoding", &input::encoding, "utf-8, base64, latin-1, …", rule::with_default},
+                   {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
+                   {"limit", &input::limit, "Most bytes", rule::between(1, highest_offset)},
+                   {"line", &input::line, "First line, in place of offset", rule::between(1, highest_offset)},
+                   {"lines", &input::lines, "Most lines", rule::between(1, highest_offset)}},
          .process = std::bind_front(process_file_read, std::ref(files)),
          .refuse = file_refusal});
 }
@@ -89,18 +86,16 @@ tool_owner make_file_write(file_manager& files)
     return make_tool<input>(
         {.about = {.name = "file_write",
                    .title = "Write a file",
-                   .description = "Writes a file of the workspace, in one step: it is never seen half written. An "
-                                  "existing file is replaced, missing folders are made. encoding base64 writes any "
-                                  "bytes.",
+                   .description = "Write a whole file; an existing one is replaced, missing folders are made. To "
+                                  "change a part use file_edit.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"path", schema::string("The path of the file.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "Path of the file, relative to the workspace.", rule::required,
-                    rule::example("notes/a.txt")},
-                   {"content", &input::content, "The text, or base64.", rule::required, rule::example("hello")},
-                   {"encoding", &input::encoding, "utf-8, base64 (any bytes), latin-1, utf-16, …", rule::with_default}},
+         .input = {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
+                   {"content", &input::content, "", rule::required, rule::example("hello")},
+                   {"encoding", &input::encoding, "As in file_read", rule::with_default}},
          .process = std::bind_front(process_file_write, std::ref(files)),
          .refuse = file_refusal});
 }
@@ -164,20 +159,15 @@ tool_owner make_file_list(file_manager& files)
     return make_tool<input>(
         {.about = {.name = "file_list",
                    .title = "List files",
-                   .description = "Lists a folder of the workspace, sorted by name. Symbolic links are shown and not "
-                                  "followed. A long list comes in pages: while the result holds next_cursor, call "
-                                  "again with it as cursor.",
+                   .description = "List a folder of the workspace. While the result has next_cursor, call again with "
+                                  "it as cursor. To find text in files use file_search.",
                    .output_schema = file_list_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "Path of the folder, relative to the workspace.", rule::with_default},
-                   {"pattern", &input::pattern,
-                    "Glob: * ? [a-z] match within a name. With / or ** it is matched against the path below the "
-                    "folder, at any depth: **/*.py"},
-                   {"recursive", &input::recursive, "Whether to list what is in the folders below too.",
-                    rule::with_default},
-                   {"limit", &input::limit, "Most entries of one page; 1000 when it is not given.",
-                    rule::between(1, 10'000)},
-                   {"cursor", &input::cursor, "next_cursor of the page before."}},
+         .input = {{"path", &input::path, "", rule::with_default},
+                   {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
+                   {"recursive", &input::recursive, "", rule::with_default},
+                   {"limit", &input::limit, "Most entries", rule::between(1, 10'000)},
+                   {"cursor", &input::cursor, ""}},
          .process = std::bind_front(process_file_list, std::ref(files)),
          .refuse = file_refusal});
 }
@@ -197,15 +187,13 @@ tool_owner make_file_delete(file_manager& files)
     return make_tool<file_delete_input>(
         {.about = {.name = "file_delete",
                    .title = "Delete a file",
-                   .description = "Deletes a file of the workspace. Of a symbolic link the link is deleted, not what "
-                                  "it points to; folders are refused.",
+                   .description = "Delete a file; folders are refused.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"path", schema::string("The path of the file.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {{"path", &file_delete_input::path, "Path of the file, relative to the workspace.", rule::required,
-                    rule::example("notes/a.txt")}},
+         .input = {{"path", &file_delete_input::path, "", rule::required, rule::example("notes/a.txt")}},
          .process = std::bind_front(process_file_delete, std::ref(files)),
          .refuse = file_refusal});
 }
@@ -223,19 +211,17 @@ tool_owner make_file_move(file_manager& files)
     return make_tool<input>(
         {.about = {.name = "file_move",
                    .title = "Move or rename a file",
-                   .description = "Moves or renames a file or a folder within the workspace; missing folders are made. "
-                                  "An existing destination is refused unless overwrite is set, which replaces a file.",
+                   .description = "Move or rename a file or a folder; missing folders are made.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"source", schema::string("The old path.")},
                                                     {"destination", schema::string("The new path.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
-         .input = {{"source", &input::source, "Path of what to move, relative to the workspace.", rule::required,
-                    rule::example("a.txt")},
-                   {"destination", &input::destination, "Its new path (with its new name), relative to the workspace.",
-                    rule::required, rule::example("notes/b.txt")},
-                   {"overwrite", &input::overwrite, "Whether an existing file may be replaced.", rule::with_default}},
+         .input = {{"source", &input::source, "", rule::required, rule::example("a.txt")},
+                   {"destination", &input::destination, "With the new name", rule::required,
+                    rule::example("notes/b.txt")},
+                   {"overwrite", &input::overwrite, "Replace an existing file", rule::with_default}},
          .process = std::bind_front(process_file_move, std::ref(files)),
          .refuse = file_refusal});
 }

@@ -8,10 +8,7 @@
 namespace cmcp {
 namespace {
 
-field<sandbox_input> latest_sandbox_id_field()
-{
-    return sandbox_id_field("Handle of a sandbox; your latest one when left out");
-}
+field<sandbox_input> latest_sandbox_id_field() { return sandbox_id_field("Your latest one by default"); }
 
 sandbox_record named_or_latest(sandbox_manager& sandboxes, const caller& who, const std::string& id)
 {
@@ -72,22 +69,21 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
     return make_tool<initialize_input>(
         {.about = {.name = "initialize_sandbox",
                    .title = "Initialize a sandbox",
-                   .description = "Make a sandbox of your own, without network, in which execute_code runs. Call it "
-                                  "once; while the sandbox lasts, calling it again gives the same one. stop_sandbox "
-                                  "removes it, and so does the end of the session.",
+                   .description = "Make the sandbox that execute_code uses, or get the one there is; it goes with "
+                                  "stop_sandbox or the session. One that lasts: create_sandbox.",
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
                         {"image", schema::string("Image that it has; native: the programs of the server's machine")},
                         {"languages", schema::array("What execute_code runs", schema::string(""))}},
                        {"status", "container_id"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"image", &initialize_input::image, "Image of the sandbox; SANDBOX_IMAGES lists what is allowed"}},
+         .input = {{"image", &initialize_input::image, "One of SANDBOX_IMAGES"}},
          .process = std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages)),
          .refuse = interpreter_refusal});
 }
 
 constexpr const char* about_execute_code =
-    "Run code in your sandbox (initialize_sandbox makes it), without network. Files stay for later calls. ";
+    "Run code in any language in the sandbox of initialize_sandbox, without network; files last. ";
 
 struct execute_code_input : sandbox_run_input {
     std::string language = "python";
@@ -169,9 +165,8 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
-         .input = {{"code", &input::code, "The code; compiled languages are compiled first", rule::required,
-                    rule::example("print(6 * 7)")},
-                   {"language", &input::language, "Language of the code", rule::with_default},
+         .input = {{"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
+                   {"language", &input::language, "", rule::with_default},
                    latest_sandbox_id_field(),
                    timeout_field(),
                    max_output_field(),
@@ -208,16 +203,12 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
     return make_tool<stop_input>(
         {.about = {.name = "stop_sandbox",
                    .title = "Stop and remove a sandbox",
-                   .description =
-                       "Ends all that runs in your sandbox and removes it with its files. With keep_files it "
-                       "only ends the processes, at once: for a sandbox that is full of them or hangs.",
+                   .description = "Remove your sandbox with its files, or with keep_files only end its processes, for "
+                                  "example when it hangs.",
                    .output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox")}},
                                                        {"status", "message"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
-         .input = {latest_sandbox_id_field(),
-                   {"keep_files", &stop_input::keep_files,
-                    "End its processes only (programs, jobs, kernel, shells); files and packages stay",
-                    rule::with_default}},
+         .input = {latest_sandbox_id_field(), {"keep_files", &stop_input::keep_files, "", rule::with_default}},
          .process = std::bind_front(process_stop, std::ref(sandboxes)),
          .refuse = interpreter_refusal});
 }

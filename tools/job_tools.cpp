@@ -11,7 +11,7 @@ struct job_input {
     std::string job_id;
 };
 
-field<job_input> job_id_field() { return {"job_id", &job_input::job_id, about_job_id, rule::required}; }
+field<job_input> job_id_field() { return {"job_id", &job_input::job_id, "", rule::required}; }
 
 json::object job_json(const job_record& job)
 {
@@ -102,9 +102,7 @@ tool_owner make_job_poll(job_manager& jobs)
     return make_tool<input>(
         {.about = {.name = "job_poll",
                    .title = "Look at a run in the background",
-                   .description = "What a job printed since the cursor, its state and, once it has ended, its result. "
-                                  "With wait it answers when there is news, at the latest after so many seconds. Call "
-                                  "again with the cursor of the answer before.",
+                   .description = "Output of a job since the cursor, its state and, once it has ended, its result.",
                    .output_schema = with_job_properties(schema::output(
                        {{"output", schema::string("What it printed since the cursor")},
                         {"cursor", schema::typed("integer", "For the next call")},
@@ -119,9 +117,8 @@ tool_owner make_job_poll(job_manager& jobs)
                    .may_show_images = true,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
-                   {"cursor", &input::cursor, "Where to go on; 0 is the beginning",
-                    rule::between(0, std::int64_t{1} << 60)},
-                   {"wait", &input::wait, "Seconds to wait for news", rule::between(0.0, 60.0)}},
+                   {"cursor", &input::cursor, "Of the answer before", rule::between(0, std::int64_t{1} << 60)},
+                   {"wait", &input::wait, "Seconds to wait for news, at most 60", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});
 }
 
@@ -138,7 +135,7 @@ tool_owner make_job_list(job_manager& jobs)
     return make_tool<no_input>(
         {.about = {.name = "job_list",
                    .title = "List runs in the background",
-                   .description = "Your jobs, the newest first: those that run and the latest that have ended.",
+                   .description = "Your jobs, the newest first.",
                    .output_schema = schema::output(
                        {{"jobs", schema::array("", with_job_properties(schema::object("", {}, {"job_id", "state"})))},
                         {"error", schema::string("")}},
@@ -162,8 +159,7 @@ tool_owner make_job_kill(job_manager& jobs)
     return make_tool<job_input>(
         {.about = {.name = "job_kill",
                    .title = "End a run in the background",
-                   .description = "Ends a job of yours with all its processes; what it printed stays readable by "
-                                  "job_poll. One that has ended stays as it is.",
+                   .description = "End a job with its processes; job_poll still reads its output.",
                    .output_schema =
                        with_job_properties(schema::output({{"success", schema::boolean("It does not run any more")},
                                                            {"error", schema::string("What went wrong and what to do")}},

@@ -30,12 +30,7 @@ json::object link_json(const previews& shown, const port_link& link, const port_
 
 field<port_input> port_field()
 {
-    return {"port",
-            &port_input::port,
-            "TCP port on which a program of the sandbox listens",
-            rule::between(1, highest_port),
-            rule::required,
-            rule::example(8000)};
+    return {"port", &port_input::port, "", rule::between(1, highest_port), rule::required, rule::example(8000)};
 }
 
 tool_result no_address()
@@ -86,10 +81,8 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
     return make_tool<input>(
         {.about = {.name = "expose_port",
                    .title = "Show a port of a sandbox",
-                   .description =
-                       "Make a link to a TCP port of a sandbox, for a web page or API that a program there serves. The "
-                       "link ends by itself; a new one for the same port replaces it. Pages should use relative "
-                       "addresses.",
+                   .description = "Make a link for people to a web page or API that a program in a sandbox serves. To "
+                                  "look at it yourself use web_browse with sandbox_id.",
                    .output_schema =
                        schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                        {"port", schema::typed("integer", "The port")},
@@ -102,8 +95,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    port_field(),
-                   {"ttl", &input::ttl, "Seconds until the link ends; an hour when left out",
-                    json::object{{"exclusiveMinimum", 0}}}},
+                   {"ttl", &input::ttl, "Seconds; 3600 by default", json::object{{"exclusiveMinimum", 0}}}},
          .process = std::bind_front(process_expose, std::ref(shown), std::ref(sandboxes), std::cref(config))});
 }
 
@@ -132,7 +124,7 @@ tool_owner make_list_exposed_ports(previews& shown, sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "list_exposed_ports",
                    .title = "List ports of a sandbox",
-                   .description = "The links to ports of a sandbox, and the TCP ports on which its programs listen.",
+                   .description = "Links to ports of a sandbox, and the ports on which its programs listen.",
                    .output_schema = schema::output(
                        {{"sandbox_id", schema::string("Handle of the sandbox")},
                         {"exposed", schema::array("Ports with a link", std::move(row))},
@@ -159,9 +151,7 @@ tool_owner make_unexpose_port(previews& shown, sandbox_manager& sandboxes)
     return make_tool<port_input>(
         {.about = {.name = "unexpose_port",
                    .title = "End the link to a port",
-                   .description =
-                       "Ends the link to a port of a sandbox, with the connections that are open through it. "
-                       "The program goes on.",
+                   .description = "End a link to a port. The program goes on.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether the link has ended")},
                                                     {"sandbox_id", schema::string("Handle of the sandbox")},
                                                     {"port", schema::typed("integer", "The port")},

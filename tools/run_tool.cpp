@@ -56,23 +56,17 @@ std::vector<picture> read_pictures(const std::filesystem::path& workspace, const
 
 }  // namespace
 
-field<run_options> timeout_field()
-{
-    return {"timeout", &run_options::timeout, "",
-            rule::time_limit("Seconds after which the run is ended; larger values are cut to the server's maximum")};
-}
+field<run_options> timeout_field() { return {"timeout", &run_options::timeout, "", rule::time_limit("Seconds")}; }
 
 field<run_options> max_output_field()
 {
-    return {"max_output", &run_options::max_output,
-            "Bytes of each stream in the answer; of more, head and tail are kept",
-            rule::between(0, static_cast<std::int64_t>(highest_max_output))};
+    return {"max_output", &run_options::max_output, "Bytes of output to show",
+            rule::between(0, static_cast<std::int64_t>(highest_max_output)), rule::unlisted};
 }
 
 field<run_options> background_field()
 {
-    return {"run_in_background", &run_options::background,
-            "Answer at once with a job_id and let it run on; job_poll gives output and result", rule::with_default};
+    return {"run_in_background", &run_options::background, "Gives a job_id for job_poll", rule::with_default};
 }
 
 json::object with_run_output(json::object schema)
@@ -142,9 +136,7 @@ tool_result run_result(run_outcome run, std::string_view longest, std::string hi
 field<sandbox_run_input> stateful_field()
 {
     return {"stateful", &sandbox_run_input::stateful,
-            "Run in the sandbox's Python kernel, which keeps variables, imports and open figures for later stateful "
-            "calls; restart_kernel and interrupt_kernel act on it",
-            rule::with_default};
+            "Keep variables, imports and figures for later stateful calls, as a notebook does", rule::with_default};
 }
 
 json::object with_sandbox_run_output(json::object schema)

@@ -49,26 +49,23 @@ tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sa
 {
     using input = upload_input;
     return make_tool<input>(
-        {.about = {.name = "upload_file_to_sandbox",
-                   .title = "Upload a file to a sandbox",
-                   .description = "Put a file into a sandbox of yours: bytes as base64 in content, or a file of the "
-                                  "server's upload folder by local_file_path. The file appears complete or not at all, "
-                                  "and replaces one of that name. Large files: POST /sandbox/file streams.",
-                   .output_schema =
-                       schema::output({{"success", schema::boolean("Whether it worked")},
-                                       {"path", schema::string("Path of the file, relative to the working folder")},
-                                       {"size", schema::typed("integer", "Bytes")},
-                                       {"file_link", schema::string("Where to download it")},
-                                       {"error", schema::string("What went wrong and what to do")}},
-                                      {"success", "path", "size"}),
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+        {.about =
+             {.name = "upload_file_to_sandbox",
+              .title = "Upload a file to a sandbox",
+              .description =
+                  "Put a file into a sandbox: base64 in content, or local_file_path from the server. Text: file_write.",
+              .output_schema =
+                  schema::output({{"success", schema::boolean("Whether it worked")},
+                                  {"path", schema::string("Path of the file, relative to the working folder")},
+                                  {"size", schema::typed("integer", "Bytes")},
+                                  {"file_link", schema::string("Where to download it")},
+                                  {"error", schema::string("What went wrong and what to do")}},
+                                 {"success", "path", "size"}),
+              .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(),
-                   {"local_file_path", &input::local_file_path,
-                    "File on the server, in the folder that SANDBOX_UPLOAD_FOLDER names"},
-                   {"content", &input::content, "The bytes as base64"},
-                   {"dest_path", &input::dest_path,
-                    "Where to, relative to the working folder; needed with content. A local file keeps its name in a "
-                    "folder (\"sub/\")"}},
+                   {"local_file_path", &input::local_file_path, "In SANDBOX_UPLOAD_FOLDER"},
+                   {"content", &input::content, "base64"},
+                   {"dest_path", &input::dest_path, "Needed with content"}},
          .process = std::bind_front(process_upload, std::ref(files), std::ref(sandboxes))});
 }
 
@@ -147,8 +144,7 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
     return make_tool<input>(
         {.about = {.name = "download_file_from_sandbox",
                    .title = "Read a file of a sandbox",
-                   .description = "Read a file of a sandbox of yours, as text or base64, whole or a part. Large files: "
-                                  "download file_link (GET /sandbox/file).",
+                   .description = "Read a file of a sandbox, as text or base64, and get a link to download it.",
                    .output_schema = schema::output(
                        {{"success", schema::boolean("Whether it worked")},
                         {"content", schema::string("The text, or the bytes as base64")},
@@ -161,15 +157,10 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
                    .size_argument = "limit"},
          .input = {sandbox_id_field(),
-                   {"file_path", &input::file_path,
-                    "Path of the file, relative to the working folder or beginning with it", rule::required,
-                    rule::example("plot.png")},
-                   {"encoding", &input::encoding,
-                    "utf-8 for text, base64 for any bytes; text when left out, unless the bytes are none",
-                    rule::one_of({"utf-8", "base64"})},
+                   {"file_path", &input::file_path, "", rule::required, rule::example("plot.png")},
+                   {"encoding", &input::encoding, "Text where it is text", rule::one_of({"utf-8", "base64"})},
                    {"offset", &input::offset, "First byte", rule::between(0, std::int64_t{1} << 60)},
-                   {"limit", &input::limit, "Most bytes; as many as a result has room for when left out",
-                    rule::between(1, 4 << 20)}},
+                   {"limit", &input::limit, "Most bytes", rule::between(1, 4 << 20)}},
          .process = std::bind_front(process_download, std::ref(files), std::ref(sandboxes))});
 }
 
@@ -214,16 +205,15 @@ tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandbo
     return make_tool<input>(
         {.about = {.name = "list_sandbox_files",
                    .title = "List the files of a sandbox",
-                   .description = "What is in a folder of a sandbox of yours. While the result holds next_cursor, call "
-                                  "again with it as cursor.",
+                   .description =
+                       "List a folder of a sandbox. While the result has next_cursor, call again with it as cursor.",
                    .output_schema = sandbox_list_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(),
-                   {"path", &input::path, "Folder, relative to the working folder", rule::with_default},
-                   {"pattern", &input::pattern, "Glob such as *.csv or **/*.py"},
-                   {"recursive", &input::recursive, "Whether to list what is in the folders below too",
-                    rule::with_default},
-                   {"cursor", &input::cursor, "next_cursor of the page before"}},
+                   {"path", &input::path, "", rule::with_default},
+                   {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
+                   {"recursive", &input::recursive, "", rule::with_default},
+                   {"cursor", &input::cursor, ""}},
          .process = std::bind_front(process_list_files, std::ref(files), std::ref(sandboxes))});
 }
 

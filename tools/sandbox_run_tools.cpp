@@ -55,16 +55,15 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
                    .title = "Execute Python in a sandbox",
-                   .description = "Run Python code as a script in a sandbox of yours, without network, with the "
-                                  "packages that were installed in it. Files stay for later calls; those that the run "
-                                  "made or changed come back as links, small images as images.",
+                   .description = "Run Python in a sandbox, without network, with its installed packages: a script, or "
+                                  "with stateful a notebook cell. Files last; images it saves or shows come back.",
                    .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
                    .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {sandbox_id_field(),
-                   {"code", &input::code, "Python source", rule::required, rule::example("print(6 * 7)")},
-                   {"working_dir", &input::working_dir, "Folder to start in, relative to the working folder"},
+                   {"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
+                   {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
                    timeout_field(),
                    max_output_field(),
                    stateful_field(),
@@ -102,22 +101,16 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
                    .title = "Execute a command in a sandbox",
-                   .description = "Run a command in bash in a sandbox of yours, without network; every program of its "
-                                  "image is there. Files and /tmp stay for later calls; files that the run made or "
-                                  "changed come back as links, small images as images. A server that the command "
-                                  "starts with nohup and > log 2>&1 & lives on; later calls reach it on 127.0.0.1, and "
-                                  "list_exposed_ports names its port (ss and netstat do not see it).",
+                   .description = "Run a bash command in a sandbox, without network; files last. A server goes on if "
+                                  "started with nohup … > log 2>&1 &; later calls reach it on 127.0.0.1.",
                    .output_schema = run_output("What it printed as errors"),
                    .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {sandbox_id_field(),
-                   {"command", &input::code, "What bash runs; pipes, && and several lines work", rule::required,
-                    rule::example("ls -l | head")},
-                   {"working_dir", &input::working_dir, "Folder to start in, relative to the working folder"},
-                   {"shell", &input::shell,
-                    "Run in the sandbox's shell, which keeps folder (cd), variables (export), functions and jobs for "
-                    "later calls with shell",
+                   {"command", &input::code, "", rule::required, rule::example("ls -l | head")},
+                   {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
+                   {"shell", &input::shell, "Keep folder, variables and shell jobs for later calls with shell",
                     rule::with_default},
                    timeout_field(),
                    max_output_field(),
@@ -151,9 +144,8 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
 std::string about_install(const settings& config)
 {
     std::string description =
-        "Install Python packages (or npm packages) in a sandbox of yours, from the server's index. They last until the "
-        "sandbox is deleted; every later run in it finds them. Versions may be pinned.";
-    if (!config.pypi_allow_source) description += " Only ready-built packages (wheels) are installed.";
+        "Install Python or npm packages in a sandbox, for all its later runs; runs have no network of their own.";
+    if (!config.pypi_allow_source) description += " Wheels only.";
     return description;
 }
 
@@ -175,10 +167,9 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = true},
                    .tasks = task_use::may},
          .input = {sandbox_id_field(),
-                   {"package_names", &input::package_names, "Names with an optional version: numpy, numpy==1.26.4",
-                    json::object{{"items", schema::string("A package")}}, rule::required,
-                    rule::example(json::array{"six"})},
-                   {"manager", &input::manager, "pip when left out", rule::one_of({"pip", "npm"})},
+                   {"package_names", &input::package_names, "", json::object{{"items", schema::string("")}},
+                    rule::required, rule::listed_example{json::array{"numpy", "six==1.16.0"}}},
+                   {"manager", &input::manager, "", rule::one_of({"pip", "npm"})},
                    timeout_field(),
                    max_output_field(),
                    background_field()},

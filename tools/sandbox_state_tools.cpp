@@ -68,10 +68,7 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
     return make_tool<fork_input>(
         {.about = {.name = "fork_sandbox",
                    .title = "Copy a sandbox",
-                   .description =
-                       "Make a new sandbox with a copy of another's files and packages, and where its Python "
-                       "kernel lives, of the kernel's variables, imports and open figures; the two have "
-                       "nothing in common afterwards.",
+                   .description = "Copy a sandbox with files, packages and kernel variables; the two are independent.",
                    .output_schema = schema::output({{"sandbox_id", schema::string("Handle of the new one")},
                                                     {"name", schema::string("Its name")},
                                                     {"status", schema::one_of("Its state", {"running", "stopped"})},
@@ -80,7 +77,7 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"sandbox_id", "name", "status", "forked_from", "kernel"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
-         .input = {sandbox_id_field(), {"name", &fork_input::name, "Name of the new one; made up when left out"}},
+         .input = {sandbox_id_field(), {"name", &fork_input::name, "Of the new one"}},
          .process = std::bind_front(process_fork, std::ref(kernels), std::ref(sandboxes))});
 }
 
@@ -132,13 +129,13 @@ tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
     return make_tool<input>(
         {.about = {.name = "snapshot_sandbox",
                    .title = "Keep a copy of a sandbox's files",
-                   .description = "Keeps the files and packages of a sandbox of yours as they are now; "
-                                  "restore_sandbox goes back to them. Also lists and removes what was kept.",
+                   .description = "Keep the files and packages of a sandbox as they are, for restore_sandbox; list or "
+                                  "delete what was kept.",
                    .output_schema = snapshot_output(),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
-                   {"action", &input::action, "create when left out", rule::one_of({"create", "list", "delete"})},
-                   {"name", &input::name, "Name of the snapshot; made up by create when left out"}},
+                   {"action", &input::action, "create by default", rule::one_of({"create", "list", "delete"})},
+                   {"name", &input::name, ""}},
          .process = std::bind_front(process_snapshot, std::ref(sandboxes))});
 }
 
@@ -158,17 +155,15 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
     return make_tool<restore_input>(
         {.about = {.name = "restore_sandbox",
                    .title = "Go back to a snapshot",
-                   .description = "Ends all that runs in a sandbox of yours and puts its files and packages back as a "
-                                  "snapshot has them. What was made since is lost.",
+                   .description =
+                       "End all that runs in a sandbox and put its files and packages back as a snapshot has them.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"sandbox_id", schema::string("Handle of the sandbox")},
                                                     {"snapshot_id", schema::string("Handle of the snapshot")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id", "snapshot_id"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {sandbox_id_field(),
-                   {"snapshot", &restore_input::snapshot, "Name or handle of a snapshot of this sandbox",
-                    rule::required}},
+         .input = {sandbox_id_field(), {"snapshot", &restore_input::snapshot, "Name or handle", rule::required}},
          .process = std::bind_front(process_restore, std::ref(sandboxes))});
 }
 
@@ -185,7 +180,7 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
         {.about = {.name = "interrupt_kernel",
                    .title = "Interrupt the Python kernel of a sandbox",
                    .description =
-                       "Raises KeyboardInterrupt in the code that runs in the sandbox's Python kernel. Variables stay.",
+                       "Raise KeyboardInterrupt in the stateful code that runs in a sandbox; variables stay.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"was_running", schema::boolean("Whether code ran")},
                                                     {"error", schema::string("What went wrong and what to do")}},
@@ -208,8 +203,8 @@ tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandbox
     return make_tool<sandbox_input>(
         {.about = {.name = "restart_kernel",
                    .title = "Restart the Python kernel of a sandbox",
-                   .description = "Ends the sandbox's Python kernel with what runs in it; the next stateful call "
-                                  "starts a fresh one without variables. Files stay.",
+                   .description =
+                       "End the Python kernel of a sandbox; the next stateful call has no variables. Files stay.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"was_running", schema::boolean("Whether there was a kernel")},
                                                     {"error", schema::string("What went wrong and what to do")}},

@@ -26,25 +26,23 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
 {
     using input = new_sandbox;
     return make_tool<input>(
-        {.about = {.name = "create_sandbox",
-                   .title = "Create a sandbox",
-                   .description = "Make a sandbox with files and packages of its own, which last until delete_sandbox "
-                                  "and survive restarts of the server. Its working folder is " +
-                                  config.sandbox_work_dir + ". Code in it has no network.",
-                   .output_schema = schema::output(
-                       {{"sandbox_id", schema::string("Handle for the other tools")},
-                        {"name", schema::string("Its name")},
-                        {"status", schema::one_of("Its state", {"running", "stopped"})},
-                        {"image", schema::string("Its image; native: the programs of the server's machine")},
-                        {"working_dir", schema::string("Working folder inside")},
-                        {"folder",
-                         schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
-                        {"error", schema::string("What went wrong and what to do")}},
-                       {"sandbox_id", "name", "status"}),
-                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
-         .input = {{"name", &input::name,
-                    "A name of your choice, unique among your sandboxes; one is made up when left out"},
-                   {"image", &input::image, "Image; SANDBOX_IMAGES lists what is allowed"}},
+        {.about =
+             {.name = "create_sandbox",
+              .title = "Create a sandbox",
+              .description =
+                  "Make a sandbox with files and packages of its own, kept until delete_sandbox. Working folder: " +
+                  config.sandbox_work_dir + ". No network.",
+              .output_schema = schema::output(
+                  {{"sandbox_id", schema::string("Handle for the other tools")},
+                   {"name", schema::string("Its name")},
+                   {"status", schema::one_of("Its state", {"running", "stopped"})},
+                   {"image", schema::string("Its image; native: the programs of the server's machine")},
+                   {"working_dir", schema::string("Working folder inside")},
+                   {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
+                   {"error", schema::string("What went wrong and what to do")}},
+                  {"sandbox_id", "name", "status"}),
+              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+         .input = {{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}},
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
@@ -103,8 +101,8 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
     return make_tool<no_input>(
         {.about = {.name = "list_sandboxes",
                    .title = "List sandboxes",
-                   .description = "Your sandboxes, the oldest first. A stopped one starts again by itself when it is "
-                                  "used.",
+                   .description =
+                       "Your sandboxes with state, packages and ports. A stopped one starts when it is used.",
                    .output_schema = list_sandboxes_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {},
@@ -123,8 +121,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "delete_sandbox",
                    .title = "Delete a sandbox",
-                   .description = "Ends all that runs in a sandbox of yours and removes it with its files, packages "
-                                  "and snapshots.",
+                   .description = "Remove a sandbox with its files, packages and snapshots.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                                     {"sandbox_id", schema::string("Its handle")},
                                                     {"error", schema::string("What went wrong and what to do")}},
@@ -143,7 +140,7 @@ field<sandbox_input> sandbox_id_field(std::string_view description)
 
 field<sandbox_input> sandbox_id_field()
 {
-    auto handle = sandbox_id_field("Handle or name of a sandbox, as create_sandbox and list_sandboxes give it");
+    auto handle = sandbox_id_field("");
     handle.required = true;
     return handle;
 }

@@ -37,10 +37,7 @@ struct shell_input {
     std::string shell_id;
 };
 
-field<shell_input> shell_id_field()
-{
-    return {"shell_id", &shell_input::shell_id, "Handle of the shell, from shell_open", rule::required};
-}
+field<shell_input> shell_id_field() { return {"shell_id", &shell_input::shell_id, "", rule::required}; }
 
 json::object view_json(const shell_view& view)
 {
@@ -83,16 +80,15 @@ awaitable<tool_result> process_open(shell_manager& shells, sandbox_manager& sand
 tool_owner make_shell_open(shell_manager& shells, sandbox_manager& sandboxes)
 {
     return make_tool<open_input>(
-        {.about = {.name = "shell_open",
-                   .title = "Open a shell in a sandbox",
-                   .description = "Opens bash with a terminal in a sandbox of yours: folder, variables and programs "
-                                  "stay from call to call, and programs that need a terminal work (vim, less, python "
-                                  "-i, debuggers). Type with shell_send, read with shell_read. All shells and runs of "
-                                  "a sandbox share processes, network and /tmp.",
-                   .output_schema = view_output(),
-                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
-         .input = {sandbox_id_field(), columns_field("Columns of the terminal; 80 when left out"),
-                   rows_field("Rows of the terminal; 24 when left out")},
+        {.about =
+             {.name = "shell_open",
+              .title = "Open a shell in a sandbox",
+              .description =
+                  "Open bash with a terminal in a sandbox, for programs that need one (vim, debuggers, python -i). "
+                  "Type with shell_send, read with shell_read. For plain commands use execute_terminal_command.",
+              .output_schema = view_output(),
+              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+         .input = {sandbox_id_field(), columns_field("80 by default"), rows_field("24 by default")},
          .process = std::bind_front(process_open, std::ref(shells), std::ref(sandboxes))});
 }
 
@@ -116,19 +112,16 @@ tool_owner make_shell_send(shell_manager& shells)
     return make_tool<input>(
         {.about = {.name = "shell_send",
                    .title = "Type in a shell",
-                   .description = "Types text, then keys, in a shell of yours, or changes the size of its terminal. A "
-                                  "command runs once the key enter, or a line feed at the end of the text, is typed. "
-                                  "The cursor in the answer is where the output to it begins.",
+                   .description =
+                       "Type text, then keys, in a shell, or resize it. A command needs a line feed or the key enter.",
                    .output_schema = view_output(),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
-                   {"text", &input::text, "Typed as it is"},
-                   {"keys", &input::keys,
-                    "Typed after the text: enter, tab, esc, up, down, left, right, home, end, page-up, page-down, "
-                    "backspace, delete, f1 to f12, ctrl-c (or another letter), alt-x",
-                    json::object{{"items", schema::string("A key")}}},
-                   columns_field("New columns of the terminal"),
-                   rows_field("New rows of the terminal")},
+                   {"text", &input::text, ""},
+                   {"keys", &input::keys, "enter, tab, esc, up, home, page-up, backspace, delete, f1, ctrl-c, alt-x, …",
+                    json::object{{"items", schema::string("")}}},
+                   columns_field(""),
+                   rows_field("")},
          .process = std::bind_front(process_send, std::ref(shells))});
 }
 
@@ -192,31 +185,24 @@ tool_owner make_shell_read(shell_manager& shells)
 {
     using input = read_input;
     return make_tool<input>(
-        {.about = {.name = "shell_read",
-                   .title = "Read a shell",
-                   .description = "The output of a shell of yours since the cursor, or since the latest answer. It "
-                                  "answers once what it waits for is there; without that once output has come and "
-                                  "nothing more for quiet_ms; at the latest after timeout. The text is without colours "
-                                  "and control sequences. For vim, less, top and the like give screen, which shows "
-                                  "what a person would see; for commands leave it out.",
-                   .output_schema = read_output(),
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
+        {.about =
+             {.name = "shell_read",
+              .title = "Read a shell",
+              .description =
+                  "Output of a shell since the latest answer, once what it waits for is there or the output pauses.",
+              .output_schema = read_output(),
+              .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
-                   {"cursor", &input::cursor, "Of an earlier answer; the end of the latest one when left out",
-                    rule::between(0, furthest_cursor)},
-                   {"wait_for", &input::wait_for, "Text that the output must show, for example the prompt"},
-                   {"wait_for_pattern", &input::wait_for_pattern,
-                    "Regular expression in place of it, compared with the latest 4 KiB of text"},
-                   {"quiet_ms", &input::quiet_ms, "Milliseconds without output that count as the end of it",
-                    rule::with_default, rule::between(0, 60'000)},
-                   {"timeout", &input::timeout, "Longest time to wait in seconds; 10 when left out",
-                    rule::between(0, longest_read)},
-                   {"max_output", &input::max_output, "Longest text in bytes", rule::with_default,
+                   {"cursor", &input::cursor, "Of an earlier answer", rule::between(0, furthest_cursor)},
+                   {"wait_for", &input::wait_for, "Text to wait for"},
+                   {"wait_for_pattern", &input::wait_for_pattern, "Regular expression to wait for"},
+                   {"quiet_ms", &input::quiet_ms, "Pause that ends the wait", rule::with_default,
+                    rule::between(0, 60'000)},
+                   {"timeout", &input::timeout, "Seconds; 10 by default", rule::between(0, longest_read)},
+                   {"max_output", &input::max_output, "Bytes", rule::unlisted,
                     rule::between(256, static_cast<std::int64_t>(highest_max_output))},
-                   {"raw", &input::raw, "Control sequences stay", rule::with_default},
-                   {"screen", &input::screen,
-                    "What the terminal shows now, row by row, in place of the output: for programs that draw on the "
-                    "whole screen (vim, less, top)",
+                   {"raw", &input::raw, "Keep control sequences", rule::unlisted, rule::with_default},
+                   {"screen", &input::screen, "The rows of the terminal instead, for vim, less, top",
                     rule::with_default}},
          .process = std::bind_front(process_read, std::ref(shells))});
 }
@@ -232,8 +218,7 @@ tool_owner make_shell_close(shell_manager& shells)
     return make_tool<shell_input>(
         {.about = {.name = "shell_close",
                    .title = "Close a shell",
-                   .description = "Hangs up a shell of yours: it ends with its jobs. Programs that were started with "
-                                  "nohup or setsid go on.",
+                   .description = "Hang up a shell with its jobs.",
                    .output_schema = view_output(),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {shell_id_field()},

@@ -85,8 +85,7 @@ json::object env_var_output()
 }
 
 constexpr const char* about_system_info =
-    "What this server is and allows: version, protocol revisions, limits of runs and files, the layers of the sandbox, "
-    "the versions of bash and Python in it, and the programs that system_run_command may run.";
+    "Versions, limits, layers of the sandbox and allowed programs of this server.";
 
 json::object system_info_output()
 {
@@ -211,12 +210,11 @@ tool_owner make_system_env_var(const settings& config)
     return make_tool<env_var_input>(
         {.about = {.name = "system_env_var",
                    .title = "Settings and variables",
-                   .description = "Show this server's settings that are not secret, and the environment variables that "
-                                  "a run in the sandbox sees. Without var_name: all of them.",
+                   .description =
+                       "Settings of this server and variables of a run, without secrets; all of them without var_name.",
                    .output_schema = env_var_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"var_name", &env_var_input::var_name, "Name of one variable, for example BASH_TIMEOUT_MAX or PATH",
-                    json::object{{"minLength", 1}, {"maxLength", 256}}}},
+         .input = {{"var_name", &env_var_input::var_name, "", json::object{{"minLength", 1}, {"maxLength", 256}}}},
          .process = std::bind_front(process_env_var, visible_variables(config))});
 }
 

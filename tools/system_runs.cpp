@@ -10,21 +10,27 @@
 namespace cmcp {
 namespace {
 
-constexpr const char* about_system_run_command =
-    "Run a command in bash inside a sandbox without network. Files that the file tools write are in the working folder "
-    "under the same relative paths, and stay for later calls. Only the programs in BASH_ALLOWED_COMMANDS exist "
-    "(system_info lists them). Returns what was printed and why the run ended.";
+// Where there are jobs, there are sandboxes, too.
+std::string about_system_run_command(bool sandboxes)
+{
+    const std::string text =
+        "Run a bash command in the workspace, on the files of file_*, without network. Only the programs in "
+        "BASH_ALLOWED_COMMANDS exist.";
+    return sandboxes ? text + " For work in steps, servers or packages use execute_terminal_command." : text;
+}
 
-constexpr const char* about_system_run_python =
-    "Run Python code as a script inside a sandbox without network. Files that the file tools write are in the working "
-    "folder under the same relative paths, can be opened and imported, and stay for later calls; variables do not. "
-    "Print what you want to see, or assign it to the variable _ to get it back as `result` in JSON.";
+std::string about_system_run_python(bool sandboxes)
+{
+    const std::string text =
+        "Run a Python script in the workspace, on the files of file_*, without network. Print, or assign to _ what "
+        "`result` shall be. Variables do not last";
+    return text + (sandboxes ? "; execute_python_code with stateful keeps them." : ".");
+}
 
 fields<run_input> system_run_fields(field<run_input> code, bool jobs)
 {
     fields<run_input> all{std::move(code),
-                          {"working_dir", &run_input::working_dir,
-                           "Folder to start in: relative to the workspace, or absolute inside the sandbox"},
+                          {"working_dir", &run_input::working_dir, "Folder to start in"},
                           timeout_field(),
                           max_output_field()};
     if (jobs) all.push_back(background_field());
@@ -54,12 +60,11 @@ tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
     return make_tool<run_input>(
         {.about = {.name = "system_run_command",
                    .title = "Run a shell command",
-                   .description = about_system_run_command,
+                   .description = about_system_run_command(jobs != nullptr),
                    .output_schema = command_output(jobs != nullptr),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
-         .input = system_run_fields({"command", &run_input::code, "What bash runs; pipes, && and several lines work",
-                                     rule::required, rule::example("ls -l | head")},
+         .input = system_run_fields({"command", &run_input::code, "", rule::required, rule::example("ls -l | head")},
                                     jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
 }
@@ -131,14 +136,12 @@ tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
     return make_tool<run_input>(
         {.about = {.name = "system_run_python",
                    .title = "Run Python code",
-                   .description = about_system_run_python,
+                   .description = about_system_run_python(jobs != nullptr),
                    .output_schema = python_output(jobs != nullptr),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
-         .input = system_run_fields(
-             {"code", &run_input::code, "Python source; the value of the variable _ at the end is the result",
-              rule::required, rule::example("_ = 6 * 7")},
-             jobs != nullptr),
+         .input = system_run_fields({"code", &run_input::code, "", rule::required, rule::listed_example{"_ = 6 * 7"}},
+                                    jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
 }
 

@@ -44,8 +44,13 @@ struct files_of_sandboxes {
     sandbox_manager* sandboxes = nullptr;
 };
 
-/// The text that a model reads at first: the use of the tools on offer, and how to switch on those that cannot work.
-std::string instructions_for(const tool_registry& tools);
+/// Defines the profiles of tools, and shows to each caller those that the settings name. Throws config_error for a name
+/// that means nothing.
+void choose_tools(tool_registry& tools, const settings& config);
+
+/// The text that a model reads at first, at most 200 words where every tool works: the use of the tools that the caller
+/// is shown, and how to switch on those that cannot work.
+std::string instructions_for(const tool_registry& tools, const caller& who);
 
 /// [{name, state, detail}]
 json::array layers_json(const sandbox::layers& layers);

@@ -52,8 +52,7 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
         {.about = {.name = "view_file",
                    .title = "Look at a file",
                    .description =
-                       "Shows an image, a page of a PDF or a table (csv, tsv, xlsx) of the workspace, or of a "
-                       "sandbox, as you would see it. Large images are scaled down.",
+                       "See an image, a page of a PDF or rows of a table (csv, tsv, xlsx). Other files: file_read.",
                    .output_schema = schema::output(
                        {{"success", schema::boolean("Whether it can be shown")},
                         {"path", schema::string("Path of the file")},
@@ -66,11 +65,9 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
                        {"success", "path", "about"}),
                    .may_show_images = true,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "Path of the file, relative to the workspace", rule::required,
-                    rule::example("plot.png")},
-                   sandbox_id_field("Handle or name of the sandbox that has the file; the workspace when left out"),
-                   {"page", &input::page, "Page of a PDF, or of a table with 50 rows a page", rule::between(1, 100'000),
-                    rule::with_default}},
+         .input = {{"path", &input::path, "", rule::required, rule::example("plot.png")},
+                   sandbox_id_field("Without it the workspace"),
+                   {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}},
          .process = std::bind_front(process_view, std::ref(viewer), std::ref(files), inside),
          .refuse = file_refusal});
 }

@@ -261,6 +261,20 @@ settings::tokens bearer_tokens(std::string_view text)
     return tokens;
 }
 
+settings::tokens token_profiles(std::string_view text)
+{
+    settings::tokens profiles;
+    for (const auto& item : split(text)) {
+        const auto equals = std::min(item.find('='), item.size());
+        std::string name = item.substr(0, equals), profile = item.substr(std::min(equals + 1, item.size()));
+        const auto same = [&name](const auto& known) { return known.first == name; };
+        if (name.empty() || profile.empty() || std::any_of(profiles.begin(), profiles.end(), same))
+            throw bad_value("name=profile pairs separated by commas, with names of MCP_AUTH_TOKENS, each once");
+        profiles.emplace_back(std::move(name), std::move(profile));
+    }
+    return profiles;
+}
+
 std::string printed(bool value) { return value ? "true" : "false"; }
 
 std::string printed(std::chrono::milliseconds value)

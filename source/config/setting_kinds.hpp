@@ -61,6 +61,9 @@ settings::words extensions(std::string_view text);
 /// name=token,… with names of [a-z0-9_-] and tokens of at least 16 visible characters, each of them once.
 settings::tokens bearer_tokens(std::string_view text);
 
+/// name=profile,… with names of tokens, each once.
+settings::tokens token_profiles(std::string_view text);
+
 /// May be empty. A user's name and password in the URL are printed as ***.
 struct url {
     std::string operator()(std::string_view text) const;

@@ -20,6 +20,8 @@ SETTING("MCP_AUTH", std::string, auth, "auto", choice({"auto", "token", "none"})
         "where MCP_AUTH_TOKENS is empty: auto makes a token unless the address is loopback, token always, none never");
 SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(parser<settings::tokens>(bearer_tokens)),
         "bearer tokens as name=token,…; empty: MCP_AUTH decides");
+SETTING("MCP_AUTH_PROFILES", tokens, auth_profiles, "", token_profiles,
+        "profile of tools that the callers with a token are shown in place of TOOLS, as name=profile,…");
 SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");
 SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level, "DEBUG, INFO, WARNING or ERROR", "logging.level");
 SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json (JSON lines)",
@@ -147,6 +149,9 @@ SETTING("FILE_MAX_SIZE_MB", std::uint64_t, file_max_size, "10", number(1, 4096, 
         "largest file that the file tools read or write, MiB");
 SETTING("FILE_ALLOWED_EXTENSIONS", words, file_allowed_extensions, "txt,md,csv,json,py", extensions,
         "extensions that the file tools accept; * for all");
+SETTING("TOOLS", words, tools, "all", word_list,
+        "tools that are listed: names, patterns with * and profiles (agent, interpreter, seed-a, seed-b, seed-c, all); "
+        "the others stay callable by name");
 SETTING("TOOLS_ENABLE_SYSTEM", bool, enable_system, "true", flag, "offer the system_* tools");
 SETTING("TOOLS_ENABLE_FILE", bool, enable_file, "true", flag, "offer the file_* tools");
 SETTING("TOOLS_ENABLE_WEB", bool, enable_web, "true", flag, "offer the web_* tools");

@@ -53,7 +53,7 @@ struct route {
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool html_only = false;     ///< only for requests whose Accept names text/html
     bool rpc_errors = false;    ///< refusals at this path have the form that clients of MCP read
-    std::function<std::vector<route_operation>()> operations = {};  ///< empty: not in /openapi.json
+    std::function<std::vector<route_operation>(const http_request&)> operations = {};  ///< empty: not in /openapi.json
 
     /// A slash at the end of `wanted` makes no difference.
     bool fits(std::string_view wanted) const;

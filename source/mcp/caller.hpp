@@ -11,6 +11,7 @@ namespace cmcp {
 struct caller {
     revision protocol = revision::v2025_11_25;
     std::string principal;    ///< authenticated name; empty: the default caller (no authentication)
+    std::string profile{};    ///< that its address names (tool_profiles); empty: none
     std::string session;      ///< session id of the older revisions; empty in the stateless era
     std::string session_tag;  ///< what the log calls it, which is no secret
     std::string address;      ///< of this server as the client reaches it, without a slash at its end; empty: unknown

@@ -19,11 +19,14 @@ namespace cmcp {
 struct catalogue {
     server_identity identity;
     tool_registry tools;
+    std::function<std::string(const caller&)> instruct;  ///< null: the identity's instructions, for everyone
     std::vector<std::unique_ptr<resource_provider>> providers;
     std::vector<std::unique_ptr<prompt>> prompts;
     result_limits results;
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
+
+    std::string instructions_for(const caller& who) const { return instruct ? instruct(who) : identity.instructions; }
 
     prompt* find_prompt(std::string_view name) const;
 

@@ -37,6 +37,17 @@ json::object describe_annotations(const tool_definition& definition)
     return annotations;
 }
 
+// Headers of arguments are part of 2026-07-28 (SEP-2243); models of other clients need not read of them.
+json::object schema_for(const tool_definition& definition, revision protocol)
+{
+    auto schema = definition.listed_schema.empty() ? definition.input_schema : definition.listed_schema;
+    auto* properties = schema.if_contains("properties");
+    if (is_modern(protocol) || !properties || !properties->is_object()) return schema;
+    for (auto& property : properties->get_object())
+        if (auto* described = property.value().if_object()) described->erase("x-mcp-header");
+    return schema;
+}
+
 void drop_later_members(json::object& described, revision protocol)
 {
     if (protocol < revision::v2025_06_18) described.erase("title");
@@ -108,7 +119,7 @@ json::object describe_tool(const tool_definition& definition, const caller& who,
     described["name"] = definition.name;
     if (!definition.title.empty()) described["title"] = definition.title;
     described["description"] = definition.description;
-    described["inputSchema"] = definition.input_schema;
+    described["inputSchema"] = schema_for(definition, protocol);
     if (protocol >= revision::v2025_06_18 && has_schema && !takes_text_alone(who, format))
         described["outputSchema"] = definition.output_schema;
     if (protocol >= revision::v2025_03_26) described["annotations"] = describe_annotations(definition);

@@ -126,7 +126,10 @@ server_core::~server_core()
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
 
-void server_core::instruct(std::string text) { self_->offered.identity.instructions = std::move(text); }
+void server_core::instruct(std::function<std::string(const caller&)> text)
+{
+    self_->offered.instruct = std::move(text);
+}
 
 void server_core::add_resources(std::unique_ptr<resource_provider> provider)
 {

@@ -46,6 +46,7 @@ enum class era_of_peer {
 struct peer {
     era_of_peer era = era_of_peer::stateless;
     std::string principal{};                ///< of a stateless request; a session has its own
+    std::string profile{};                  ///< the same
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
     std::string address{};                  ///< of this server, for a stateless request: see caller::address
@@ -64,7 +65,7 @@ public:
     ~server_core();
 
     tool_registry& tools();
-    void instruct(std::string text);  ///< replaces the identity's instructions
+    void instruct(std::function<std::string(const caller&)> text);  ///< replaces the identity's instructions
     void add_resources(std::unique_ptr<resource_provider> provider);
     void keep_results(std::unique_ptr<result_keeper> keeper);  ///< what they have no room for
     void add_prompt(std::unique_ptr<prompt> item);

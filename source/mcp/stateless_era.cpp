@@ -20,15 +20,16 @@ namespace {
 constexpr std::size_t most_subscriptions = 1000;
 constexpr std::int64_t list_lifetime_ms = 60'000;
 
-// SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run.
-void add_cache_hints(json::object& result, std::string_view method)
+// SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run;
+// `own_tools`: principals are shown tools of their own.
+void add_cache_hints(json::object& result, std::string_view method, bool own_tools)
 {
     const bool of_caller = method == "resources/list" || method == "resources/read";
-    const bool same_for_all = method == "server/discover" || method == "tools/list" || method == "prompts/list" ||
-                              method == "resources/templates/list";
-    if (!of_caller && !same_for_all) return;
-    result["ttlMs"] = same_for_all ? list_lifetime_ms : 0;
-    result["cacheScope"] = same_for_all ? "public" : "private";
+    const bool of_tools = method == "server/discover" || method == "tools/list";
+    const bool lasting = of_tools || method == "prompts/list" || method == "resources/templates/list";
+    if (!of_caller && !lasting) return;
+    result["ttlMs"] = lasting ? list_lifetime_ms : 0;
+    result["cacheScope"] = of_caller || (of_tools && own_tools) ? "private" : "public";
 }
 
 void add_server_info(json::object& result, const server_identity& identity)
@@ -124,7 +125,7 @@ awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless
 
 std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
 {
-    return std::make_shared<stateless_request>(std::move(incoming), from.principal, from.address);
+    return std::make_shared<stateless_request>(std::move(incoming), from.principal, from.profile, from.address);
 }
 
 void stateless_era::check(served_request& request) const
@@ -164,7 +165,7 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
 {
     auto& request = as_stateless(served);
     if (!request.context) {
-        if (request.method == "server/discover") return finished(discover());
+        if (request.method == "server/discover") return finished(discover(request.own));
         if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
         if (may_become_task(request)) return attempt_detachable(request);
         prepare(request, request.reply, nullptr);
@@ -207,7 +208,7 @@ void stateless_era::complete(const served_request& request, json::object& result
 {
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
-        add_cache_hints(result, request.method);
+        add_cache_hints(result, request.method, offered_.tools.profiles().by_principal());
     }
     add_server_info(result, offered_.identity);
 }
@@ -259,14 +260,14 @@ change_filter stateless_era::filter_of(const stateless_request& request) const
     return filter;
 }
 
-json::object stateless_era::discover() const
+json::object stateless_era::discover(const caller& who) const
 {
     json::array versions;
     versions.emplace_back(to_string(revision::v2026_07_28));
     json::object result;
     result["supportedVersions"] = std::move(versions);
     result["capabilities"] = capabilities_of(offered_, revision::v2026_07_28);
-    if (!offered_.identity.instructions.empty()) result["instructions"] = offered_.identity.instructions;
+    if (auto text = offered_.instructions_for(who); !text.empty()) result["instructions"] = std::move(text);
     return result;
 }
 

@@ -39,7 +39,7 @@ private:
                  std::shared_ptr<task_call> becoming) const;
     awaitable<json::object> attempt_detachable(stateless_request& request);
     outcome end_of_subscription(const json::value& id) const;
-    json::object discover() const;
+    json::object discover(const caller& who) const;
     change_filter filter_of(const stateless_request& request) const;
 
     catalogue& offered_;

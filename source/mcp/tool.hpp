@@ -29,6 +29,7 @@ struct tool_definition {
     std::string title;
     std::string description;
     json::object input_schema{};   ///< JSON Schema 2020-12, root object; kept verbatim
+    json::object listed_schema{};  ///< what tools/list has in place of it; empty: the input schema itself
     json::object output_schema{};  ///< empty: none is published
     bool may_show_images = false;  ///< then the output schema is published over REST alone: images come without object
     tool_annotations annotations{};

@@ -91,8 +91,7 @@ private:
 awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     json::array tools;
-    tools.reserve(offered.tools.all().size());
-    for (const auto& item : offered.tools.all())
+    for (const auto* item : offered.tools.listed(*call.who))
         tools.push_back(describe_tool(item->definition(), *call.who, offered.format));
     co_return page_of(std::move(tools), "tools", call.params);
 }

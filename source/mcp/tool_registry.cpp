@@ -74,6 +74,14 @@ tool* tool_registry::find(std::string_view name) const
     return known == by_name_.end() ? nullptr : known->second.item;
 }
 
+std::vector<const tool*> tool_registry::listed(const caller& who) const
+{
+    std::vector<const tool*> shown;
+    for (const auto& item : tools_)
+        if (profiles_.shows(who, item->definition().name)) shown.push_back(item.get());
+    return shown;
+}
+
 std::string tool_registry::validate(std::string_view name, json::object& arguments) const
 {
     const auto known = by_name_.find(name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mcp/tool.hpp"
+#include "mcp/tool_profiles.hpp"
 
 #include <functional>
 #include <map>
@@ -21,6 +22,9 @@ public:
 
     tool* find(std::string_view name) const;
     const std::vector<std::unique_ptr<tool>>& all() const { return tools_; }
+    std::vector<const tool*> listed(const caller& who) const;  ///< those of all() that the caller's profile shows
+    tool_profiles& profiles() { return profiles_; }
+    const tool_profiles& profiles() const { return profiles_; }
     const std::vector<std::unique_ptr<tool>>& unusable() const { return unusable_; }  ///< those with an obstacle
 
     /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field and shows
@@ -47,6 +51,7 @@ private:
     std::vector<std::unique_ptr<tool>> tools_;
     std::vector<std::unique_ptr<tool>> unusable_;
     std::vector<std::unique_ptr<tool>> removed_;  // kept, because a removed tool may still run
+    tool_profiles profiles_;
     std::function<void()> listener_;
 };
 

@@ -100,7 +100,8 @@ awaitable<> application::prepare()
     refuse_missing_layers(layers_, config_);
     log_layers(layers_, backend_.name());
     register_tools(core_.tools(), *managers_, config_);
-    core_.instruct(instructions_for(core_.tools()));
+    choose_tools(core_.tools(), config_);
+    core_.instruct([this](const caller& who) { return instructions_for(core_.tools(), who); });
     register_resources(core_, *managers_);
     if (auto* sandboxes = managers_->sandboxes.get())
         core_.on_session_end([sandboxes](const caller& who) { sandboxes->end_session(who); });

@@ -93,7 +93,7 @@ std::string connect_line(const bound_address& bound, const settings& config)
     if (!bound.path().empty())
         return "curl --unix-socket " + bound.path() +
                " http://localhost/healthz; clients that speak TCP only: " + "`container-mcp stdio`, or a proxy";
-    std::string line = "claude mcp add --transport http container-mcp " + bound.url() + "/mcp";
+    std::string line = "claude mcp add --transport http container-mcp \"" + bound.url() + "/mcp?profile=agent\"";
     return config.auth_tokens.empty() ? line : line + " --header \"Authorization: Bearer …\"";
 }
 
@@ -105,8 +105,8 @@ void show_fresh_token(const std::string& url, const settings& config, const acce
     if (!access.fresh || (config.log_format == "json" && config.log_file.empty())) return;
     const std::string header = "Authorization: Bearer " + config.auth_tokens.front().second;
     std::cerr << "\nCallers need a token here. This is shown once; " << access.file.string() << " keeps it.\n"
-              << "  connect   claude mcp add --transport http container-mcp " << url << "/mcp --header \"" << header
-              << "\"\n"
+              << "  connect   claude mcp add --transport http container-mcp \"" << url
+              << "/mcp?profile=agent\" --header \"" << header << "\"\n"
               << "  others    send the header \"" << header << "\"\n"
               << "Your own tokens: MCP_AUTH_TOKENS=name=token,… None at all: MCP_AUTH=none.\n\n"
               << std::flush;

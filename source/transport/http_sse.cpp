@@ -1,6 +1,7 @@
 #include "transport/http_sse.hpp"
 
 #include "transport/endpoint_address.hpp"
+#include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -40,13 +41,19 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& request
         refusal = error_reply(406, "Accept must name text/event-stream.");
         return nullptr;
     }
+    if (auto unknown = refuse_profile(request, core_.tools())) {
+        refusal = std::move(*unknown);
+        return nullptr;
+    }
     session_store::refusal why{};
     auto opened = sessions_.create(request.principal, request.address, true, why);
-    if (opened) opened->state->who.address = address_used(request, config_);
-    if (opened)
-        core_.watch(opened->state);
-    else
+    if (!opened) {
         refusal = session_refused(why);
+        return nullptr;
+    }
+    opened->state->who.profile = profile_of(request);
+    opened->state->who.address = address_used(request, config_);
+    core_.watch(opened->state);
     return opened;
 }
 

@@ -1,6 +1,7 @@
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
+#include "transport/profile_choice.hpp"
 #include "transport/rest_routes.hpp"
 
 #include <string>
@@ -64,12 +65,12 @@ json::object described(const route_operation& operation)
     return item;
 }
 
-json::object paths_of(const router& routes)
+json::object paths_of(const router& routes, const http_request& asked_by)
 {
     json::object paths;
     for (const auto& entry : routes.all()) {
         if (!entry.operations) continue;
-        for (const auto& operation : entry.operations()) {
+        for (const auto& operation : entry.operations(asked_by)) {
             auto& path = paths[operation.path];
             if (!path.is_object()) path.emplace_object();
             path.as_object()[lower_case(entry.methods.front())] = described(operation);
@@ -78,33 +79,34 @@ json::object paths_of(const router& routes)
     return paths;
 }
 
-awaitable<> serve_openapi(exchange& x, const router& routes)
+awaitable<> serve_openapi(exchange& x, const router& routes, const tool_registry& tools)
 {
+    if (auto unknown = refuse_profile(x.request(), tools)) return x.reply(std::move(*unknown));
     http_reply reply;
-    reply.body = jsonrpc::write_json(openapi_document(routes));
+    reply.body = jsonrpc::write_json(openapi_document(routes, x.request()));
     reply.with("Cache-Control", "no-cache");
     return x.reply(std::move(reply));
 }
 
 }  // namespace
 
-json::object openapi_document(const router& routes)
+json::object openapi_document(const router& routes, const http_request& asked_by)
 {
     json::object document;
     document["openapi"] = "3.1.0";
     document["info"] = json::object{
         {"title", "Container-MCP"}, {"version", CMCP_VERSION}, {"description", "Every MCP tool as a REST call."}};
-    document["paths"] = paths_of(routes);
+    document["paths"] = paths_of(routes, asked_by);
     document["components"] = json::object{{"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}};
     document["components"].as_object()["schemas"] = json::object{{"Error", error_schema()}};
     document["security"] = json::array{json::object(), json::object{{"bearer", json::array()}}};
     return document;
 }
 
-void add_openapi_route(router& routes)
+void add_openapi_route(router& routes, const tool_registry& tools)
 {
-    routes.add({.methods = {"GET", "HEAD"}, .path = "/openapi.json", .serve = [&routes](exchange& x) {
-                    return serve_openapi(x, routes);
+    routes.add({.methods = {"GET", "HEAD"}, .path = "/openapi.json", .serve = [&routes, &tools](exchange& x) {
+                    return serve_openapi(x, routes, tools);
                 }});
 }
 

@@ -232,7 +232,7 @@ json::array file_parameters()
 
 json::object bytes_schema() { return {{"type", "string"}, {"format", "binary"}}; }
 
-std::vector<route_operation> describe_download()
+std::vector<route_operation> describe_download(const http_request&)
 {
     route_operation download;
     download.path = "/sandbox/file";
@@ -245,7 +245,7 @@ std::vector<route_operation> describe_download()
     return {download};
 }
 
-std::vector<route_operation> describe_upload()
+std::vector<route_operation> describe_upload(const http_request&)
 {
     const json::object text{{"type", "string"}};
     route_operation upload;

@@ -29,9 +29,10 @@ void add_preview_routes(router& routes, preview_gateway& shown);
 /// and shown; text messages are orders in JSON (resize, signal).
 void add_shell_route(router& routes, shell_gateway& shells, websocket_register& sockets);
 
-/// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes.
-void add_openapi_route(router& routes);
-json::object openapi_document(const router& routes);
+/// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes, with the tools of the caller's
+/// profile.
+void add_openapi_route(router& routes, const tool_registry& tools);
+json::object openapi_document(const router& routes, const http_request& asked_by);
 
 /// GET and HEAD /docs: one page that lists, explains and tries every tool by what /openapi.json says, and shows output
 /// as it comes. The page asks nothing of any other host.

@@ -135,7 +135,7 @@ json::object shell_parameter(std::string_view name, std::string_view description
             {"schema", {{"type", type}}}};
 }
 
-std::vector<route_operation> describe_shell()
+std::vector<route_operation> describe_shell(const http_request&)
 {
     route_operation shell;
     shell.path = "/sandbox/shell";

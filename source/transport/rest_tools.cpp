@@ -3,6 +3,7 @@
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
 #include "transport/endpoint_address.hpp"
+#include "transport/profile_choice.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_routes.hpp"
 #include "transport/rest_sink.hpp"
@@ -211,10 +212,13 @@ route_operation operation_of(const tool_definition& tool)
     return operation;
 }
 
-std::vector<route_operation> describe_tools(const tool_registry& tools)
+std::vector<route_operation> describe_tools(const tool_registry& tools, const http_request& request)
 {
+    caller who;
+    who.principal = request.principal;
+    who.profile = profile_of(request);
     std::vector<route_operation> operations;
-    for (const auto& each : tools.all()) operations.push_back(operation_of(each->definition()));
+    for (const auto* each : tools.listed(who)) operations.push_back(operation_of(each->definition()));
     return operations;
 }
 
@@ -226,7 +230,7 @@ void add_tool_routes(router& routes, server_core& core, const settings& config)
                 .path = std::string(prefix) + "*",
                 .serve = [&core, &config](exchange& x) { return call(x, core, config); },
                 .body = route_body::optional_json,
-                .operations = [&core] { return describe_tools(core.tools()); }});
+                .operations = [&core](const http_request& request) { return describe_tools(core.tools(), request); }});
 }
 
 }  // namespace cmcp

@@ -2,6 +2,7 @@
 
 #include "mcp/header_check.hpp"
 #include "transport/endpoint_address.hpp"
+#include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
 
@@ -103,6 +104,7 @@ awaitable<> streamable_http::post(exchange& x)
     auto accepted = parse_accept(x.request().header("accept"));
     if (!accepted.json && !accepted.events)
         return x.reply(error_reply(406, "Accept must name application/json and text/event-stream."));
+    if (auto unknown = refuse_profile(x.request(), core_.tools())) return x.reply(std::move(*unknown));
     jsonrpc::payload received;
     auto refused = decode_body(x.request(), config_, received);
     bool single = !refused && !received.batch && received.messages.size() == 1;
@@ -145,8 +147,10 @@ awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request requ
     options.patience = options.keep_alive = config_.keep_alive;
     options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
     stream_writer writer(x, stream, who, std::move(options));
-    peer from{
-        .principal = x.request().principal, .reply = std::move(stream), .address = address_used(x.request(), config_)};
+    peer from{.principal = x.request().principal,
+              .profile = profile_of(x.request()),
+              .reply = std::move(stream),
+              .address = address_used(x.request(), config_)};
     writer.cancel_at_end(core_.start(std::move(request), std::move(from)));  // the client closes the stream to cancel
     return stream_writer::run(std::move(writer));
 }
@@ -180,11 +184,13 @@ std::shared_ptr<http_session> streamable_http::session_for(const http_request& r
     }
     session_store::refusal why{};
     auto opened = sessions_.create(request.principal, request.address, false, why);
-    if (opened) opened->state->who.address = address_used(request, config_);
-    if (opened)
-        core_.watch(opened->state);
-    else
+    if (!opened) {
         refusal = session_refused(why);
+        return nullptr;
+    }
+    opened->state->who.profile = profile_of(request);
+    opened->state->who.address = address_used(request, config_);
+    core_.watch(opened->state);
     return opened;
 }
 

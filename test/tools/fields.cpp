@@ -63,6 +63,27 @@ TEST_CASE("the input schema follows from the fields, in their order")
           R"({"type":"object","properties":{},"additionalProperties":false})");
 }
 
+TEST_CASE("lists of tools have the fields without bounds, plain defaults, rare arguments and most examples")
+{
+    using input = drawing_input;
+    fields<input> all = drawing_fields();
+    all.push_back({"rare", &input::limit, "", rule::unlisted});
+    all.push_back({"taught", &input::title, "", rule::listed_example{"a"}});
+    all.push_back({"plain", &input::title, "", rule::example("b")});
+    CHECK(json::serialize(listed_schema(all)) ==
+          R"({"type":"object","properties":{)"
+          R"("title":{"type":"string","description":"Its name"},)"
+          R"("color":{"type":"string","description":"Of the line","enum":["black","red"],"default":"black"},)"
+          R"("filled":{"type":"boolean"},)"
+          R"("limit":{"type":"integer","description":"How many"},)"
+          R"("patience":{"type":"number","description":"Seconds"},)"
+          R"("points":{"type":"array","description":"Where","items":{"type":"object","description":"A point",)"
+          R"("properties":{"x":{"type":"number"},"label":{"type":"string"}},"required":["x"]}},)"
+          R"("tags":{"type":"array","items":{"type":"string","description":"A word"}},)"
+          R"("taught":{"type":"string","examples":["a"]},"plain":{"type":"string"}},"required":["title"]})");
+    CHECK(input_schema(all).at("properties").as_object().contains("rare"));
+}
+
 TEST_CASE("arguments become an input, and what is left out keeps its initial value")
 {
     const auto all = drawing_fields();

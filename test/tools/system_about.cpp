@@ -119,7 +119,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
 TEST_CASE("tools that cannot work are not offered; instructions and their answers say what switches them on")
 {
     system_stage s(without_browser());
-    const std::string instructions = instructions_for(s.registry);
+    const std::string instructions = instructions_for(s.registry, {});
     INFO(instructions);
     for (const auto& [tool, cure] : {std::pair<const char*, const char*>{"web_search", "WEB_SEARCH_PROVIDER"},
                                      {"web_browse", "WEB_BROWSER_PATH"}}) {
@@ -128,7 +128,7 @@ TEST_CASE("tools that cannot work are not offered; instructions and their answer
         REQUIRE(place != std::string::npos);
         CHECK(instructions.find(cure, place) != std::string::npos);
     }
-    CHECK(instructions.find("web_scrape reads the web.") != std::string::npos);
+    CHECK(instructions.find("web_scrape reads web pages.") != std::string::npos);
     CHECK(text(s.call("web_search", {{"query", "x"}}).structured, "error").find("WEB_SEARCH_PROVIDER") !=
           std::string::npos);
     CHECK(text(s.call("web_browse", {{"url", "https://example.com/"}}).structured, "error").find("WEB_BROWSER_PATH") !=
@@ -141,7 +141,7 @@ TEST_CASE("a provider and a browser bring their tools back")
     config.web_search_provider = "duckduckgo";
     config.web_browser_path = "/bin/true";
     system_stage s(config);
-    const std::string instructions = instructions_for(s.registry);
+    const std::string instructions = instructions_for(s.registry, {});
     INFO(instructions);
     CHECK(offers(s, "web_search"));
     CHECK(offers(s, "web_browse"));
@@ -156,7 +156,7 @@ TEST_CASE("runs in the background are offered only where there are jobs")
         system_stage s(config);
         for (const char* tool : {"system_run_command", "system_run_python"})
             CHECK(takes(s, tool, "run_in_background") == jobs);
-        CHECK((instructions_for(s.registry).find("run_in_background") != std::string::npos) == jobs);
+        CHECK((instructions_for(s.registry, {}).find("run_in_background") != std::string::npos) == jobs);
     }
 }
 

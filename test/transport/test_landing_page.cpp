@@ -41,7 +41,8 @@ TEST_CASE("a browser at / gets a page with the address that it used, and nothing
     CHECK(answer.status == 200);
     CHECK(answer.field("content-type") == "text/html; charset=utf-8");
     CHECK(answer.field("content-security-policy").find("default-src 'none'") == 0);
-    CHECK(page_holds(answer, "claude mcp add --transport http container-mcp http://localhost:8123/mcp"));
+    CHECK(page_holds(answer,
+                     "claude mcp add --transport http container-mcp \"http://localhost:8123/mcp?profile=agent\""));
     CHECK(page_holds(answer, "http://localhost:8123/sse"));
     CHECK(page_holds(answer, "href=\"docs\""));
     CHECK(page_holds(answer, "Sessions"));

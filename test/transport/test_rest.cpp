@@ -150,7 +150,7 @@ TEST_CASE("openapi.json describes what the routes say of themselves")
 {
     router routes;
     const auto serve = [](exchange&) -> awaitable<> { co_return; };
-    const auto describe = [] {
+    const auto describe = [](const http_request&) {
         route_operation thing;
         thing.path = "/thing";
         thing.id = "make_thing";
@@ -162,7 +162,7 @@ TEST_CASE("openapi.json describes what the routes say of themselves")
     };
     routes.add({.methods = {"POST"}, .path = "/thing", .serve = serve, .operations = describe});
     routes.add({.methods = {"GET"}, .path = "/silent", .serve = serve});
-    const auto document = openapi_document(routes);
+    const auto document = openapi_document(routes, {});
     const auto& paths = document.at("paths").as_object();
     CHECK(paths.size() == 1);
     const auto& post = paths.at("/thing").at("post");

@@ -1,0 +1,73 @@
+#include "mcp/tool_profiles.hpp"
+
+#include "text/words.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+// The last star takes one more character each time that the rest does not fit behind it.
+bool fits(std::string_view pattern, std::string_view name)
+{
+    std::size_t at = 0, of = 0, star = std::string_view::npos, begin = 0;
+    while (of < name.size()) {
+        if (at < pattern.size() && pattern[at] == '*') {
+            star = at++;
+            begin = of;
+        } else if (at < pattern.size() && pattern[at] == name[of]) {
+            ++at;
+            ++of;
+        } else if (star != std::string_view::npos) {
+            at = star + 1;
+            of = ++begin;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+}  // namespace
+
+void tool_profiles::define(std::string profile, words tools)
+{
+    known_.insert_or_assign(std::move(profile), std::move(tools));
+}
+
+void tool_profiles::show_to(std::string principal, std::string profile)
+{
+    of_principal_.insert_or_assign(std::move(principal), std::move(profile));
+}
+
+std::string tool_profiles::names() const
+{
+    words all;
+    for (const auto& [name, tools] : known_) all.push_back(name);
+    return joined(all, ", ");
+}
+
+bool tool_profiles::means(std::string_view word, std::string_view tool) const
+{
+    const auto profile = known_.find(word);
+    if (profile == known_.end()) return fits(word, tool);
+    const auto& tools = profile->second;
+    return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits(each, tool); });
+}
+
+const tool_profiles::words& tool_profiles::words_for(const caller& who) const
+{
+    if (const auto named = known_.find(who.profile); named != known_.end()) return named->second;
+    const auto own = of_principal_.find(who.principal);
+    const auto profile = own == of_principal_.end() ? known_.end() : known_.find(own->second);
+    return profile == known_.end() ? usual_ : profile->second;
+}
+
+bool tool_profiles::shows(const caller& who, std::string_view tool) const
+{
+    const auto& words = words_for(who);
+    return std::any_of(words.begin(), words.end(), [&](const auto& word) { return means(word, tool); });
+}
+
+}  // namespace cmcp

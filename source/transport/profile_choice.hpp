@@ -1,0 +1,18 @@
+#pragma once
+
+#include "http/http_reply.hpp"
+#include "http/http_request.hpp"
+#include "mcp/tool_registry.hpp"
+
+#include <optional>
+#include <string>
+
+namespace cmcp {
+
+/// The profile of tools that the address names, as /mcp?profile=agent does; empty: none.
+std::string profile_of(const http_request& request);
+
+/// 400 that names the known profiles, where the address names another.
+std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools);
+
+}  // namespace cmcp
