@@ -143,15 +143,15 @@ try {
     }
     const bool loaded = becomes_loaded(in, start.start.request);
     constexpr int most_tries = 3;  // an inmate may have killed the programs that stood by
-    for (int tries = 0; tries != most_tries; ++tries) {
+    for (int tries = 1;; ++tries) {
         program next = in.take_program(start.start, loaded);
-        if (!next.begin(*in.own(), start, loaded)) continue;
+        const bool begun = next.begin(*in.own(), start, loaded);
+        if (!begun && tries != most_tries) continue;  // the first process tells why the last one went
         const std::uint64_t key = next_key();
         runs_.emplace(key, std::make_unique<run>(in.own(), std::move(next), start.start, loaded));
         in.use(start.start, loaded);
         return look_after(key, [&](run& of) { watch_changing(key, of); });
     }
-    throw step_failed("hand over the run", EPIPE);
 } catch (const std::system_error&) {
     in.waiting.push_back(std::move(start));
 }

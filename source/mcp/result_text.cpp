@@ -12,6 +12,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t longest_fact = 200;
+constexpr std::size_t most_links = 5;  // of more files the names have to do
 
 // Texts that are shown as they are, in this order.
 constexpr std::array<std::string_view, 4> printed{"stdout", "output", "content", "text"};
@@ -23,9 +24,9 @@ constexpr std::string_view value_of_code = "result";
 constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", "note", "kernel", "left_out"};
 
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 12> unsaid{"success",  "duration_ms", "cpu_ms",           "peak_memory_bytes",
-                                                  "prepared", "file_links",  "output_uri",       "error_type",
-                                                  "images",   "rest_uri",    "stdout_truncated", "stderr_truncated"};
+constexpr std::array<std::string_view, 11> unsaid{
+    "success",    "duration_ms", "cpu_ms",   "peak_memory_bytes", "prepared",        "output_uri",
+    "error_type", "images",      "rest_uri", "stdout_truncated",  "stderr_truncated"};
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name)
@@ -70,6 +71,7 @@ std::string words(const json::array& list)
 bool is_usual(std::string_view name, const json::value& value)
 {
     if (value.is_null() || is_among(unsaid, name)) return true;
+    if (name == "file_links") return value.is_array() && value.get_array().size() > most_links;
     if (name == "exit_code") return value == 0;
     if (name == "cause") return value == "exited";
     if (name == "status") return value == "success" || value == "error";
@@ -113,6 +115,8 @@ void add_others(std::string& text, const json::object& structured)
         const auto shown = fact(name, value);
         if (shown.empty())
             add_long(text, name, value);
+        else if (shown.find("://") != std::string::npos)
+            add_block(text, {}, shown);  // where no sign of ours joins an address
         else
             facts.append(facts.empty() ? "" : "; ").append(shown);
     }

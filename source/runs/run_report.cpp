@@ -79,7 +79,7 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view longest
             return "Timed out after " + seconds_text(limits.wall) +
                    " and was ended; what it printed until then is here. Give a "
                    "larger timeout (at most " +
-                   std::string(longest) + ") or do less in one run.";
+                   std::string(longest) + "), or do less in one run.";
         case cause::cpu_limit:
             return "Ended: it used more processor time than a run may. Do less in one run.";
         case cause::memory_limit:

@@ -215,16 +215,25 @@ sandbox::run_limits common_limits(const settings& config)
     return limits;
 }
 
+namespace {
+
+std::chrono::milliseconds longest_of_jobs(const settings& config)
+{
+    return config.enable_sandbox ? config.job_timeout_max : std::chrono::milliseconds(0);
+}
+
+}  // namespace
+
 run_terms run_terms::of_commands(const settings& config)
 {
-    return {allowed_programs(config), common_limits(config),  config.bash_timeout_default,
-            config.bash_timeout_max,  config.job_timeout_max, "BASH_TIMEOUT_MAX"};
+    return {allowed_programs(config), common_limits(config), config.bash_timeout_default,
+            config.bash_timeout_max,  longest_of_jobs(config),   "BASH_TIMEOUT_MAX"};
 }
 
 run_terms run_terms::of_python(const settings& config)
 {
-    run_terms terms{allowed_programs(config),  common_limits(config),  config.python_timeout_default,
-                    config.python_timeout_max, config.job_timeout_max, "PYTHON_TIMEOUT_MAX"};
+    run_terms terms{allowed_programs(config),  common_limits(config), config.python_timeout_default,
+                    config.python_timeout_max, longest_of_jobs(config),   "PYTHON_TIMEOUT_MAX"};
     terms.limits.memory = config.python_memory_limit;
     return terms;
 }
@@ -237,8 +246,10 @@ std::chrono::milliseconds run_terms::time(const run_options& options) const
 
 std::string run_terms::longest(bool background) const
 {
-    const std::string_view setting = background ? "SANDBOX_JOB_TIMEOUT" : time_setting;
-    return seconds_text(background ? longest_job : longest_time) + ", " + std::string(setting);
+    if (background) return seconds_text(longest_job) + ", SANDBOX_JOB_TIMEOUT";
+    const std::string in_job =
+        longest_job.count() == 0 ? "" : "; " + seconds_text(longest_job) + " with run_in_background";
+    return seconds_text(longest_time) + ", " + std::string(time_setting) + in_job;
 }
 
 void run_terms::apply(sandbox::run_request& request, const run_options& options) const

@@ -94,15 +94,15 @@ struct run_terms {
     void apply(sandbox::run_request& request, const run_options& options) const;
     std::chrono::milliseconds time(const run_options& options) const;
 
-    /// The most time that a call may ask for, and its setting, as words.
+    /// The most time that a call may ask for, and its setting, as words; also that in the background.
     std::string longest(bool background) const;
 
     sandbox::program_view programs;  ///< those of BASH_ALLOWED_COMMANDS
     sandbox::run_limits limits;
     std::chrono::milliseconds time_otherwise;
     std::chrono::milliseconds longest_time;
-    std::chrono::milliseconds longest_job;
-    std::string_view time_setting;  ///< that bounds the time of a call
+    std::chrono::milliseconds longest_job;  ///< 0: there are no jobs
+    std::string_view time_setting;          ///< that bounds the time of a call
 };
 
 }  // namespace cmcp

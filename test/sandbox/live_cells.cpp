@@ -207,6 +207,7 @@ TEST_CASE("a start that cannot fork says so", "[run][cell]")
     std::string error;
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20) * slowness();
     while (error.empty() && std::chrono::steady_clock::now() < until) error = s.run_in("true").error;
+    INFO(error);
     CHECK(error.find("limit of processes") != std::string::npos);
     s.end({"someone", "one"});
     CHECK(full.await_end().why == cause::cancelled);
