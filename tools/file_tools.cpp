@@ -1,10 +1,9 @@
-#include "files/file_manager.hpp"
 #include "jsonrpc/json_size.hpp"
 #include "mcp/tool_registry.hpp"
 #include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
 #include "tools/described_tool.hpp"
-#include "tools/tools.hpp"
+#include "tools/file_places.hpp"
 
 namespace cmcp {
 namespace {
@@ -13,21 +12,25 @@ constexpr std::uint64_t least_part = 64;                        // bytes
 constexpr std::int64_t highest_offset = std::int64_t{1} << 53;  // exact in every JSON reader
 
 // A part whose JSON fits the result: escapes and base64 make it longer than the file's bytes.
-awaitable<file_content> read_fitting(file_manager& files, tool_context& context, file_read_request request)
+awaitable<file_content> read_fitting(file_places places, tool_context& context, std::string sandbox,
+                                     file_read_request request)
 {
     const std::size_t room = room_for_text(context.result_limit);
     request.limit = std::min<std::uint64_t>(request.limit.value_or(room), room);
     for (;;) {
-        auto content = co_await files.read(context.who, request);
+        auto content = co_await places.read(context.who, sandbox, request);
         const auto size = jsonrpc::json_size(content.content);
         if (size <= room || *request.limit <= least_part) co_return content;
         request.limit = std::max<std::uint64_t>(least_part, *request.limit * room / (size + room / 8));
     }
 }
 
-awaitable<tool_result> process_file_read(file_manager& files, tool_context& context, file_read_request request)
+struct file_read_input : sandbox_input, file_read_request {};
+
+awaitable<tool_result> process_file_read(file_places places, tool_context& context, file_read_input input)
 {
-    auto content = co_await read_fitting(files, context, std::move(request));
+    file_read_request request = input;
+    auto content = co_await read_fitting(places, context, input.sandbox_id, std::move(request));
     tool_result result;
     result.structured["content"] = content.content;
     result.structured["size"] = content.size;
@@ -41,14 +44,14 @@ awaitable<tool_result> process_file_read(file_manager& files, tool_context& cont
     co_return result;
 }
 
-tool_owner make_file_read(file_manager& files)
+tool_owner make_file_read(const file_places& places)
 {
-    using input = file_read_request;
+    using input = file_read_input;
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Read a text file, or any bytes with encoding base64. While the result has "
-                                  "next_offset, call again with it as offset.",
+                   .description = "Read a file of the workspace, or of a sandbox. While the result has next_offset, go "
+                                  "on with it as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -63,26 +66,30 @@ tool_owner make_file_read(file_manager& files)
                        {"success"}),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
                    .size_argument = "limit"},
-         .input = {{"path", &input::path, "Relative to the workspace", rule::required, rule::example("notes/a.txt")},
-                   {"encoding", &input::encoding, "utf-8, base64, latin-1, …", rule::with_default},
-                   {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
-                   {"limit", &input::limit, "Most bytes", rule::between(1, highest_offset)},
-                   {"line", &input::line, "First line, in place of offset", rule::between(1, highest_offset)},
-                   {"lines", &input::lines, "Most lines", rule::between(1, highest_offset)}},
-         .process = std::bind_front(process_file_read, std::ref(files)),
+         .input = places.with_place<input>(
+             {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
+              {"encoding", &input::encoding, "utf-8, base64, latin-1, …", rule::with_default},
+              {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
+              {"limit", &input::limit, "Most bytes", rule::unlisted, rule::between(1, highest_offset)},
+              {"line", &input::line, "First line", rule::between(1, highest_offset)},
+              {"lines", &input::lines, "", rule::between(1, highest_offset)}}),
+         .process = std::bind_front(process_file_read, places),
          .refuse = file_refusal});
 }
 
-awaitable<tool_result> process_file_write(file_manager& files, tool_context& context, file_write_request request)
+struct file_write_input : sandbox_input, file_write_request {};
+
+awaitable<tool_result> process_file_write(file_places places, tool_context& context, file_write_input input)
 {
-    const std::string path = request.path;
-    co_await files.write(context.who, std::move(request));
+    const std::string path = input.path, sandbox = input.sandbox_id;
+    file_write_request request = std::move(input);
+    co_await places.write(context.who, sandbox, std::move(request));
     co_return answer_of({{"path", path}, {"success", true}});
 }
 
-tool_owner make_file_write(file_manager& files)
+tool_owner make_file_write(const file_places& places)
 {
-    using input = file_write_request;
+    using input = file_write_input;
     return make_tool<input>(
         {.about = {.name = "file_write",
                    .title = "Write a file",
@@ -93,10 +100,10 @@ tool_owner make_file_write(file_manager& files)
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
-                   {"content", &input::content, "", rule::required, rule::example("hello")},
-                   {"encoding", &input::encoding, "As in file_read", rule::with_default}},
-         .process = std::bind_front(process_file_write, std::ref(files)),
+         .input = places.with_place<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
+                                            {"content", &input::content, "", rule::required, rule::example("hello")},
+                                            {"encoding", &input::encoding, "", rule::with_default}}),
+         .process = std::bind_front(process_file_write, places),
          .refuse = file_refusal});
 }
 
@@ -142,33 +149,38 @@ json::object page_json(const file_page& page)
     return shown;
 }
 
-awaitable<tool_result> process_file_list(file_manager& files, tool_context& context, file_list_request request)
+struct file_list_input : sandbox_input, file_list_request {};
+
+awaitable<tool_result> process_file_list(file_places places, tool_context& context, file_list_input input)
 {
-    const std::string path = request.path;
+    const std::string path = input.path, sandbox = input.sandbox_id;
+    file_list_request request = std::move(input);
     request.page_bytes = room_for_text(context.result_limit);
-    const auto page = co_await files.list(context.who, std::move(request));
+    if (!sandbox.empty() && path == file_list_request().path) request.path = ".";
+    const auto page = co_await places.list(context.who, sandbox, std::move(request));
     auto shown = page_json(page);
     shown["path"] = path;
     shown["success"] = true;
     co_return answer_of(std::move(shown));
 }
 
-tool_owner make_file_list(file_manager& files)
+tool_owner make_file_list(const file_places& places)
 {
-    using input = file_list_request;
+    using input = file_list_input;
     return make_tool<input>(
         {.about = {.name = "file_list",
                    .title = "List files",
-                   .description = "List a folder of the workspace. While the result has next_cursor, call again with "
-                                  "it as cursor. To find text in files use file_search.",
+                   .description = "List a folder of the workspace, or of a sandbox. While the result has next_cursor, "
+                                  "go on with it as cursor.",
                    .output_schema = file_list_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "", rule::with_default},
-                   {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
-                   {"recursive", &input::recursive, "", rule::with_default},
-                   {"limit", &input::limit, "Most entries", rule::between(1, 10'000)},
-                   {"cursor", &input::cursor, ""}},
-         .process = std::bind_front(process_file_list, std::ref(files)),
+         .input = places.with_place<input>(
+             {{"path", &input::path, "", rule::with_default},
+              {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
+              {"recursive", &input::recursive, "", rule::with_default},
+              {"limit", &input::limit, "Most entries", rule::unlisted, rule::between(1, 10'000)},
+              {"cursor", &input::cursor, ""}}),
+         .process = std::bind_front(process_file_list, places),
          .refuse = file_refusal});
 }
 
@@ -240,11 +252,13 @@ json::object file_row(const file_entry& entry)
     return row;
 }
 
-void add_file_tools(tool_registry& registry, file_manager& files)
+void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside)
 {
-    registry.add(make_file_read(files));
-    registry.add(make_file_write(files));
-    registry.add(make_file_list(files));
+    const file_places places(files, inside);
+    registry.add(make_file_read(places));
+    registry.add(make_file_write(places));
+    registry.add(make_file_edit(files, inside));
+    registry.add(make_file_list(places));
     registry.add(make_file_delete(files));
     registry.add(make_file_move(files));
 }

@@ -118,7 +118,7 @@ tool_owner make_job_poll(job_manager& jobs)
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
                    {"cursor", &input::cursor, "Of the answer before", rule::between(0, std::int64_t{1} << 60)},
-                   {"wait", &input::wait, "Seconds to wait for news, at most 60", rule::between(0.0, 60.0)}},
+                   {"wait", &input::wait, "Seconds to wait for news", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});
 }
 

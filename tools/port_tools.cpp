@@ -95,7 +95,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    port_field(),
-                   {"ttl", &input::ttl, "Seconds; 3600 by default", json::object{{"exclusiveMinimum", 0}}}},
+                   {"ttl", &input::ttl, "Seconds", json::object{{"exclusiveMinimum", 0}}}},
          .process = std::bind_front(process_expose, std::ref(shown), std::ref(sandboxes), std::cref(config))});
 }
 

@@ -144,7 +144,7 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
     return make_tool<input>(
         {.about = {.name = "download_file_from_sandbox",
                    .title = "Read a file of a sandbox",
-                   .description = "Read a file of a sandbox, as text or base64, and get a link to download it.",
+                   .description = "As file_read with sandbox_id, with a link to download the file.",
                    .output_schema = schema::output(
                        {{"success", schema::boolean("Whether it worked")},
                         {"content", schema::string("The text, or the bytes as base64")},
@@ -205,8 +205,7 @@ tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandbo
     return make_tool<input>(
         {.about = {.name = "list_sandbox_files",
                    .title = "List the files of a sandbox",
-                   .description =
-                       "List a folder of a sandbox. While the result has next_cursor, call again with it as cursor.",
+                   .description = "As file_list with sandbox_id.",
                    .output_schema = sandbox_list_output(),
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(),

@@ -67,8 +67,9 @@ tool_owner make_system_env_var(const settings& config);
 tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
                             const settings& config);
 
-/// file_read, file_write, file_list, file_delete, file_move
-void add_file_tools(tool_registry& registry, file_manager& files);
+/// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: the first four in sandboxes, too.
+void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside);
+tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside);
 
 /// view_file, of the workspace and of `inside`.
 tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_sandboxes inside);

@@ -1,9 +1,5 @@
-#include "files/file_error.hpp"
-#include "files/file_manager.hpp"
 #include "runs/file_viewer.hpp"
-#include "sandboxes/sandbox_files.hpp"
-#include "tools/sandbox_tools.hpp"
-#include "tools/tools.hpp"
+#include "tools/file_places.hpp"
 
 namespace cmcp {
 namespace {
@@ -13,23 +9,9 @@ struct view_input : sandbox_input {
     std::size_t page = 1;
 };
 
-awaitable<std::string> bytes_in_sandbox(files_of_sandboxes inside, caller who, view_input input, std::uint64_t most)
+awaitable<tool_result> process_view(file_viewer& viewer, file_places places, tool_context& context, view_input input)
 {
-    if (inside.files == nullptr)
-        throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
-    auto where = inside.sandboxes->find(who, input.sandbox_id);
-    const auto file = co_await inside.files->download(std::move(where), input.path);
-    if (file->size() > most) throw file_error("path: the file is larger than FILE_MAX_SIZE_MB allows.");
-    auto bytes = co_await file->read(0, file->size());
-    co_return bytes;
-}
-
-awaitable<tool_result> process_view(file_viewer& viewer, file_manager& files, files_of_sandboxes inside,
-                                    tool_context& context, view_input input)
-{
-    auto reading = input.sandbox_id.empty() ? files.bytes(context.who, input.path)
-                                            : bytes_in_sandbox(inside, context.who, input, files.policy().max_size());
-    auto bytes = co_await std::move(reading);
+    auto bytes = co_await places.bytes(context.who, input.sandbox_id, input.path);
     auto view = co_await viewer.view(context.who.principal, input.path, std::move(bytes), input.page);
     tool_result result;
     result.structured["success"] = true;
@@ -47,6 +29,7 @@ awaitable<tool_result> process_view(file_viewer& viewer, file_manager& files, fi
 
 tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_sandboxes inside)
 {
+    const file_places places(files, inside);
     using input = view_input;
     return make_tool<input>(
         {.about = {.name = "view_file",
@@ -65,10 +48,10 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
                        {"success", "path", "about"}),
                    .may_show_images = true,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-         .input = {{"path", &input::path, "", rule::required, rule::example("plot.png")},
-                   sandbox_id_field("Without it the workspace"),
-                   {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}},
-         .process = std::bind_front(process_view, std::ref(viewer), std::ref(files), inside),
+         .input = places.with_place<input>(
+             {{"path", &input::path, "", rule::required, rule::example("plot.png")},
+              {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}}),
+         .process = std::bind_front(process_view, std::ref(viewer), places),
          .refuse = file_refusal});
 }
 

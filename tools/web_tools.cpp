@@ -138,12 +138,12 @@ fields<web_browse_input> web_browse_fields()
     using input = web_browse_input;
     return {
         {"url", &input::url, "", rule::required, rule::example("https://example.com/")},
-        sandbox_id_field("For http://localhost:<port>/ of this sandbox"),
+        sandbox_id_field("For its http://localhost:<port>"),
         {"wait_for", &input::wait_for, "CSS selector to wait for"},
         {"actions", &input::steps, "", rule::items<action_input>{"", action_fields()}, json::object{{"maxItems", 50}}},
         {"selector", &input::selector, "CSS selector of what to return"},
         {"format", &input::format, "", rule::one_of({"html", "text", "markdown"}), rule::with_default},
-        {"screenshot", &input::screenshot, "Also an image of the page", rule::with_default},
+        {"screenshot", &input::screenshot, "", rule::with_default},
         {"timeout", &input::timeout, "", rule::time_limit("Seconds")}};
 }
 

@@ -160,9 +160,9 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
         registry.add(make_system_env_var(config));
         registry.add(make_system_info(all.backend, *all.bash, *all.python, config));
     }
-    if (config.enable_file) add_file_tools(registry, *all.files);
-    if (config.enable_file || config.enable_sandbox)
-        registry.add(make_view_file(*all.viewer, *all.files, {all.sandbox_files_.get(), all.sandboxes.get()}));
+    const files_of_sandboxes inside{all.sandbox_files_.get(), all.sandboxes.get()};
+    if (config.enable_file) add_file_tools(registry, *all.files, inside);
+    if (config.enable_file || config.enable_sandbox) registry.add(make_view_file(*all.viewer, *all.files, inside));
     if (config.enable_web)
         add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,
                       {all.shown.get(), all.sandboxes.get()});

@@ -102,16 +102,11 @@ void check_overwrite(const file_root& root, const file_path& destination, const 
 
 }  // namespace
 
-std::shared_ptr<incoming_file> prepare_file(const file_root& root, const file_policy& policy,
-                                            const file_write_request& request)
-try {
-    const file_path path("path", request.path);
+std::shared_ptr<incoming_file> prepare_bytes(const file_root& root, const file_policy& policy, const file_path& path,
+                                             std::string_view bytes)
+{
     const std::string leaf = path.leaf();
-    refuse_trailing_slash(path);
-    policy.check_extension("path", path.relative());
-    const std::string bytes = to_bytes(request);
-    policy.check_size(request.path, bytes.size(), "; write less, or split it into several files");
-
+    policy.check_size(path.text(), bytes.size(), "; write less, or split it into several files");
     const unique_fd parent = root.make_parent(path);
     const auto present = look(path, parent.get(), leaf);
     if (present) check_replaceable(root, path, parent.get(), leaf, *present);
@@ -119,6 +114,16 @@ try {
     auto file = std::make_shared<incoming_file>(root, path, mode);
     file->append(bytes);
     return file;
+}
+
+std::shared_ptr<incoming_file> prepare_file(const file_root& root, const file_policy& policy,
+                                            const file_write_request& request)
+try {
+    const file_path path("path", request.path);
+    (void)path.leaf();  // refuses what is no name of a file
+    refuse_trailing_slash(path);
+    policy.check_extension("path", path.relative());
+    return prepare_bytes(root, policy, path, to_bytes(request));
 } catch (const std::system_error& problem) {
     file_path("path", request.path).fail(problem.code().value());
 }

@@ -14,6 +14,11 @@ struct file_missing : file_error {
     using file_error::file_error;
 };
 
+/// The file is not what it was when it was read.
+struct file_changed : file_error {
+    using file_error::file_error;
+};
+
 /// The bytes are not text of the encoding that was asked for.
 struct file_not_text : file_error {
     using file_error::file_error;

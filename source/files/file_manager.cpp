@@ -55,6 +55,23 @@ awaitable<> file_manager::write_within_quota(caller who, file_write_request requ
     quota_.written(turn, size);
 }
 
+// Edits of one workspace come after each other, so that none of them meets a file that another one has just changed.
+awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
+{
+    auto find = [who, places = places_] { return places->folder(who); };
+    auto workspace = co_await pool_->run(who.principal, std::move(find));
+    const auto turn = co_await quota_.begin(who.principal, workspace);
+    auto prepare = [workspace, request = std::move(request), policy = policy_] {
+        return prepare_edit(file_root(workspace), policy, request);
+    };
+    auto edited = co_await pool_->run(who.principal, std::move(prepare));
+    if (quota_.limited()) co_await quota_.check(turn, edited.file->unseen());
+    auto publish = [edited] { edited.publish(); };
+    co_await pool_->run(who.principal, std::move(publish));
+    quota_.written(turn, edited.file->size());
+    co_return edited;
+}
+
 awaitable<file_page> file_manager::list(caller who, file_list_request request)
 {
     auto work = [who, request, places = places_] { return list_folder(file_root(places->folder(who)), request); };

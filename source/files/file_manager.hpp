@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
+#include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
 #include "files/workspace_quota.hpp"
 #include "files/workspaces.hpp"
@@ -22,6 +23,7 @@ public:
     /// All bytes of a file, whatever its extension; FILE_MAX_SIZE_MB holds.
     awaitable<std::string> bytes(caller who, std::string path);
     awaitable<> write(caller who, file_write_request request);
+    awaitable<edited_file> edit(caller who, file_edit_request request);  ///< the file has its name
     awaitable<file_page> list(caller who, file_list_request request);
     awaitable<> remove(caller who, std::string path);
     awaitable<> move(caller who, file_move_request request);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp {
@@ -88,6 +89,10 @@ void write_file(const file_root& root, const file_policy& policy, const file_wri
 /// The same without the last step, which is publish() of what it returns.
 std::shared_ptr<incoming_file> prepare_file(const file_root& root, const file_policy& policy,
                                             const file_write_request& request);
+
+/// The same for bytes.
+std::shared_ptr<incoming_file> prepare_bytes(const file_root& root, const file_policy& policy, const file_path& path,
+                                             std::string_view bytes);
 
 /// Removes a file, a link, a FIFO or a socket; folders are refused.
 void delete_file(const file_root& root, const file_policy& policy, const file_path& path);

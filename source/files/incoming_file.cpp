@@ -1,5 +1,6 @@
 #include "files/incoming_file.hpp"
 
+#include "files/file_error.hpp"
 #include "text/random_id.hpp"
 
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 namespace cmcp {
@@ -14,6 +16,14 @@ namespace cmcp {
 namespace {
 
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+bool unchanged(const struct stat& now, const struct stat& before)
+{
+    return now.st_dev == before.st_dev && now.st_ino == before.st_ino && now.st_size == before.st_size &&
+           same_time(now.st_mtim, before.st_mtim) && same_time(now.st_ctim, before.st_ctim);
+}
 
 std::string hidden_name() { return ".cmcp-" + random_id() + ".tmp"; }
 
@@ -60,6 +70,19 @@ void incoming_file::append(std::string_view bytes)
         bytes.remove_prefix(static_cast<std::size_t>(written));
         size_ += static_cast<std::uint64_t>(written);
     }
+}
+
+// Of two calls of this server that read the same file, the second one finds another file there.
+void incoming_file::publish_in_place_of(const struct stat& seen)
+{
+    static std::mutex one_at_a_time;
+    const std::lock_guard turn(one_at_a_time);
+    struct stat now {};
+    const bool there = ::fstatat(folder_.get(), leaf_.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there || !unchanged(now, seen))
+        throw file_changed(path_.field() + ' ' + quote_path(path_.text()) +
+                           " was changed by somebody else meanwhile; read it again, then edit it.");
+    publish();
 }
 
 void incoming_file::publish()

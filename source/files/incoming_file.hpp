@@ -4,6 +4,8 @@
 #include "files/file_root.hpp"
 #include "posix/unique_fd.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +25,9 @@ public:
 
     void append(std::string_view bytes);  ///< throws file_error when the disk is full
     void publish();                       ///< in the place of a file or link of that name; throws file_error
+
+    /// The same, where the file of that name is still the one that `seen` is of, unchanged; throws file_changed.
+    void publish_in_place_of(const struct stat& seen);
     std::uint64_t size() const { return size_; }
 
     /// Bytes that a measurement of the folder does not find.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
 #include "http/file_gateway.hpp"
 #include "sandboxes/sandbox_manager.hpp"
@@ -28,6 +29,9 @@ public:
     awaitable<stored_file> copy_in(sandbox_record where, std::string path, std::string local);
 
     awaitable<std::unique_ptr<file_download>> download(sandbox_record where, std::string path);
+    awaitable<file_content> read(sandbox_record where, file_read_request what);
+    awaitable<> write(sandbox_record where, file_write_request what);
+    awaitable<edited_file> edit(sandbox_record where, file_edit_request what);  ///< the file has its name
     awaitable<file_page> list(sandbox_record where, file_list_request what);
 
     awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
@@ -36,7 +40,9 @@ public:
                                                   std::optional<std::uint64_t> announced) override;
 
 private:
+    awaitable<edited_file> edit_once(sandbox_record where, file_edit_request what);
     awaitable<stored_file> publish(sandbox_record where, written_file written, disk_reservations::share disk);
+    file_policy policy() const;  ///< any extension
     std::string local_path(const std::string& named) const;
 
     const settings& config_;

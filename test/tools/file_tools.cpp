@@ -1,6 +1,7 @@
 #include "test/files/file_support.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include "async/task_group.hpp"
 #include "files/file_manager.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
@@ -22,7 +23,7 @@ struct silent_io : request_io {
 };
 
 struct file_stage {
-    file_stage() { add_file_tools(registry, files); }
+    file_stage() { add_file_tools(registry, files, {}); }
 
     awaitable<tool_result> start(std::string name, json::object arguments)
     {
@@ -163,4 +164,47 @@ TEST_CASE("file tools declare schemas that refuse wrong arguments, and true anno
         CHECK(about.output_schema.contains("properties"));
         CHECK_FALSE(contains(json::serialize(about.input_schema), "$ref"));
     }
+}
+
+TEST_CASE("file_edit makes all edits or none, and answers with a diff")
+{
+    file_stage stage;
+    const auto edited = stage.call("file_edit", R"({"path": "hello.txt", "edits": [
+        {"old_text": "hello", "new_text": "hi"}, {"old_text": "hi", "new_text": "good day"}]})");
+    CHECK_FALSE(edited.is_error);
+    CHECK(
+        json::serialize(edited.structured) ==
+        R"({"success":true,"path":"hello.txt","replaced":2,"diff":"--- hello.txt\n+++ hello.txt\n@@ -1 +1 @@\n-hello\n+good day\n"})");
+    const auto alone =
+        stage.call("file_edit", R"({"path": "hello.txt", "edits": {"old_text": "good", "new_text": "bad"}})");
+    CHECK_FALSE(alone.is_error);
+    const auto refused = stage.call("file_edit", R"({"path": "hello.txt", "edits": [
+        {"old_text": "bad", "new_text": "new"}, {"old_text": "new dya", "new_text": "night"}]})");
+    CHECK(refused.is_error);
+    CHECK(contains(std::string(refused.structured.at("error").as_string()),
+                   "edits[1]: old_text is not found. The nearest line is 1: `new day`"));
+    CHECK(stage.scene.get("hello.txt") == "bad day\n");
+    CHECK(contains(stage.registry.validate("file_edit", {{"path", "hello.txt"}}), "old_text"));
+}
+
+TEST_CASE("edits of one file that come at the same time are all made")
+{
+    file_stage stage;
+    constexpr int many = 12;
+    std::string text;
+    for (int i = 10; i < 10 + many; ++i) text += "row " + std::to_string(i) + "\n";
+    stage.scene.put("rows.txt", text);
+    int done = 0;
+    const auto edit = [](file_stage& of, int number, int& count) -> awaitable<> {
+        const std::string row = "row " + std::to_string(number);
+        json::array edits{json::object{{"old_text", row}, {"new_text", "done " + std::to_string(number)}}};
+        json::object arguments{{"path", "rows.txt"}, {"edits", std::move(edits)}};
+        const auto result = co_await of.start("file_edit", std::move(arguments));
+        if (!result.is_error) ++count;
+    };
+    task_group group(stage.io.get_executor());
+    for (int i = 10; i < 10 + many; ++i) group.spawn("edit", edit(stage, i, done));
+    run_coroutine(stage.io, group.wait_idle(std::chrono::seconds(30)));
+    CHECK(done == many);
+    CHECK(stage.scene.get("rows.txt").find("row") == std::string::npos);
 }

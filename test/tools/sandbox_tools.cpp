@@ -247,3 +247,27 @@ TEST_CASE("a file of a sandbox is read as text, as bytes and in parts")
     CHECK(read({{"file_path", "."}}).at("success") == false);
     CHECK(read({{"file_path", "../../../etc/passwd"}}).at("success") == false);
 }
+
+TEST_CASE("the file tools write, read, edit and list in a sandbox that they are given")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    CHECK(s.tool("file_write", {{"sandbox_id", id}, {"path", "src/main.rs"}, {"content", "fn main() {}\n"}})
+              .at("success")
+              .as_bool());
+    json::array edits{json::object{{"old_text", "{}"}, {"new_text", "{ run(); }"}}};
+    const auto edited =
+        s.tool("file_edit", {{"sandbox_id", id}, {"path", "/app/results/src/main.rs"}, {"edits", edits}});
+    CHECK(text(edited, "diff").find("+fn main() { run(); }") != std::string::npos);
+    CHECK(text(s.tool("file_read", {{"sandbox_id", id}, {"path", "src/main.rs"}}), "content") ==
+          "fn main() { run(); }\n");
+    CHECK(text(s.shell_in(id, "cat src/main.rs"), "stdout") == "fn main() { run(); }\n");
+    const auto listed = s.tool("file_list", {{"sandbox_id", id}, {"recursive", true}});
+    CHECK(json::serialize(listed.at("entries")).find("src/main.rs") != std::string::npos);
+    CHECK(s.tool("file_read", {{"path", "src/main.rs"}}).at("success") == false);
+    for (const char* tool : {"file_read", "file_list"}) {
+        const auto refused = s.as("somebody", tool, {{"sandbox_id", id}, {"path", "src"}});
+        CHECK(text(refused, "error_type") == "NotFound");
+    }
+    CHECK(s.tool("file_read", {{"sandbox_id", id}, {"path", "/etc/passwd"}}).at("success") == false);
+}

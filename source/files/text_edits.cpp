@@ -1,0 +1,110 @@
+#include "files/text_edits.hpp"
+
+#include "files/file_error.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_lines_told = 10;
+
+enum class line_ending { lf, crlf, mixed };
+
+line_ending ending_of(std::string_view text)
+{
+    std::size_t feeds = 0, pairs = 0;
+    for (auto at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+        ++feeds;
+        if (at > 0 && text[at - 1] == '\r') ++pairs;
+    }
+    if (pairs == 0) return line_ending::lf;
+    return pairs == feeds ? line_ending::crlf : line_ending::mixed;
+}
+
+std::string with_ending(std::string_view text, line_ending wanted)
+{
+    if (wanted == line_ending::mixed) return std::string(text);
+    std::string converted;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool pair = text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n';
+        if (pair) continue;
+        if (text[at] == '\n' && wanted == line_ending::crlf) converted += '\r';
+        converted += text[at];
+    }
+    return converted;
+}
+
+std::vector<std::size_t> places_of(std::string_view text, std::string_view wanted)
+{
+    std::vector<std::size_t> places;
+    for (auto at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, at + wanted.size()))
+        places.push_back(at);
+    return places;
+}
+
+// "4, 9, 12 and 3 more"
+std::string line_numbers(std::string_view text, const std::vector<std::size_t>& places)
+{
+    std::string lines;
+    std::size_t line = 1, counted = 0;
+    for (std::size_t i = 0; i < std::min(places.size(), most_lines_told); ++i) {
+        const auto part = text.substr(counted, places[i] - counted);
+        line += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
+        counted = places[i];
+        lines += (i == 0 ? "" : ", ") + std::to_string(line);
+    }
+    if (places.size() > most_lines_told) lines += " and " + std::to_string(places.size() - most_lines_told) + " more";
+    return lines;
+}
+
+[[noreturn]] void refuse(std::size_t number, const std::string& sentence)
+{
+    throw file_error("edits[" + std::to_string(number) + "]: " + sentence);
+}
+
+std::string replaced_at(std::string_view text, const std::vector<std::size_t>& places, const text_edit& edit)
+{
+    std::string changed;
+    std::size_t copied = 0;
+    for (const auto place : places) {
+        changed.append(text.substr(copied, place - copied)).append(edit.new_text);
+        copied = place + edit.old_text.size();
+    }
+    return changed.append(text.substr(copied));
+}
+
+std::vector<std::size_t> places_for(std::string_view text, const text_edit& edit, std::size_t number)
+{
+    if (edit.old_text.empty()) refuse(number, "old_text is empty; file_write writes a whole file.");
+    if (edit.old_text == edit.new_text) refuse(number, "old_text and new_text are the same.");
+    auto places = places_of(text, edit.old_text);
+    if (places.empty()) refuse(number, "old_text is not found. " + nearest_place(text, edit.old_text));
+    if (places.size() > 1 && !edit.replace_all)
+        refuse(number, "old_text is found " + std::to_string(places.size()) + " times, in lines " +
+                           line_numbers(text, places) +
+                           ": add lines around the place that you mean, or set replace_all.");
+    return places;
+}
+
+}  // namespace
+
+edited_text with_edits(std::string text, const std::vector<text_edit>& edits)
+{
+    if (edits.empty()) throw file_error("edits is empty; give at least one edit.");
+    edited_text result;
+    const auto ending = ending_of(text);
+    for (std::size_t number = 0; number < edits.size(); ++number) {
+        text_edit edit = edits[number];
+        edit.old_text = with_ending(edit.old_text, ending);
+        edit.new_text = with_ending(edit.new_text, ending);
+        const auto places = places_for(text, edit, number);
+        text = replaced_at(text, places, edit);
+        result.replaced += places.size();
+    }
+    result.text = std::move(text);
+    return result;
+}
+
+}  // namespace cmcp

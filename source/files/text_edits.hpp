@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// A change of a text: a place of it, to the letter, and what comes there.
+struct text_edit {
+    std::string old_text;
+    std::string new_text;
+    bool replace_all = false;  ///< else the old text stands in one place alone
+};
+
+struct edited_text {
+    std::string text;
+    std::size_t replaced = 0;  ///< places
+};
+
+/// The text after all edits, in their order; each is applied to what the ones before it made. A text with one kind of
+/// line ending keeps it, whichever kind the edits have. Throws file_error, which names the edit and the lines, when an
+/// edit does not fit.
+edited_text with_edits(std::string text, const std::vector<text_edit>& edits);
+
+/// Where a text that is not found would belong: the lines that come nearest, and how they differ. A sentence.
+std::string nearest_place(std::string_view text, std::string_view wanted);
+
+}  // namespace cmcp

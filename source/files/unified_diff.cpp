@@ -1,0 +1,212 @@
+#include "files/unified_diff.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t around = 3;
+constexpr std::ptrdiff_t most_changes = 1000;
+
+using side = std::vector<std::string_view>;  // lines with their feeds
+
+side lines_of(std::string_view text)
+{
+    side lines;
+    while (!text.empty()) {
+        const auto feed = text.find('\n');
+        const auto length = feed == std::string_view::npos ? text.size() : feed + 1;
+        lines.push_back(text.substr(0, length));
+        text.remove_prefix(length);
+    }
+    return lines;
+}
+
+// A line of both texts, of the first or of the second.
+enum class step : char { keep = ' ', drop = '-', add = '+' };
+using script = std::vector<step>;
+
+using reach = std::vector<std::ptrdiff_t>;  // the furthest line of `before` on each diagonal
+
+// Myers, "An O(ND) Difference Algorithm and Its Variations": the greedy forward search, with the reach of each round.
+class shortest_script {
+public:
+    shortest_script(const side& before, const side& after) : before_(before), after_(after) {}
+
+    // Empty where more than `most_changes` are needed.
+    script find()
+    {
+        const auto longest = std::min(size(before_) + size(after_), most_changes);
+        reach furthest(static_cast<std::size_t>(2 * longest + 3), 0);
+        middle_ = longest + 1;
+        for (std::ptrdiff_t round = 0; round <= longest; ++round) {
+            rounds_.push_back(furthest);
+            if (advance(furthest, round)) return walk_back(round);
+        }
+        return {};
+    }
+
+private:
+    static std::ptrdiff_t size(const side& lines) { return static_cast<std::ptrdiff_t>(lines.size()); }
+    std::ptrdiff_t& at(reach& of, std::ptrdiff_t diagonal) const
+    {
+        return of[static_cast<std::size_t>(middle_ + diagonal)];
+    }
+
+    bool goes_down(reach& of, std::ptrdiff_t diagonal, std::ptrdiff_t round) const
+    {
+        return diagonal == -round || (diagonal != round && at(of, diagonal - 1) < at(of, diagonal + 1));
+    }
+
+    bool advance(reach& furthest, std::ptrdiff_t round)
+    {
+        for (auto diagonal = -round; diagonal <= round; diagonal += 2) {
+            auto x = goes_down(furthest, diagonal, round) ? at(furthest, diagonal + 1) : at(furthest, diagonal - 1) + 1;
+            auto y = x - diagonal;
+            while (x < size(before_) && y < size(after_) && same(x, y)) ++x, ++y;
+            at(furthest, diagonal) = x;
+            if (x >= size(before_) && y >= size(after_)) return true;
+        }
+        return false;
+    }
+
+    bool same(std::ptrdiff_t x, std::ptrdiff_t y) const
+    {
+        return before_[static_cast<std::size_t>(x)] == after_[static_cast<std::size_t>(y)];
+    }
+
+    script walk_back(std::ptrdiff_t round)
+    {
+        script steps;
+        auto x = size(before_), y = size(after_);
+        for (; round > 0; --round) {
+            auto& known = rounds_[static_cast<std::size_t>(round)];
+            const auto diagonal = x - y;
+            const bool down = goes_down(known, diagonal, round);
+            const auto from = down ? at(known, diagonal + 1) : at(known, diagonal - 1);
+            const auto begin = down ? from : from + 1;
+            for (; x > begin; --x) steps.push_back(step::keep);
+            steps.push_back(down ? step::add : step::drop);
+            x = from;
+            y = from - (down ? diagonal + 1 : diagonal - 1);
+        }
+        for (; x > 0; --x) steps.push_back(step::keep);
+        std::reverse(steps.begin(), steps.end());
+        return steps;
+    }
+
+    const side& before_;
+    const side& after_;
+    std::ptrdiff_t middle_ = 0;
+    std::vector<reach> rounds_;
+};
+
+script replace_all(const side& before, const side& after)
+{
+    script steps(before.size(), step::drop);
+    steps.insert(steps.end(), after.size(), step::add);
+    return steps;
+}
+
+// What both texts begin and end with needs no search.
+script difference(const side& before, const side& after)
+{
+    const auto shorter = std::min(before.size(), after.size());
+    std::size_t first = 0, last = 0;
+    while (first < shorter && before[first] == after[first]) ++first;
+    while (last < shorter - first && before[before.size() - 1 - last] == after[after.size() - 1 - last]) ++last;
+    const auto middle_of = [&](const side& lines) {
+        return side(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                    lines.end() - static_cast<std::ptrdiff_t>(last));
+    };
+    const auto left = middle_of(before), right = middle_of(after);
+    auto middle = shortest_script(left, right).find();
+    if (middle.empty()) middle = replace_all(left, right);
+    script steps(first, step::keep);
+    steps.insert(steps.end(), middle.begin(), middle.end());
+    steps.insert(steps.end(), last, step::keep);
+    return steps;
+}
+
+struct hunk {
+    std::size_t begin, end;  // among the steps
+};
+
+std::vector<hunk> hunks_of(const script& steps)
+{
+    std::vector<hunk> hunks;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps[i] == step::keep) continue;
+        const auto begin = i - std::min(i, around), end = std::min(steps.size(), i + 1 + around);
+        if (!hunks.empty() && begin <= hunks.back().end)
+            hunks.back().end = end;
+        else
+            hunks.push_back({begin, end});
+    }
+    return hunks;
+}
+
+class diff_writer {
+public:
+    diff_writer(const side& before, const side& after) : before_(before), after_(after) {}
+
+    void write(const script& steps, const hunk& part)
+    {
+        for (; at_ < part.begin; ++at_) pass(steps[at_]);
+        const auto old_begin = old_, new_begin = new_;
+        std::string body;
+        for (; at_ < part.end; ++at_) {
+            body += line(steps[at_]);
+            pass(steps[at_]);
+        }
+        text += "@@ -" + range(old_begin, old_) + " +" + range(new_begin, new_) + " @@\n" + body;
+    }
+
+    std::string text;
+
+private:
+    void pass(step what)
+    {
+        if (what != step::add) ++old_;
+        if (what != step::drop) ++new_;
+    }
+
+    std::string line(step what) const
+    {
+        auto content = what == step::add ? after_[new_] : before_[old_];
+        const bool feed = content.ends_with('\n');
+        if (feed) content.remove_suffix(1);
+        if (content.ends_with('\r')) content.remove_suffix(1);
+        std::string shown = static_cast<char>(what) + std::string(content) + "\n";
+        if (!feed) shown += "\\ No newline at end of file\n";
+        return shown;
+    }
+
+    static std::string range(std::size_t begin, std::size_t end)
+    {
+        const auto count = end - begin;
+        return std::to_string(count == 0 ? begin : begin + 1) + (count == 1 ? "" : "," + std::to_string(count));
+    }
+
+    const side& before_;
+    const side& after_;
+    std::size_t at_ = 0, old_ = 0, new_ = 0;
+};
+
+}  // namespace
+
+std::string unified_diff(std::string_view before, std::string_view after, std::string_view path)
+{
+    if (before == after) return {};
+    const auto old_lines = lines_of(before), new_lines = lines_of(after);
+    const auto steps = difference(old_lines, new_lines);
+    diff_writer writer(old_lines, new_lines);
+    writer.text.append("--- ").append(path).append("\n+++ ").append(path).append("\n");
+    for (const auto& part : hunks_of(steps)) writer.write(steps, part);
+    return std::move(writer.text);
+}
+
+}  // namespace cmcp

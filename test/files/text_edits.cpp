@@ -1,0 +1,123 @@
+#include "files/text_edits.hpp"
+#include "files/file_error.hpp"
+#include "files/unified_diff.hpp"
+#include "test/support/catch.hpp"
+
+#include <string>
+
+using namespace cmcp;
+
+namespace {
+
+std::string edited(std::string text, const std::vector<text_edit>& edits)
+{
+    return with_edits(std::move(text), edits).text;
+}
+
+std::string refusal(std::string text, const std::vector<text_edit>& edits)
+{
+    try {
+        with_edits(std::move(text), edits);
+    } catch (const file_error& refused) {
+        return refused.what();
+    }
+    return {};
+}
+
+bool says(const std::string& sentence, std::string_view words)
+{
+    INFO(sentence);
+    CHECK(sentence.find(words) != std::string::npos);
+    return sentence.find(words) != std::string::npos;
+}
+
+std::string numbered(int count)
+{
+    std::string text;
+    for (int i = 1; i <= count; ++i) text += "line " + std::to_string(i) + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("edits are applied in order, each to what the ones before it made")
+{
+    CHECK(edited("a b c", {{"b", "x"}, {"x c", "y"}}) == "a y");
+    CHECK(edited("aaa", {{"a", "b", true}}) == "bbb");
+    CHECK(edited("aaaa", {{"aa", "b", true}}) == "bb");
+    CHECK(edited("one\ntwo\n", {{"one\n", ""}}) == "two\n");
+    CHECK(with_edits("a-a-a b", {{"a", "c", true}, {"b", "d"}}).replaced == 4);
+    CHECK(edited("\xff binary-like \xfe", {{"like", "ish"}}) == "\xff binary-ish \xfe");
+}
+
+TEST_CASE("a file keeps its line endings, whichever the edit has")
+{
+    CHECK(edited("one\r\ntwo\r\n", {{"one\ntwo", "1\n2\n3"}}) == "1\r\n2\r\n3\r\n");
+    CHECK(edited("one\r\ntwo\r\n", {{"one\r\ntwo", "1\r\n2"}}) == "1\r\n2\r\n");
+    CHECK(edited("one\ntwo\n", {{"one\r\ntwo", "1\r\n2"}}) == "1\n2\n");
+    CHECK(edited("one\r\ntwo\n", {{"two\n", "2\n"}}) == "one\r\n2\n");
+    CHECK(says(refusal("one\r\ntwo\nthree", {{"one\ntwo", "1"}}), "line endings only, at line 1"));
+}
+
+TEST_CASE("an edit that could mean several places is refused with their lines")
+{
+    CHECK(says(refusal("x\ny\nx\n", {{"x", "z"}}), "edits[0]: old_text is found 2 times, in lines 1, 3:"));
+    CHECK(says(refusal("a\n" + numbered(30), {{"a", "b"}, {"line", "row"}}),
+               "edits[1]: old_text is found 30 times, in lines 2, 3"));
+    CHECK(says(refusal(numbered(30), {{"line", "row"}}), "and 20 more"));
+}
+
+TEST_CASE("an edit that does not fit says where it nearly would")
+{
+    const std::string code = "def f(x):\n    if x:\n        return 1\n    return 2\n";
+    CHECK(says(refusal(code, {{"  if x:\n      return 1", "pass"}}), "white space only, at line 2: `    if x:`"));
+    CHECK(says(refusal(code, {{"\treturn 2", "pass"}}), "white space only, at line 4"));
+    CHECK(says(refusal(code, {{"    if x:\n        return 7\n", "pass"}}),
+               "begins as line 2 does, but line 3 is `        return 1` and not `        return 7`"));
+    CHECK(says(refusal(code, {{"retrun 2", "pass"}}), "nearest line is 4: `    return 2`"));
+    CHECK(says(refusal(code, {{"zzzz", "pass"}}), "No line is like it"));
+    CHECK(says(refusal("", {{"zzzz", "pass"}}), "The file is empty"));
+    CHECK(says(refusal("a\nb", {{"b\nc", "d"}}), "the file ends with line 2"));
+}
+
+TEST_CASE("an edit without a meaning is refused")
+{
+    CHECK(says(refusal("a", {{"", "b"}}), "edits[0]: old_text is empty"));
+    CHECK(says(refusal("a", {{"a", "a"}}), "are the same"));
+    CHECK(says(refusal("a", {}), "at least one"));
+}
+
+TEST_CASE("the place that comes nearest is found in a long text at once")
+{
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += "some words that stand in line " + std::to_string(i) + " of many\n";
+    CHECK(says(nearest_place(text, "some wrods in a lien"), "nearest line is "));
+}
+
+TEST_CASE("a diff is that of diff -u")
+{
+    CHECK(unified_diff("a\n", "a\n", "f").empty());
+    CHECK(unified_diff(numbered(9), edited(numbered(9), {{"line 5", "row 5"}}), "f") ==
+          "--- f\n+++ f\n@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n-line 5\n+row 5\n line 6\n line 7\n line 8\n");
+    CHECK(unified_diff("", "a\n", "f") == "--- f\n+++ f\n@@ -0,0 +1 @@\n+a\n");
+    CHECK(unified_diff("a\n", "", "f") == "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
+    CHECK(unified_diff("a", "a\n", "f") == "--- f\n+++ f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
+    CHECK(unified_diff("a\r\nb\r\n", "a\r\nc\r\n", "f") == "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+    const auto twice =
+        unified_diff(numbered(30), edited(numbered(30), {{"line 2\n", ""}, {"line 28\n", "line 28\nnew\n"}}), "f");
+    CHECK(twice ==
+          "--- f\n+++ f\n@@ -1,5 +1,4 @@\n line 1\n-line 2\n line 3\n line 4\n line 5\n"
+          "@@ -26,5 +25,6 @@\n line 26\n line 27\n line 28\n+new\n line 29\n line 30\n");
+}
+
+TEST_CASE("a diff of texts that differ everywhere is one change")
+{
+    std::string before, after;
+    for (int i = 0; i < 3000; ++i) {
+        before += "a" + std::to_string(i) + "\n";
+        after += "b" + std::to_string(i) + "\n";
+    }
+    const auto diff = unified_diff("same\n" + before, "same\n" + after, "f");
+    CHECK(diff.starts_with("--- f\n+++ f\n@@ -1,3001 +1,3001 @@\n same\n-a0\n-a1\n"));
+    CHECK(diff.ends_with("+b2998\n+b2999\n"));
+}

@@ -1,0 +1,56 @@
+#include "tools/file_places.hpp"
+
+#include "files/file_error.hpp"
+
+namespace cmcp {
+namespace {
+
+awaitable<std::string> bytes_in_sandbox(sandbox_files& files, sandbox_record where, std::string path,
+                                        std::uint64_t most)
+{
+    const auto file = co_await files.download(std::move(where), std::move(path));
+    if (file->size() > most) throw file_error("path: the file is larger than FILE_MAX_SIZE_MB allows.");
+    auto bytes = co_await file->read(0, file->size());
+    co_return bytes;
+}
+
+}  // namespace
+
+sandbox_record file_places::find(const caller& who, const std::string& sandbox) const
+{
+    if (inside_.files == nullptr)
+        throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
+    return inside_.sandboxes->find(who, sandbox);
+}
+
+awaitable<file_content> file_places::read(const caller& who, const std::string& sandbox, file_read_request what) const
+{
+    if (sandbox.empty()) return files_.read(who, std::move(what));
+    return inside_.files->read(find(who, sandbox), std::move(what));
+}
+
+awaitable<> file_places::write(const caller& who, const std::string& sandbox, file_write_request what) const
+{
+    if (sandbox.empty()) return files_.write(who, std::move(what));
+    return inside_.files->write(find(who, sandbox), std::move(what));
+}
+
+awaitable<file_page> file_places::list(const caller& who, const std::string& sandbox, file_list_request what) const
+{
+    if (sandbox.empty()) return files_.list(who, std::move(what));
+    return inside_.files->list(find(who, sandbox), std::move(what));
+}
+
+awaitable<edited_file> file_places::edit(const caller& who, const std::string& sandbox, file_edit_request what) const
+{
+    if (sandbox.empty()) return files_.edit(who, std::move(what));
+    return inside_.files->edit(find(who, sandbox), std::move(what));
+}
+
+awaitable<std::string> file_places::bytes(const caller& who, const std::string& sandbox, std::string path) const
+{
+    if (sandbox.empty()) return files_.bytes(who, std::move(path));
+    return bytes_in_sandbox(*inside_.files, find(who, sandbox), std::move(path), files_.policy().max_size());
+}
+
+}  // namespace cmcp
