@@ -136,7 +136,8 @@ tool_result run_result(run_outcome run, std::string_view longest, std::string hi
 field<sandbox_run_input> stateful_field()
 {
     return {"stateful", &sandbox_run_input::stateful,
-            "Keep variables, imports and figures for later stateful calls, as a notebook does", rule::with_default};
+            "Keep variables and imports for later stateful calls, as a notebook does (display, await, %pip, !command)",
+            rule::with_default};
 }
 
 json::object with_sandbox_run_output(json::object schema)
@@ -147,6 +148,13 @@ json::object with_sandbox_run_output(json::object schema)
         schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
     members["result"] = schema::any("With stateful: the value of the last expression");
+    members["displays"] =
+        schema::array("With stateful: what it showed, in order; the text of each stands in stdout or result",
+                      schema::object("",
+                                     {{"mime_types", schema::array("Its forms", schema::string(""))},
+                                      {"files", schema::any("Files with the forms that are no text, by MIME type")},
+                                      {"is_result", schema::boolean("It is the value of the last expression")}},
+                                     {"mime_types", "files"}));
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
     members["hint"] = schema::string("What brings a Python module that was not there, or which tool does it better");
     members["note"] = schema::string("What became of processes and /tmp of this run, or of those before");
@@ -165,6 +173,7 @@ tool_result sandbox_run_result(run_outcome run, std::string_view longest)
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
 {
     if (outcome.result) result.structured["result"] = std::move(*outcome.result);
+    if (!outcome.displays.empty()) result.structured["displays"] = std::move(outcome.displays);
     auto* error = result.structured.if_contains("error");
     if (outcome.note.empty() && error != nullptr)
         *error = std::string(error->as_string()) + " The kernel goes on; its variables stay.";

@@ -77,6 +77,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.jobs = std::make_unique<job_manager>(config, *all.background);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
+    all.kernels->use(*all.packages);
     all.shells = std::make_unique<shell_manager>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
     all.command_shells_ = std::make_unique<command_shells>(config, executor, all.backend, *all.sandbox_runs);
     all.sandboxes->on_stop(

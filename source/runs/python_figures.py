@@ -1,4 +1,4 @@
-def _install_figures():
+def _install_figures(shown=None):
     import sys
 
     def patch(plt):
@@ -6,9 +6,13 @@ def _install_figures():
         from matplotlib.figure import Figure
         plain_save = Figure.savefig
 
+        def is_picture(target):
+            ending = os.path.splitext(os.fspath(target))[1].lower() if isinstance(target, (str, os.PathLike)) else '.buffer'
+            return ending in ('', '.png', '.jpg', '.jpeg', '.webp')
+
         def savefig(self, *values, **options):
             made = plain_save(self, *values, **options)
-            self._cmcp_saved = True
+            self._cmcp_saved = is_picture(values[0] if values else options.get('fname')) or getattr(self, '_cmcp_saved', False)
             return made
 
         def free_name():
@@ -21,8 +25,14 @@ def _install_figures():
             current = plt.gcf().number if plt.get_fignums() else None
             for number in plt.get_fignums():
                 figure = plt.figure(number)
-                if not getattr(figure, '_cmcp_saved', False):
-                    figure.savefig(free_name())
+                if getattr(figure, '_cmcp_saved', False):
+                    continue
+                name = free_name() if len(figure.get_children()) > 1 else None     # its background alone
+                if name:
+                    figure.savefig(name)
+                figure._cmcp_saved = True
+                if shown:
+                    shown(figure, name)
             if current is not None:
                 plt.figure(current)
 

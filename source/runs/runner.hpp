@@ -24,6 +24,7 @@ struct run_options {
     std::optional<double> timeout;          ///< seconds
     std::optional<std::size_t> max_output;  ///< bytes of each stream
     std::string request_id;                 ///< for the log
+    bool has_place = false;                 ///< the caller holds a place among the runs for it already
     bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
 };
 

@@ -1,6 +1,5 @@
 # A thread reads the socket, so that an interrupt arrives while code runs; the code runs in the main thread, where
 # signals are delivered. What the code prints after its end belongs to the run after it.
-import ast, builtins, importlib, io, json, linecache, os, queue, signal, site, struct, sys, threading, traceback, types
 
 def wrapped(stream):
     return io.TextIOWrapper(stream.detach(), encoding='utf-8', errors='backslashreplace', line_buffering=True, write_through=True)
@@ -10,7 +9,7 @@ sys.stderr = sys.__stderr__ = wrapped(sys.stderr)
 out, err, link = os.dup(1), os.dup(2), os.dup(3)
 os.close(3)
 owner = os.getpid()
-jobs = queue.SimpleQueue()
+jobs, replies = queue.SimpleQueue(), queue.SimpleQueue()
 running, whole, pending = threading.Event(), threading.Event(), threading.Event()
 handed_back = threading.Semaphore(0)
 
@@ -29,6 +28,8 @@ def listen():
         message = json.loads(read_exactly(size))
         if message['op'] == 'interrupt':
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        elif message['op'] == 'reply':
+            replies.put(message)
         else:
             jobs.put(message)
             if message['op'] == 'take':
@@ -46,70 +47,10 @@ def say(message):
     while data:
         data = data[os.write(link, data):]
 
-def cut(text, most):
-    return text if len(text) <= most else '%s... (%d more characters)' % (text[:most], len(text) - most)
-
-def json_form(value):
-    try:
-        text = json.dumps(value, allow_nan=False)
-        if len(text) <= 1000000:
-            return json.loads(text)
-    except BaseException:
-        pass
-    try:
-        return cut(repr(value), 100000)
-    except BaseException as problem:
-        return '<%s object, its repr() raised %s>' % (type(value).__name__, type(problem).__name__)
-
-module = sys.modules['__main__'] = types.ModuleType('__main__')
-module.__builtins__ = __builtins__
-sys.path.append(sys.argv[1])
-sys.argv = ['']
-count = 0
-first_modules = set(sys.modules)
-
-def path_files(folder):
-    try:
-        return {name for name in os.listdir(folder) if name.endswith('.pth')}
-    except OSError:
-        return set()
-
-# Packages are installed while the kernel lives. Python leaves a folder that is not there at its start off sys.path.
-own_packages = site.getusersitepackages()
-known_path_files = path_files(own_packages) if own_packages in sys.path else set()
-
-def look_for_packages():
-    importlib.invalidate_caches()
-    if not site.ENABLE_USER_SITE or not os.path.isdir(own_packages):
-        return
-    system = set(site.getsitepackages())
-    place = next((at for at, name in enumerate(sys.path) if name in system), len(sys.path))
-    before = list(sys.path)
-    if own_packages not in sys.path:
-        sys.path.append(own_packages)
-    for name in sorted(path_files(own_packages) - known_path_files):
-        known_path_files.add(name)
-        site.addpackage(own_packages, name, None)
-    added = sys.path[len(before):]
-    sys.path[:] = before[:place] + added + before[place:]
-
-def execute(source):
-    global count
-    count += 1
-    name = '<code %d>' % count
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    names = module.__dict__
-    tree = ast.parse(source, name)
-    last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        last = ast.Expression(tree.body.pop().value)
-    exec(compile(tree, name, 'exec', dont_inherit=True), names)
-    if last is None:
-        return None
-    value = eval(compile(last, name, 'eval', dont_inherit=True), names)
-    if value is not None:
-        names['_'] = value
-    return value
+def next_job():
+    if loop is None or loop.is_closed() or not sys.modules['asyncio'].all_tasks(loop):
+        return jobs.get()
+    return loop.run_until_complete(loop.run_in_executor(waiter, jobs.get))
 
 def exit_status(code):
     if code is None or isinstance(code, int):
@@ -117,21 +58,39 @@ def exit_status(code):
     print(code, file=sys.stderr)
     return 1
 
+# Frames of this program, and of what called the code, say nothing to its author.
+def without_own_frames(told, problem, otherwise=0):
+    frames = [frame for frame, line in traceback.walk_tb(problem.__traceback__)]
+    first = next((at for at, frame in enumerate(frames) if frame.f_code.co_filename.startswith('In[')), otherwise)
+    told.stack[:] = [one for at, (one, frame) in enumerate(zip(told.stack, frames)) if at >= first and frame.f_globals is not globals()]
+    for further, of in ((told.__cause__, problem.__cause__), (told.__context__, problem.__context__)):
+        if further is not None and of is not None:
+            without_own_frames(further, of)
+
 def show(problem):
-    trace = problem.__traceback__
-    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith('<code '):
-        trace = trace.tb_next
-    traceback.print_exception(type(problem), problem, trace, file=sys.stderr)
+    told = traceback.TracebackException(type(problem), problem, problem.__traceback__)
+    without_own_frames(told, problem, sys.maxsize)
+    print(''.join(told.format()), end='', file=sys.stderr)
+
+def finish_figures():
+    try:
+        show_figures()
+    except Exception as problem:
+        show(problem)
 
 def attempt(source):
     try:
         running.set()
         try:
+            displays.clear()
             look_for_packages()
-            value = execute(source)
+            try:
+                answer = run_source(source)
+            finally:
+                finish_figures()
         finally:
             running.clear()
-        return {'ok': True, 'exit': 0} if value is None else {'ok': True, 'exit': 0, 'result': json_form(value)}
+        return {'ok': True, 'exit': 0, **answer}
     except SystemExit as problem:
         return {'ok': True, 'exit': exit_status(problem.code)}
     except BaseException as problem:
@@ -140,6 +99,35 @@ def attempt(source):
         except BaseException:
             pass
         return {'ok': False, 'exit': 130 if isinstance(problem, KeyboardInterrupt) else 1}
+
+def processor_time():
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+# Where the kernel lets no process forget its peak, it is that of the whole life.
+def forget_peak():
+    try:
+        with open('/proc/self/clear_refs', 'w') as file:
+            file.write('5')
+    except OSError:
+        pass
+
+def peak_memory():
+    try:
+        with open('/proc/self/status') as file:
+            return next(int(line.split()[1]) << 10 for line in file if line.startswith('VmHWM'))
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+def run_job(job):
+    global current_job
+    current_job = job
+    begun = processor_time()
+    forget_peak()
+    answer = attempt(job['code'])
+    answer['cpu_us'], answer['peak_bytes'] = round((processor_time() - begun) * 1e6), peak_memory()
+    if displays:
+        answer['displays'] = displays[:]
+    return answer
 
 # The state of the interpreter, given to another one or taken from it.
 def move_state(job):
@@ -168,12 +156,13 @@ def mark(text):
         while data:
             data = data[os.write(number, data):]
 
+_install_figures(figure_shown)
 signal.signal(signal.SIGINT, interrupted)
 threading.Thread(target=listen, daemon=True).start()
 while True:
     try:
-        job = jobs.get()
-        answer = attempt(job['code']) if job['op'] == 'run' else move_state(job)
+        job = next_job()
+        answer = run_job(job) if job['op'] == 'run' else move_state(job)
         if os.getpid() != owner:
             os._exit(0)     # a child that the code made and let fall off its end
         answer['id'] = job['id']

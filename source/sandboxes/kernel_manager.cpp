@@ -3,20 +3,11 @@
 #include "log/log.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
+#include "sandboxes/kernel_program.hpp"
 
 #include <utility>
 
 namespace cmcp {
-
-// The Python program of a kernel: takes code over the socket that is its descriptor 3 and runs it in one namespace
-// that stays. Messages are a length of four bytes, big end first, and JSON:
-//   {"op": "run", "id", "code", "mark"} → {"id", "ok", "exit", "result"?}, after `mark` was printed on both streams
-//   {"op": "give" or "take", "id", "program", "mark", …} → {"id", "ok", "exit", "state" or "reason"}: see
-//   kernel_transfer.cpp. State goes as pieces: a length whose highest bit is set, then so many bytes; a piece of
-//   none is the end.
-//   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
-// Ends when the socket is closed. Its one argument is the workspace's path inside, which is made importable.
-extern const std::string_view kernel_driver;
 
 using clock = event::clock;
 
@@ -54,14 +45,17 @@ sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answ
 }
 
 awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
-                                        std::chrono::milliseconds limit, kernel_answer& answer,
-                                        output_collector& output)
+                                        std::chrono::milliseconds limit, kernel_questions answers,
+                                        kernel_answer& answer, output_collector& output)
 {
-    answer = co_await process->execute(std::move(code), output, limit);
+    answer = co_await process->execute(std::move(code), output, limit, std::move(answers));
     sandbox::run_result end;
     if (answer.lost && process->end()) end = *process->end();
     end.why = cause_of(*process, answer);
-    if (!answer.lost) end.exit_code = answer.exit;
+    if (answer.lost) co_return end;
+    end.exit_code = answer.exit;
+    end.cpu = answer.cpu;
+    end.peak_memory = answer.peak_memory;
     co_return end;
 }
 
@@ -118,10 +112,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.owner = where.owner;
     one.gave_way = false;
     auto request = runs_.base(where);
-    std::string program =
-        std::string(python_figures) + "_install_figures()\ndel _install_figures\n" + std::string(kernel_driver);
-    request.argv = python_arguments(python_home::sandbox, runs_.interpreter(where), std::move(program),
-                                    {config_.sandbox_work_dir});
+    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir);
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
@@ -156,29 +147,30 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto one = kernel_of(where);
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
-    const auto place = co_await runs_.admit(std::move(who), io, options.background);
+    const auto place = co_await runs_.admit(who, io, options.background);
     std::string loss;
     if (!one->lives()) loss = co_await revive(one, io, where);
-    auto outcome = co_await run(one, io, std::move(where), std::move(code), std::move(options));
+    auto outcome = co_await run(one, std::move(who), io, std::move(where), std::move(code), std::move(options));
     std::string& note = outcome.done.run.note;
     if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
     co_return outcome;
 }
 
-awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where,
-                                              std::string code, run_options options)
+awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, caller who, request_io& io,
+                                              sandbox_record where, std::string code, run_options options)
 {
     const auto process = one->process;
     kernel_outcome outcome;
     kernel_answer answer;
-    auto running = run_once(process, io, where, std::move(code), std::move(options), answer);
+    auto running = run_once(process, std::move(who), io, where, std::move(code), std::move(options), answer);
     outcome.done = co_await runs_.scanned(std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
+    outcome.displays = std::move(answer.displays);
     if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_);
     co_return outcome;
 }
 
-awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, request_io& io,
+awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                                 sandbox_record where, std::string code, run_options options,
                                                 kernel_answer& answer)
 {
@@ -186,8 +178,9 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     const auto time = runs_.python_terms().time(options);
     limit(request, time);
     const auto began = clock::now();
-    collected_work work = [process, code = std::move(code), time, &answer](output_collector& output) {
-        return run_code(process, code, time, answer, output);
+    collected_work work = [process, code = std::move(code), time, answers = answers_for(std::move(who), io, where),
+                           &answer](output_collector& output) {
+        return run_code(process, code, time, answers, answer, output);
     };
     output_place place{request.principal, request.workspace};
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));

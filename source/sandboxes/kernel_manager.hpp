@@ -8,13 +8,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
+
+class sandbox_packages;
 
 /// The end of a piece of code in a kernel.
 struct kernel_outcome {
     sandbox_outcome done;
     std::optional<json::value> result;  ///< value of the last expression
+    json::array displays;               ///< {"mime_types", "files": {type: path}, "is_result"?} of what it showed
     std::string note;                   ///< the end of the kernel, when it has ended
 };
 
@@ -32,6 +36,9 @@ public:
     kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                    sandbox_runner& runs);
     ~kernel_manager();
+
+    /// Packages that code asks for are installed by `packages`; before the first call.
+    void use(sandbox_packages& packages) { packages_ = &packages; }
 
     /// Calls on one kernel take turns.
     awaitable<kernel_outcome> execute(caller who, request_io& io, sandbox_record where, std::string code,
@@ -65,15 +72,18 @@ private:
     awaitable<kernel_transfer> carry(std::shared_ptr<kernel> from, request_io& io, sandbox_record to);
     awaitable<kernel_outcome> take_turn(caller who, request_io& io, sandbox_record where, std::string code,
                                         run_options options);
-    awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, request_io& io, sandbox_record where, std::string code,
-                                  run_options options);
-    awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, request_io& io, sandbox_record where,
-                                    std::string code, run_options options, kernel_answer& answer);
+    awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, caller who, request_io& io, sandbox_record where,
+                                  std::string code, run_options options);
+    awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
+                                    sandbox_record where, std::string code, run_options options, kernel_answer& answer);
+    kernel_questions answers_for(caller who, request_io& io, sandbox_record where);
+    awaitable<json::object> install(caller who, request_io& io, sandbox_record where, std::vector<std::string> names);
 
     const settings& config_;
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;
+    sandbox_packages* packages_ = nullptr;
     std::map<std::string, std::shared_ptr<kernel>> kernels_;
 };
 

@@ -1,10 +1,9 @@
-#include "sandboxes/kernel_process.hpp"
+#include "sandboxes/kernel_execution.hpp"
 
 #include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
-#include "sandboxes/marked_stream.hpp"
 #include "text/random_id.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -37,18 +36,15 @@ void read_answer(const json::object& message, kernel_answer& answer)
     answer.ok = flag_of(message, "ok");
     answer.exit = static_cast<int>(number_of(message, "exit"));
     if (const auto* value = message.if_contains("result")) answer.result = *value;
+    if (const auto* shown = message.if_contains("displays"); shown && shown->is_array())
+        answer.displays = shown->get_array();
+    answer.cpu = std::chrono::microseconds(std::max<std::int64_t>(0, number_of(message, "cpu_us")));
+    answer.peak_memory = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(message, "peak_bytes")));
     answer.state = object_of(message, "state");
     answer.reason = text_of(message, "reason");
 }
 
 }  // namespace
-
-struct kernel_process::execution {
-    std::uint64_t id = 0;
-    sandbox::output_receiver* output = nullptr;
-    std::array<marked_stream, 2> streams;
-    std::optional<json::object> answer;
-};
 
 /// Gives the output of the process to the call whose code runs; other output is dropped.
 class kernel_process::receiver final : public sandbox::output_receiver {
@@ -159,6 +155,7 @@ bool kernel_process::note(const std::string& text)
     const bool expected = awaits_message() && id != nullptr && id->is_number() &&
                           id->to_number<double>() == static_cast<double>(current_->id);
     if (!expected) return false;
+    if (message.contains("ask")) return begin_question(std::move(message));
     current_->answer = std::move(message);
     changed_.notify();
     return true;
@@ -191,7 +188,7 @@ bool kernel_process::over(const execution& one) const
 std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output_receiver* output,
                                                                  json::object& message)
 {
-    auto one = std::make_shared<execution>();
+    auto one = std::make_shared<execution>(executor_);
     const std::string mark = "\x1e" + random_id() + "\x1e";
     one->id = next_id_++;
     one->output = output;
@@ -204,11 +201,12 @@ std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output
 }
 
 awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output,
-                                                 std::chrono::milliseconds limit)
+                                                 std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
     json::object message{{"op", "run"}, {"code", code}};
     const auto one = begin(&output, message);
+    one->answers = std::move(answers);
     auto sending = send(std::move(message));
     co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use
     auto answer = co_await answer_to(one, limit);
@@ -221,7 +219,8 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
     bool cancelled = false;
     const auto until = clock::now() + limit;
     try {
-        while (!over(*one) && clock::now() < until) co_await changed_.wait(until);
+        while (!over(*one) && (one->question_since || clock::now() < until + one->asking))
+            co_await wait_for_change(one, until);
     } catch (const system_error&) {
         cancelled = true;
     }
@@ -232,6 +231,8 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
         auto settling = settle(one);
         co_await uncancelled(std::move(settling));
     }
+    auto ending = end_questions(one);
+    co_await uncancelled(std::move(ending));
     current_.reset();
     if (cancelled) throw system_error(asio::error::operation_aborted);
     answer.lost = end_.has_value();

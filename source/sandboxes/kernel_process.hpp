@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +23,15 @@ struct kernel_answer {
     bool timed_out = false;
     int exit = 0;
     std::optional<json::value> result;  ///< value of the last expression
+    json::array displays;               ///< that it showed
+    std::chrono::microseconds cpu{0};   ///< of this call
+    std::uint64_t peak_memory = 0;      ///< bytes, of the kernel's own process
     json::object state;                 ///< the answer of give() and take() (kernel_transfer.cpp)
     std::string reason;                 ///< why they failed
 };
+
+/// Answers what code in a kernel asks the server (kernel_program.cpp).
+using kernel_questions = std::function<awaitable<json::object>(json::object question)>;
 
 /// A Python interpreter in a sandbox that runs one piece of code after the other. A process that sends what no call
 /// awaits, or more than an answer has, is ended before the server parses it. Io thread only.
@@ -42,9 +49,10 @@ public:
     const std::optional<sandbox::run_result>& end() const { return end_; }
 
     /// Runs code; its output goes to `output`. At `limit` the code is interrupted; a kernel that does not react is
-    /// ended. Cancellation does the same. Only one call at a time.
+    /// ended. Cancellation does the same. Only one call at a time. The time of `answers` does not count, and none goes
+    /// on when this returns.
     awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
-                                     std::chrono::milliseconds limit);
+                                     std::chrono::milliseconds limit, kernel_questions answers);
 
     /// Sends the interpreter's state, but for the variables of these names, to a kernel that takes it at the same time.
     /// Limit and cancellation as for execute().
@@ -67,6 +75,11 @@ private:
     awaitable<> listen();
     std::shared_ptr<execution> begin(sandbox::output_receiver* output, json::object& message);
     awaitable<kernel_answer> answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit);
+    awaitable<> wait_for_change(std::shared_ptr<execution> one, event::clock::time_point until);
+    bool begin_question(json::object message);
+    static awaitable<> reply(std::shared_ptr<kernel_process> self, std::shared_ptr<execution> one,
+                             json::object message);
+    awaitable<> end_questions(std::shared_ptr<execution> one);
     awaitable<> settle(std::shared_ptr<execution> one);
     awaitable<bool> pass_on(std::string head, std::size_t size);
     awaitable<bool> put_piece(std::string_view bytes);

@@ -141,7 +141,7 @@ class Link:
 def settings():
     made = {'path': list(sys.path), 'folder': os.getcwd(), 'environment': dict(os.environ), 'random': random.getstate(),
             'recursion': sys.getrecursionlimit(), 'count': count,
-            'sources': {name: entry for name, entry in linecache.cache.items() if name.startswith('<code ')}}
+            'sources': {name: entry for name, entry in linecache.cache.items() if name.startswith('In[')}}
     if 'numpy.random' in sys.modules:
         made['numpy'] = sys.modules['numpy.random'].get_state()
     if 'matplotlib' in sys.modules:

@@ -114,7 +114,8 @@ awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io,
 awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                                  std::vector<std::string> names, run_options options)
 {
-    const auto place = co_await runs_.admit(std::move(who), io, options.background);
+    run_admission::place place;
+    if (!options.has_place) place = co_await runs_.admit(std::move(who), io, options.background);
     const auto of = co_await begin(std::move(where), kind, std::move(names), std::move(options));
     json::value sentence = json::string("Fetching and installing from " + of->index->root().who.text() + ": " +
                                         joined(of->order.names, ", "));

@@ -44,7 +44,7 @@ class Code(Kernels):
     def test_an_error_leaves_the_variables_and_shows_the_code_alone(self):
         kernel = self.kernel()
         self.assertEqual(kernel.execute("x = 1\n1 / 0"), {"ok": False, "exit": 1})
-        self.assertIn('File "<code 1>", line 2', kernel.run.err)
+        self.assertIn('File "In[1]", line 2', kernel.run.err)
         self.assertNotIn("<string>", kernel.run.err)
         self.assertEqual(kernel.execute("x")["result"], 1)
 

@@ -90,7 +90,10 @@ class Kernel(Peer):
     def __init__(self, folder=None):
         super().__init__()
         self.number, self.printed = 0, 0
-        self.run = Run(program("sandboxes/kernel_driver.py"), [folder or "/tmp"], {3: self.theirs.fileno()}, folder=folder)
+        later = {"kernel_magics": program("sandboxes/kernel_magics.py", "sandboxes/kernel_shell.py"),
+                 "kernel_stand_in": program("sandboxes/kernel_stand_in.py")}
+        driver = program("runs/python_figures.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
+        self.run = Run(driver, [folder or "/tmp", json.dumps(later)], {3: self.theirs.fileno()}, folder=folder)
         self.theirs.close()
 
     def send(self, **message):
@@ -105,22 +108,30 @@ class Kernel(Peer):
         size, = struct.unpack(">I", self.exactly(4))
         return bool(size >> 31), self.exactly(size & 0x7fffffff)
 
-    def answer(self):
+    def message(self):
         of_state, data = self.piece()
         if of_state:
             raise AssertionError("state instead of an answer")
-        answer = json.loads(data)
-        if answer.pop("id") != self.number:
+        message = json.loads(data)
+        if message.pop("id") != self.number:
             raise AssertionError("an answer to another message")
+        return message
+
+    def answer(self):
+        answer = self.message()
+        self.used = answer.pop("cpu_us", 0), answer.pop("peak_bytes", 0)
         return answer
 
     def execute(self, code):
         self.begin(op="run", code=code)
         return self.answer()
 
-    def output(self):
+    def errors(self):
+        return self.output(self.run.err)
+
+    def output(self, text=None):
         """What the latest code has printed, up to its mark."""
-        mark, text = f"<{self.number}>", self.run.out
+        mark, text = f"<{self.number}>", self.run.out if text is None else text
         begin = text.find(f"<{self.number - 1}>")
         return text[0 if begin < 0 else begin + len(f"<{self.number - 1}>"):text.index(mark)]
 

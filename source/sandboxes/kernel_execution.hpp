@@ -1,0 +1,29 @@
+#pragma once
+
+#include "async/event.hpp"
+#include "async/task_group.hpp"
+#include "jsonrpc/json.hpp"
+#include "sandboxes/kernel_process.hpp"
+#include "sandboxes/marked_stream.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace cmcp {
+
+/// A message that the kernel answers, and what comes meanwhile.
+struct kernel_process::execution {
+    explicit execution(const asio::any_io_executor& executor) : questions(executor) {}
+
+    std::uint64_t id = 0;
+    sandbox::output_receiver* output = nullptr;
+    std::array<marked_stream, 2> streams;
+    std::optional<json::object> answer;
+    kernel_questions answers;
+    std::optional<event::clock::time_point> question_since;  // a question that is not answered yet
+    event::clock::duration asking{0};                        // time of those that are
+    task_group questions;
+};
+
+}  // namespace cmcp
