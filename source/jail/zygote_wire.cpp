@@ -25,11 +25,14 @@ unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
 
 }  // namespace
 
-// The path of the workspace outside stays outside: nothing in the child needs it.
+// The path of the workspace outside stays outside: nothing in the child needs it. Arguments and environment, which may
+// be long, come with the start.
 void write_plan(wire_writer& out, const jail_plan& plan)
 {
     run_request request = plan.request;
     request.workspace.clear();
+    if (!request.argv.empty()) request.argv.resize(1);
+    request.environment.clear();
     out(plan, encode_start(0, plan.probe, request));
 }
 

@@ -54,6 +54,7 @@ std::pair<unique_fd, unique_fd> socket_pair(int type)
 
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors)
 {
+    if (bytes.size() > longest_packet) throw std::system_error(EMSGSIZE, std::system_category(), "sendmsg");
     iovec part{const_cast<char*>(bytes.data()), bytes.size()};
     msghdr message{};
     control_space space{};
@@ -71,7 +72,7 @@ std::optional<packet> receive_packet(int socket)
 {
     packet result;
     // Not cleared before each use: a fresh clone would have to copy every page of it.
-    static thread_local char room[packet_limit + 1024];
+    static thread_local char room[longest_packet];
     iovec part{room, sizeof room};
     msghdr message{};
     control_space space{};

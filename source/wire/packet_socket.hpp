@@ -19,14 +19,16 @@ struct packet {
     std::vector<unique_fd> descriptors;
 };
 
-/// The longest packet; a longer message travels in a memfd.
+/// The longest message of a packet; a longer one travels in a memfd.
 inline constexpr std::size_t packet_limit = 48 * 1024;
+inline constexpr std::size_t longest_packet = packet_limit + 1024;  ///< with what goes around the message
 
 /// Two connected Unix sockets, close-on-exec. Throws std::system_error.
 std::pair<unique_fd, unique_fd> socket_pair(int type);
 inline std::pair<unique_fd, unique_fd> packet_socket_pair() { return socket_pair(SOCK_SEQPACKET); }
 
-/// Sends one packet. False: the socket is full, wait until it is writable. Throws std::system_error.
+/// Sends one packet. False: the socket is full, wait until it is writable. Throws std::system_error, also for one
+/// that is longer than longest_packet.
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors = {});
 
 /// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.

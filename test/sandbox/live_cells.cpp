@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "sandbox/kept_output.hpp"
+#include "wire/python_start.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -410,6 +411,22 @@ TEST_CASE("a clone in a cell that is too late ends alone", "[run][cell]")
     CHECK(result.why == cause::timeout);
     CHECK(result.prepared);
     CHECK(s.has_processes(1));
+}
+
+TEST_CASE("arguments longer than a packet reach a clone", "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s;
+    run_request request = s.python_in_cell("import sys\nprint(len(sys.argv[-1]))");
+    auto start = python_start::read(request.argv).value();
+    start.arguments.emplace_back(90'000, 'x');
+    request.argv = start.argv();
+    for (const char* cell : {"", "one", "one"}) {
+        request.cell = cell;
+        CHECK(s.run_now(request).prepared);
+        CHECK(s.output.out == "90000\n");
+        s.output = {};
+    }
 }
 
 TEST_CASE("starts that wait for a cell's first process end with the cell", "[run][cell]")
