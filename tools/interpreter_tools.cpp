@@ -1,9 +1,13 @@
+#include "jsonrpc/read_object.hpp"
 #include "mcp/tool_registry.hpp"
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
+
+#include <functional>
+#include <optional>
 
 namespace cmcp {
 namespace {
@@ -26,9 +30,53 @@ json::object interpreter_schema(schema::properties members, schema::names requir
     return output;
 }
 
+// The last sentence about a call: what it says itself, or what came of it.
+std::string sentence_about(const json::object& outcome)
+{
+    if (auto message = text_of(outcome, "message"); !message.empty()) return message;
+    if (const auto id = view_of(outcome, "container_id"); !id.empty())
+        return "The sandbox " + std::string(id) + " is ready.";
+    if (const auto job = view_of(outcome, "job_id"); !job.empty()) return "The code runs as " + std::string(job) + ".";
+    return "The code ended with exit code " + std::to_string(number_of(outcome, "exit_code")) + ".";
+}
+
+/// Work with log messages before and behind it, which users of these tools expect.
+template <class Input>
+struct told_process {
+    std::string (*begins)(const Input&);
+    std::function<awaitable<tool_result>(tool_context&, Input)> work;
+
+    awaitable<tool_result> operator()(tool_context& context, Input input) const
+    {
+        constexpr std::string_view logger = "sandbox";
+        json::value sentence(begins(input));
+        co_await context.io.log(log_severity::info, std::string(logger), std::move(sentence));
+        tool_result result;
+        std::optional<sandbox_error> refused;
+        try {
+            result = co_await work(context, std::move(input));
+        } catch (const sandbox_error& refusal) {
+            refused = refusal;
+        }
+        const bool failed = refused || view_of(result.structured, "status") == "error";
+        const auto level = refused && refused->type == "StateError" ? log_severity::warning
+                           : failed                                 ? log_severity::error
+                                                                    : log_severity::info;
+        json::value end(refused ? std::string(refused->what()) : sentence_about(result.structured));
+        co_await context.io.log(level, std::string(logger), std::move(end));
+        if (refused) throw *refused;
+        co_return result;
+    }
+};
+
 struct initialize_input {
     std::string image;
 };
+
+std::string begin_of_initialize(const initialize_input& input)
+{
+    return input.image.empty() ? "Initializing a sandbox." : "Initializing a sandbox with image " + input.image + ".";
+}
 
 // Its users expect that a second call gives the sandbox that there is, unless another image is wanted.
 std::optional<sandbox_record> reusable(sandbox_manager& sandboxes, const caller& who, const std::string& image)
@@ -78,7 +126,9 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                        {"status", "container_id"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {{"image", &initialize_input::image, "One of SANDBOX_IMAGES"}},
-         .process = std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages)),
+         .process =
+             told_process<initialize_input>{
+                 begin_of_initialize, std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages))},
          .refuse = interpreter_refusal});
 }
 
@@ -172,7 +222,8 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    max_output_field(),
                    stateful_field(),
                    background_field()},
-         .process = std::bind_front(run_or_begin<input>, std::move(process)),
+         .process = told_process<input>{[](const input& asked) { return "Executing " + asked.language + " code."; },
+                                        std::bind_front(run_or_begin<input>, std::move(process))},
          .refuse = interpreter_refusal});
     languages.on_change(
         [&languages, &code_tool = *described] { code_tool.describe_as(about_execute_code + languages.sentence()); });
@@ -209,7 +260,8 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
                                                        {"status", "message"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {latest_sandbox_id_field(), {"keep_files", &stop_input::keep_files, "", rule::with_default}},
-         .process = std::bind_front(process_stop, std::ref(sandboxes)),
+         .process = told_process<stop_input>{[](const stop_input&) { return std::string("Stopping the sandbox."); },
+                                             std::bind_front(process_stop, std::ref(sandboxes))},
          .refuse = interpreter_refusal});
 }
 

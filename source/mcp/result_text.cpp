@@ -24,9 +24,9 @@ constexpr std::string_view value_of_code = "result";
 constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", "note", "kernel", "left_out"};
 
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 12> unsaid{
-    "success",    "duration_ms", "cpu_ms", "peak_memory_bytes", "prepared",         "output_uri",
-    "error_type", "displays",    "images", "rest_uri",          "stdout_truncated", "stderr_truncated"};
+constexpr std::array<std::string_view, 12> unsaid{"success",  "duration_ms", "cpu_ms",           "peak_memory_bytes",
+                                                  "prepared", "output_uri",  "error_type",       "displays",
+                                                  "images",   "rest_uri",    "stdout_truncated", "stderr_truncated"};
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name)

@@ -226,14 +226,14 @@ std::chrono::milliseconds longest_of_jobs(const settings& config)
 
 run_terms run_terms::of_commands(const settings& config)
 {
-    return {allowed_programs(config), common_limits(config), config.bash_timeout_default,
-            config.bash_timeout_max,  longest_of_jobs(config),   "BASH_TIMEOUT_MAX"};
+    return {allowed_programs(config), common_limits(config),   config.bash_timeout_default,
+            config.bash_timeout_max,  longest_of_jobs(config), "BASH_TIMEOUT_MAX"};
 }
 
 run_terms run_terms::of_python(const settings& config)
 {
-    run_terms terms{allowed_programs(config),  common_limits(config), config.python_timeout_default,
-                    config.python_timeout_max, longest_of_jobs(config),   "PYTHON_TIMEOUT_MAX"};
+    run_terms terms{allowed_programs(config),  common_limits(config),   config.python_timeout_default,
+                    config.python_timeout_max, longest_of_jobs(config), "PYTHON_TIMEOUT_MAX"};
     terms.limits.memory = config.python_memory_limit;
     return terms;
 }
