@@ -190,27 +190,33 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
          .process = std::bind_front(process_interrupt, std::ref(kernels), std::ref(sandboxes))});
 }
 
+struct restart_input : sandbox_input {
+    bool keep_variables = false;
+};
+
 awaitable<tool_result> process_restart(kernel_manager& kernels, sandbox_manager& sandboxes, tool_context& context,
-                                       sandbox_input input)
+                                       restart_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
-    const bool was_running = co_await kernels.end(where.id);
+    auto where = sandboxes.find(context.who, input.sandbox_id);
+    const bool was_running = co_await kernels.restart(std::move(where), input.keep_variables);
     co_return answer_of({{"success", true}, {"was_running", was_running}});
 }
 
 tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandboxes)
 {
-    return make_tool<sandbox_input>(
+    return make_tool<restart_input>(
         {.about = {.name = "restart_kernel",
                    .title = "Restart the Python kernel of a sandbox",
-                   .description =
-                       "End the Python kernel of a sandbox; the next stateful call has no variables. Files stay.",
+                   .description = "End the Python kernel of a sandbox; the next stateful call has no variables, unless "
+                                  "keep_variables is given. Files stay.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"was_running", schema::boolean("Whether there was a kernel")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "was_running"}),
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {sandbox_id_field()},
+         .input = {sandbox_id_field(),
+                   {"keep_variables", &restart_input::keep_variables,
+                    "Give the next kernel the variables, where no code runs", rule::with_default}},
          .process = std::bind_front(process_restart, std::ref(kernels), std::ref(sandboxes))});
 }
 

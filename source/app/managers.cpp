@@ -56,6 +56,11 @@ awaitable<> end_command_shell(command_shells& shells, std::string id) { co_await
 
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
+awaitable<> keep_kernel(kernel_manager& kernels, std::string id, std::string why)
+{
+    co_await kernels.keep(std::move(id), std::move(why));
+}
+
 void add_languages(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
     const auto maker = [&runs = *all.sandbox_runs](const language& of, const std::string& program, std::string source) {
@@ -85,6 +90,9 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.shell_gateway_ = std::make_unique<shell_access>(*all.shells, *all.sandboxes);
     all.sandboxes->on_stop([&shells = *all.shells](std::string id) { return end_shells(shells, std::move(id)); });
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
+    all.sandboxes->before_stop([&kernels = *all.kernels](std::string id, std::string why) {
+        return keep_kernel(kernels, std::move(id), std::move(why));
+    });
     all.shown = std::make_unique<previews>(executor, config, all.backend, *all.sandboxes, *all.pool);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }

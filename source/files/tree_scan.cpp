@@ -24,9 +24,9 @@ namespace {
 constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // levels that are compared
-constexpr std::array<std::string_view, 14> left_out{".local",       ".cache", ".outputs",    ".config", "__pycache__",
+constexpr std::array<std::string_view, 15> left_out{".local",       ".cache", ".outputs",    ".config", "__pycache__",
                                                     "node_modules", ".npm",   ".pnpm-store", ".gradle", ".m2",
-                                                    ".nuget",       ".git",   ".venv",       "venv"};
+                                                    ".nuget",       ".git",   ".venv",       "venv",    ".kernel"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 

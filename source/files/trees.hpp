@@ -25,7 +25,7 @@ sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem
 sliced_work<bool> remove_tree(std::filesystem::path folder);
 
 /// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
-/// entries. Packages, caches and kept outputs (.local, .cache, .outputs, __pycache__, node_modules) are left
+/// entries. Packages, caches and kept outputs (.local, .cache, .outputs, .kernel, __pycache__, node_modules) are left
 /// out.
 struct tree_scan {
     struct stamp {

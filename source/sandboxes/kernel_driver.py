@@ -118,8 +118,42 @@ def peak_memory():
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
+kept_folder, fresh, was_kept = '.kernel', True, False
+
+# A kernel that runs code for the first time takes what the one before has kept. The mark says that there was one.
+def earlier_kernel():
+    folder = os.path.join(workspace, kept_folder)
+    mark, state = os.path.join(folder, 'began'), os.path.join(folder, 'state')
+    earlier = None
+    try:
+        if forgets:
+            for name in (mark, state):
+                if os.path.lexists(name):
+                    os.unlink(name)
+        if os.path.exists(state):
+            load_later('kernel_recall')
+            earlier = recall(folder)
+        elif os.path.exists(mark):
+            earlier = {'kept': False}
+        os.makedirs(folder, exist_ok=True)
+        open(mark, 'w').close()
+    except OSError as problem:
+        print('The variables of later kernels cannot be kept: %s' % problem, file=sys.stderr)
+    return earlier
+
+def drop_state():
+    try:
+        os.unlink(os.path.join(workspace, kept_folder, 'state'))
+    except OSError:
+        pass
+
 def run_job(job):
-    global current_job
+    global current_job, fresh, was_kept
+    if was_kept:                                # and did not end
+        drop_state()
+        was_kept = False
+    earlier = earlier_kernel() if fresh else None
+    fresh = False
     current_job = job
     begun = processor_time()
     forget_peak()
@@ -127,10 +161,14 @@ def run_job(job):
     answer['cpu_us'], answer['peak_bytes'] = round((processor_time() - begun) * 1e6), peak_memory()
     if displays:
         answer['displays'] = displays[:]
+    if earlier:
+        answer['earlier'] = earlier
     return answer
 
-# The state of the interpreter, given to another one or taken from it.
+# The state of the interpreter, given to another one, taken from it or kept for a later one.
 def move_state(job):
+    global fresh, was_kept
+    fresh, was_kept = fresh and job['op'] != 'take', was_kept or job['op'] == 'keep'
     try:
         running.set()
         try:

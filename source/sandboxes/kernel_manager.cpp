@@ -3,6 +3,7 @@
 #include "log/log.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
+#include "sandboxes/kernel_ends.hpp"
 #include "sandboxes/kernel_program.hpp"
 
 #include <utility>
@@ -14,28 +15,6 @@ using clock = event::clock;
 namespace {
 
 constexpr auto forever = std::chrono::hours(24 * 3650);
-
-std::string lost_note(const sandbox::run_result& end, const settings& config)
-{
-    const std::string again = " It starts anew with the next call; its variables are lost.";
-    const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-    if (end.why == sandbox::cause::output_limit)
-        return "The kernel was ended because a call printed more than the " + mebibytes(config.output_hard_limit) +
-               " of SANDBOX_OUTPUT_LIMIT." + again;
-    if (end.why == sandbox::cause::cpu_limit)
-        return "The kernel was ended because it had used up its processor time (SANDBOX_KERNEL_CPU)." + again;
-    if (end.why == sandbox::cause::memory_limit && !end.detail.empty())
-        return "The kernel was ended: " + end.detail + again;
-    if (end.why == sandbox::cause::memory_limit)
-        return "The kernel was ended because it needed more than the " + mebibytes(config.kernel_memory_limit) +
-               " of SANDBOX_KERNEL_MEMORY." + again;
-    if (end.why == sandbox::cause::setup_failed) return "The kernel could not be started: " + end.error;
-    if (end.why == sandbox::cause::lost) return end.error + again;
-    if (end.why == sandbox::cause::cancelled)
-        return "The kernel was ended" + (end.error.empty() ? "" : " because " + end.error) + "." + again;
-    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
-           std::to_string(end.exit_code) + ")." + again;
-}
 
 // The cause as a run outside of a kernel would name it.
 sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
@@ -79,6 +58,7 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_
 {
     auto& slot = kernels_[where.id];
     if (!slot) slot = std::make_shared<kernel>();
+    slot->id = where.id;
     return slot;
 }
 
@@ -110,9 +90,9 @@ void kernel_manager::limit(sandbox::run_request& request, std::chrono::milliseco
 void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
     one.owner = where.owner;
-    one.gave_way = false;
     auto request = runs_.base(where);
-    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir);
+    request.argv =
+        kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, std::exchange(one.forgets, false));
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
@@ -120,18 +100,13 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.process->start(std::move(request));
 }
 
-// A sentence where it is a restart, because that lost the variables.
-awaitable<std::string> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
+awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
 {
     co_await make_room(where.owner, io);
-    const bool anew = one->process != nullptr;
-    const std::string why =
-        one->gave_way ? "The kernel had been ended to make room for another one" : "The kernel had ended";
+    if (one->process && one->why_ended.empty()) one->why_ended = why_ended(*one->process->end(), config_);
     start(*one, where);
-    if (!anew) co_return std::string();
-    const std::string sentence = why + " and was started anew: its variables are lost.";
-    co_await tell_caller(io, log_severity::notice, sentence);
-    co_return sentence;
+    if (!one->why_ended.empty())
+        co_await tell_caller(io, log_severity::notice, one->why_ended + ". Another one starts.");
 }
 
 awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
@@ -148,11 +123,11 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
     const auto place = co_await runs_.admit(who, io, options.background);
-    std::string loss;
-    if (!one->lives()) loss = co_await revive(one, io, where);
+    if (one->lives())
+        one->why_ended.clear();  // it was kept, and did not end
+    else
+        co_await revive(one, io, where);
     auto outcome = co_await run(one, std::move(who), io, std::move(where), std::move(code), std::move(options));
-    std::string& note = outcome.done.run.note;
-    if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
     co_return outcome;
 }
 
@@ -166,7 +141,12 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, calle
     outcome.done = co_await runs_.scanned(std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
     outcome.displays = std::move(answer.displays);
+    const std::string loss = loss_before(*one, answer.earlier);
     if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_);
+    if (answer.lost && answer.timed_out)
+        one->why_ended = "The kernel was ended because its code took too long and could not be interrupted";
+    std::string& note = outcome.done.run.note;
+    if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
     co_return outcome;
 }
 
@@ -237,32 +217,6 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, r
     log::info("kernel_copied",
               {{"sandbox", to.id}, {"done", transfer.done}, {"bytes", transfer.bytes}, {"ms", took.count()}});
     co_return transfer;
-}
-
-bool kernel_manager::interrupt(const std::string& id)
-{
-    const auto entry = kernels_.find(id);
-    if (entry == kernels_.end() || entry->second->line.empty() || !entry->second->process) return false;
-    entry->second->process->interrupt();
-    return true;
-}
-
-awaitable<bool> kernel_manager::end(std::string id)
-{
-    const auto entry = kernels_.find(id);
-    if (entry == kernels_.end()) co_return false;
-    const auto one = entry->second;
-    if (one->line.empty()) kernels_.erase(entry);
-    if (!one->lives()) co_return false;
-    co_await one->process->finish();
-    co_return true;
-}
-
-awaitable<> kernel_manager::stop()
-{
-    const auto all = std::exchange(kernels_, {});
-    for (const auto& [id, one] : all)
-        if (one->lives()) co_await one->process->finish();
 }
 
 }  // namespace cmcp

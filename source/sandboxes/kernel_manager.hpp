@@ -49,8 +49,15 @@ public:
     awaitable<kernel_fork> fork(caller who, request_io& io, sandbox_record from, std::string name);
 
     bool interrupt(const std::string& id);  ///< false: nothing runs
-    awaitable<bool> end(std::string id);    ///< false: there was no kernel
-    awaitable<> stop();
+
+    /// Before the kernel ends for now: where it runs nothing, its variables are written to the sandbox, and are back in
+    /// the kernel that starts next. `why`: a sentence without its stop, for the result that finds it started anew.
+    awaitable<> keep(std::string id, std::string why);
+    awaitable<bool> end(std::string id);  ///< false: there was no kernel
+
+    /// Ends the kernel; the next one has its variables or forgets them. False: there was no kernel.
+    awaitable<bool> restart(sandbox_record where, bool keep_variables);
+    awaitable<> stop();  ///< with keep() of each
 
 private:
     struct kernel;
@@ -59,7 +66,10 @@ private:
     std::shared_ptr<kernel> kernel_of(const sandbox_record& where);
     std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
     awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
-    awaitable<std::string> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
+    awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
+    static std::string loss_before(kernel& one, const json::object& earlier);
+    std::uint64_t room_for_state(const std::string& owner) const;
+    awaitable<> keep_state(std::shared_ptr<kernel> one, std::string why);
     static awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence);
     std::size_t count(const std::string* owner) const;  // that live; null: of all callers
     std::string why_full(const std::string& owner) const;

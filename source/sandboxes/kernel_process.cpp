@@ -42,6 +42,7 @@ void read_answer(const json::object& message, kernel_answer& answer)
     answer.peak_memory = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(message, "peak_bytes")));
     answer.state = object_of(message, "state");
     answer.reason = text_of(message, "reason");
+    answer.earlier = object_of(message, "earlier");
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct kernel_answer {
     std::uint64_t peak_memory = 0;      ///< bytes, of the kernel's own process
     json::object state;                 ///< the answer of give() and take() (kernel_transfer.cpp)
     std::string reason;                 ///< why they failed
+    json::object
+        earlier;  ///< of the first call: {"kept", "variables", "left_out", "reason"} of the kernel before this one
 };
 
 /// Answers what code in a kernel asks the server (kernel_program.cpp).
@@ -61,6 +63,10 @@ public:
 
     /// Takes the state that another kernel gives. At the limit and when cancelled this kernel is ended.
     awaitable<kernel_answer> take(std::chrono::milliseconds limit);
+
+    /// Writes the interpreter's state to a file of the workspace, for the kernel that comes after this one, at most so
+    /// many bytes. Limit and cancellation as for execute().
+    awaitable<kernel_answer> keep(std::uint64_t most, std::chrono::milliseconds limit);
 
     std::uint64_t bytes_sent() const { return bytes_sent_; }  ///< by the last give()
 

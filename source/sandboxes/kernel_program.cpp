@@ -11,11 +11,14 @@ namespace cmcp {
 // The Python program of a kernel: takes code over the socket that is its descriptor 3 and runs it in one namespace
 // that stays. Messages are a length of four bytes, big end first, and JSON:
 //   {"op": "run", "id", "code", "mark"} → {"id", "ok", "exit", "result"?, "displays"?, "cpu_us", "peak_bytes"}, after
-//   `mark` was printed on both streams; before it any number of questions, each {"id", "ask", "number"} →
+//   `mark` was printed on both streams; the first answer has "earlier" where there was a kernel before: {"kept",
+//   "variables"?, "left_out"?, "reason"?}; before it any number of questions, each {"id", "ask", "number"} →
 //   {"op": "reply", "number", "answer"}: {"install": [package]} → {"installed", "output", "problem"?}
 //   {"op": "give" or "take", "id", "program", "mark", …} → {"id", "ok", "exit", "state" or "reason"}: see
 //   kernel_transfer.cpp. State goes as pieces: a length whose highest bit is set, then so many bytes; a piece of
 //   none is the end.
+//   {"op": "keep", "id", "program", "mark", "most"} → {"id", "ok", "exit", "state": {"variables", "bytes"} or
+//   "reason"}: the variables are in a file of the workspace, at most so many bytes
 //   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
 // Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, and a JSON
 // object of the programs that it compiles when code first wants them.
@@ -23,18 +26,22 @@ extern const std::string_view kernel_display;
 extern const std::string_view kernel_code;
 extern const std::string_view kernel_driver;
 
-extern const std::string_view kernel_magics;    // magics and commands of notebooks
-extern const std::string_view kernel_shell;     // lines that are no Python; stands behind kernel_magics
+extern const std::string_view kernel_magics;  // magics and commands of notebooks
+extern const std::string_view kernel_shell;   // lines that are no Python; stands behind kernel_magics
+extern const std::string_view kernel_state_common, kernel_state_take, kernel_state_recall;  // of an earlier kernel
 extern const std::string_view kernel_stand_in;  // what code imports from IPython, where that is not installed
 
-std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside)
+std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside, bool forgets)
 {
     std::string program;
     for (const auto part : {python_figures, kernel_display, kernel_code, kernel_driver}) program.append(part);
     json::object later;
     later["kernel_magics"] = std::string(kernel_magics) + std::string(kernel_shell);
     later["kernel_stand_in"] = kernel_stand_in;
+    std::string recall(kernel_state_common);
+    later["kernel_recall"] = recall.append(kernel_state_take).append(kernel_state_recall);
     std::vector<std::string> arguments{std::move(workspace_inside), jsonrpc::write_json(later)};
+    if (forgets) arguments.emplace_back("forget");
     return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
 }
 

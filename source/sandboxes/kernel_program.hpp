@@ -6,7 +6,8 @@
 namespace cmcp {
 
 /// The arguments that start the Python program of a kernel: `interpreter` as it is called inside, the workspace's path
-/// inside. The program takes code over the socket that is its descriptor 3.
-std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside);
+/// inside. The program takes code over the socket that is its descriptor 3. `forgets`: it takes nothing that the kernel
+/// before has kept.
+std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside, bool forgets);
 
 }  // namespace cmcp

@@ -58,12 +58,13 @@ awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
         const auto idle = longest_unused(owner);
         if (!idle) throw sandbox_error("QuotaExceeded", full + advice(count(&owner) != 0));
         const auto meanwhile = std::make_shared<turn>(idle);  // a call on that kernel waits and starts it anew
-        idle->gave_way = true;
+        co_await keep_state(idle, "The kernel had been ended to make room for another one");
         log::info("kernel_gave_way", {{"principal", log::unless_empty(idle->owner)}});
         co_await idle->process->finish();
         if (idle->owner == owner)
-            co_await tell_caller(io, log_severity::notice,
-                                 full + ": your longest unused kernel was ended, its variables are lost.");
+            co_await tell_caller(
+                io, log_severity::notice,
+                full + ": your longest unused kernel was ended. Its variables are back with its next call.");
     }
 }
 

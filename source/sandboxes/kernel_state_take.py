@@ -65,14 +65,11 @@ def load_all(reader, names):
         try:
             made.append((name, reader.load()))
         except BaseException as problem:
-            return made, {'name': name, 'reason': reason(problem)}
+            return made, {'name': name, 'reason': reason(problem), 'rest': [each for each in names if each not in dict(made)][1:]}
     return made, None
 
-def take(message):
-    pieces = Pieces()
-    stream = io.BufferedReader(pieces, 1 << 16)
-    reader = Reader(stream)
-    problem = None
+def load_state(reader):
+    """The variables and open figures that could be made, and the first that could not."""
     try:
         given = reader.load(), reader.load(), reader.load(), reader.load()
         sys.path[:] = given[1]['path']
@@ -80,13 +77,19 @@ def take(message):
         put_settings(given[1])
         variables, problem = load_all(reader, given[2])
         shown, problem = load_all(reader, given[3]) if problem is None else ([], problem)
+        put_figures(shown if problem is None else [])
+        return variables, problem
     except BaseException as failure:
-        problem = {'name': '', 'reason': reason(failure)}
+        return [], {'name': '', 'reason': reason(failure), 'rest': []}
+
+def take(message):
+    pieces = Pieces()
+    stream = io.BufferedReader(pieces, 1 << 16)
+    variables, problem = load_state(Reader(stream))
     rest = bytearray(longest)
     while not pieces.ended:
         pieces.readinto(rest)
     if problem is not None:
         return {'problem': problem}
-    put_figures(shown)
     main.__dict__.update(variables)
     return {}

@@ -25,6 +25,7 @@ namespace cmcp {
 extern const std::string_view kernel_state_common;
 extern const std::string_view kernel_state_give;
 extern const std::string_view kernel_state_take;
+extern const std::string_view kernel_state_keep;  // stands behind kernel_state_give
 
 namespace {
 
@@ -178,6 +179,18 @@ awaitable<kernel_answer> kernel_process::take(std::chrono::milliseconds limit)
     co_await uncancelled(std::move(sending));
     taking_ = true;
     changed_.notify();
+    auto answer = co_await answer_to(one, limit);
+    co_return answer;
+}
+
+awaitable<kernel_answer> kernel_process::keep(std::uint64_t most, std::chrono::milliseconds limit)
+{
+    const auto self = shared_from_this();
+    const auto program = state_program(kernel_state_give) + std::string(kernel_state_keep);
+    json::object message{{"op", "keep"}, {"program", program}, {"most", most}};
+    const auto one = begin(nullptr, message);
+    auto sending = send(std::move(message));
+    co_await uncancelled(std::move(sending));
     auto answer = co_await answer_to(one, limit);
     co_return answer;
 }

@@ -15,9 +15,12 @@ namespace cmcp {
 struct kernel_manager::kernel {
     bool lives() const { return process && process->alive(); }
 
+    std::string id;  // of the sandbox
     std::string owner;
     event::clock::time_point used;
-    bool gave_way = false;  // its process was ended for another kernel
+    std::string why_ended;  // the process before, as a sentence without its stop; empty: not known here
+    bool forgets = false;   // the next process takes nothing that was kept
+    bool returns = false;   // it ends for now, and the place stays
     std::shared_ptr<kernel_process> process;
     std::deque<int> line;  // tickets of calls that wait or run; the first runs
     int next_ticket = 0;

@@ -90,6 +90,12 @@ public:
     /// Called when a sandbox stops being used or is deleted, before its cell ends: kernels end with it.
     void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
 
+    /// Called before what goes on in a sandbox ends for now, with a sentence without its stop that says why.
+    void before_stop(std::function<awaitable<>(std::string id, std::string why)> keeps)
+    {
+        keeps_.push_back(std::move(keeps));
+    }
+
     sandbox_store& store() { return store_; }
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
@@ -134,6 +140,7 @@ private:
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(sandbox_record stopped);
+    awaitable<> keep_all(std::string id, std::string why);
     awaitable<> stop_now(sandbox_record stopped);
     awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(std::string owner, std::string id);
@@ -153,6 +160,7 @@ private:
     std::string public_url_;
     image_choice images_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
+    std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
     disk_reservations reservations_;
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
     task_group tasks_;

@@ -125,9 +125,15 @@ awaitable<> sandbox_manager::end_processes(caller who, std::string id_or_name)
     co_await uncancelled(std::move(work));
 }
 
+awaitable<> sandbox_manager::keep_all(std::string id, std::string why)
+{
+    for (const auto& keep : keeps_) co_await keep(id, why);
+}
+
 // The cell ends first, because shells and kernels that are asked to end take their time.
 awaitable<> sandbox_manager::stop_now(sandbox_record stopped)
 {
+    co_await keep_all(stopped.id, "The sandbox was stopped");
     const activities_reopened at_end{activities_, stopped.id};
     activities_.cancel_all(stopped.id, stopped_meanwhile());
     co_await cells_.end(stopped);
@@ -143,6 +149,8 @@ awaitable<> sandbox_manager::sweep(double at)
     const auto at_work = co_await cells_.at_work();
     for (const auto& id : at_work) store_.touch(id, at);
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_idle_timeout), "running")) {
+        if (activities_.busy(each.id)) continue;
+        co_await keep_all(each.id, "The sandbox was stopped because nobody used it");
         if (activities_.busy(each.id)) continue;
         store_.set_status(each.id, "stopped");
         co_await stop_all(each);

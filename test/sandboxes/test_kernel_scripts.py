@@ -4,6 +4,7 @@ import json
 import pathlib
 import struct
 import sys
+import tempfile
 import time
 import unittest
 
@@ -119,6 +120,64 @@ class State(Kernels):
         expected = giver.execute("state = random.getstate()\nr = random.random()\nrandom.setstate(state)\nr")["result"]
         self.state(giver, taker)
         self.assertEqual(taker.execute("random.random(), os.environ['MARK'], os.getcwd()")["result"], [expected, "m", "/usr"])
+
+
+class Kept(Kernels):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def in_folder(self):
+        kernel = embedded.Kernel(self.folder.name)
+        self.addCleanup(kernel.end)
+        return kernel
+
+    def keep(self, kernel, most=1 << 20):
+        program = embedded.program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_give.py", "sandboxes/kernel_state_keep.py")
+        kernel.begin(op="keep", most=most, program=program)
+        return kernel.answer()
+
+    def test_variables_are_back_in_the_kernel_after_this_one(self):
+        first = self.in_folder()
+        first.execute("import math, threading\nrate = 2\ndef price(n): return n * rate\na = [1]; b = a\nlock = threading.Lock()")
+        self.assertEqual(self.keep(first)["state"]["variables"], 6)
+        first.end()
+        second = self.in_folder()
+        answer = second.execute("price(3), math.floor(2.5), a is b, 'lock' in globals()")
+        self.assertEqual(answer["result"], [6, 2, True, False])
+        self.assertEqual((answer["earlier"]["kept"], answer["earlier"]["variables"]), (True, 6))
+        self.assertEqual([each["name"] for each in answer["earlier"]["left_out"]], ["lock"])
+        self.assertNotIn("earlier", second.execute("rate = 10\nprice(3)"))
+        second.end()
+        self.assertEqual(self.in_folder().execute("'rate' in globals()"), {"ok": True, "exit": 0, "result": False, "earlier": {"kept": False}})
+
+    def test_the_largest_variables_stay_behind_where_there_is_no_room(self):
+        first = self.in_folder()
+        first.execute("small = 1\nlarge = b'x' * 3_000_000\nother = b'y' * 2_000_000")
+        self.assertEqual(self.keep(first, 1 << 20)["state"]["variables"], 1)
+        first.end()
+        answer = self.in_folder().execute("small, 'large' in globals()")
+        self.assertEqual(answer["result"], [1, False])
+        self.assertEqual([each["name"] for each in answer["earlier"]["left_out"]], ["large", "other"])
+
+    def test_a_variable_that_cannot_be_made_again_is_named_with_those_behind_it(self):
+        first = self.in_folder()
+        first.execute("x = 1\nclass Bad:\n    def __reduce__(self): return (int, ('no',))\nbad = Bad()\ny = 2")
+        self.keep(first)
+        first.end()
+        answer = self.in_folder().execute("x, 'y' in globals()")
+        self.assertEqual(answer["result"], [1, False])
+        self.assertEqual([each["name"] for each in answer["earlier"]["left_out"]], ["bad", "y"])
+
+    def test_state_that_ends_the_kernel_does_so_once(self):
+        first = self.in_folder()
+        first.execute("import os\nclass Bad:\n    def __reduce__(self): return (os._exit, (3,))\nbad = Bad()")
+        self.keep(first)
+        first.end()
+        second = self.in_folder()
+        second.begin(op="run", code="1")
+        self.assertEqual(second.run.wait(), 3)
+        self.assertEqual(self.in_folder().execute("1"), {"ok": True, "exit": 0, "result": 1, "earlier": {"kept": False}})
 
 
 if __name__ == "__main__":

@@ -91,9 +91,13 @@ class Kernel(Peer):
         super().__init__()
         self.number, self.printed = 0, 0
         later = {"kernel_magics": program("sandboxes/kernel_magics.py", "sandboxes/kernel_shell.py"),
-                 "kernel_stand_in": program("sandboxes/kernel_stand_in.py")}
+                 "kernel_stand_in": program("sandboxes/kernel_stand_in.py"),
+                 "kernel_recall": program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_take.py",
+                                          "sandboxes/kernel_state_recall.py")}
         driver = program("runs/python_figures.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
-        self.run = Run(driver, [folder or "/tmp", json.dumps(later)], {3: self.theirs.fileno()}, folder=folder)
+        self.folder = tempfile.TemporaryDirectory()
+        folder = folder or self.folder.name
+        self.run = Run(driver, [folder, json.dumps(later)], {3: self.theirs.fileno()}, folder=folder)
         self.theirs.close()
 
     def send(self, **message):
@@ -138,6 +142,7 @@ class Kernel(Peer):
     def end(self):
         self.socket.close()
         self.run.end()
+        self.folder.cleanup()
 
 
 def main():
