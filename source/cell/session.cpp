@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,12 +36,21 @@ ino_t pipe_of(int descriptor)
     return ::fstat(descriptor, &status) == 0 ? pipe_at(status) : 0;
 }
 
+bool is_terminal(const struct stat& status)
+{
+    constexpr unsigned first_kind = 136, last_kind = 143;  // of pseudo-terminals (pts(4))
+    const unsigned kind = major(status.st_rdev);
+    return S_ISCHR(status.st_mode) && kind >= first_kind && kind <= last_kind;
+}
+
+// The terminal of its session is that of the run.
 bool has_output(pid_t process, const run_outputs& outputs)
 {
     for (const char* place : {"/fd/1", "/fd/2"}) {
         struct stat status {};
         const std::string path = "/proc/" + std::to_string(process) + place;
-        if (::stat(path.c_str(), &status) == 0 && outputs.has(pipe_at(status))) return true;
+        if (::stat(path.c_str(), &status) != 0) continue;
+        if (outputs.has(pipe_at(status)) || is_terminal(status)) return true;
     }
     return false;
 }
