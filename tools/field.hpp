@@ -174,6 +174,14 @@ private:
     void apply(const rule::items<Item>& items, auto member);
 };
 
+/// The field, left out of lists of tools.
+template <class Input>
+field<Input> unlisted(field<Input> rare)
+{
+    rare.listed = false;
+    return rare;
+}
+
 /// The schema of an object with these fields, without a word on others.
 template <class Input>
 json::object object_schema(std::string_view description, const fields<Input>& all)

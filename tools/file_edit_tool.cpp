@@ -32,8 +32,8 @@ tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside)
     return make_tool<input>(
         {.about = {.name = "file_edit",
                    .title = "Edit a file",
-                   .description = "Change parts of a text file: each old_text, to the letter and in one place alone, "
-                                  "becomes new_text. All edits are made, in order, or none. Answers with a diff.",
+                   .description =
+                       "Replace text in a file: each old_text, exact and unique, becomes new_text; all edits or none.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"path", schema::string("The path of the file")},
                                                     {"replaced", schema::typed("integer", "Places that were changed")},

@@ -14,7 +14,26 @@ awaitable<std::string> bytes_in_sandbox(sandbox_files& files, sandbox_record whe
     co_return bytes;
 }
 
+awaitable<file_matches> search_workspace(file_searcher& by, file_manager& files, caller who, file_search_request what,
+                                         std::size_t room)
+{
+    auto folder = co_await files.workspace(who);
+    auto matches = co_await by.search(who.principal, std::move(folder), std::move(what), room);
+    co_return matches;
+}
+
 }  // namespace
+
+awaitable<file_matches> file_places::search(file_searcher& by, const caller& who, const std::string& sandbox,
+                                            file_search_request what, std::size_t room) const
+{
+    if (sandbox.empty()) return search_workspace(by, files_, who, std::move(what), room);
+    const auto where = find(who, sandbox);
+    what.path = inside_.files->relative("path", what.path);
+    auto folder = inside_.sandboxes->places().workspace(where.id);
+    auto work = by.search(where.owner, std::move(folder), std::move(what), room);
+    return sandbox_activities::run(inside_.sandboxes->enter(where), std::move(work));
+}
 
 sandbox_record file_places::find(const caller& who, const std::string& sandbox) const
 {

@@ -2,6 +2,7 @@
 
 #include "files/file_manager.hpp"
 #include "mcp/tool_context.hpp"
+#include "runs/file_searcher.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"
@@ -22,6 +23,8 @@ public:
     awaitable<> write(const caller& who, const std::string& sandbox, file_write_request what) const;
     awaitable<file_page> list(const caller& who, const std::string& sandbox, file_list_request what) const;
     awaitable<edited_file> edit(const caller& who, const std::string& sandbox, file_edit_request what) const;
+    awaitable<file_matches> search(file_searcher& by, const caller& who, const std::string& sandbox,
+                                   file_search_request what, std::size_t room) const;
     awaitable<std::string> bytes(const caller& who, const std::string& sandbox, std::string path) const;
 
     /// The argument that names a sandbox, behind the others where there are sandboxes.

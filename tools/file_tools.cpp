@@ -176,7 +176,7 @@ tool_owner make_file_list(const file_places& places)
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::with_default},
-              {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
+              {"pattern", &input::pattern, "Glob"},
               {"recursive", &input::recursive, "", rule::with_default},
               {"limit", &input::limit, "Most entries", rule::unlisted, rule::between(1, 10'000)},
               {"cursor", &input::cursor, ""}}),

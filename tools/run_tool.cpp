@@ -136,8 +136,7 @@ tool_result run_result(run_outcome run, std::string_view longest, std::string hi
 field<sandbox_run_input> stateful_field()
 {
     return {"stateful", &sandbox_run_input::stateful,
-            "Keep variables and imports for later stateful calls, as a notebook does (display, await, %pip, !command)",
-            rule::with_default};
+            "Keep variables, as a notebook does (display, await, %pip, !command)", rule::with_default};
 }
 
 json::object with_sandbox_run_output(json::object schema)

@@ -210,7 +210,7 @@ tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandbo
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(),
                    {"path", &input::path, "", rule::with_default},
-                   {"pattern", &input::pattern, "Glob: *.csv, src/**/*.py"},
+                   {"pattern", &input::pattern, "Glob"},
                    {"recursive", &input::recursive, "", rule::with_default},
                    {"cursor", &input::cursor, ""}},
          .process = std::bind_front(process_list_files, std::ref(files), std::ref(sandboxes))});

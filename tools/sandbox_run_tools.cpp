@@ -55,8 +55,8 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
                    .title = "Execute Python in a sandbox",
-                   .description = "Run Python in a sandbox, without network, with its installed packages: a script, or "
-                                  "with stateful a notebook cell. Files last; images it saves or shows come back.",
+                   .description = "Run Python in a sandbox, without network: a script, or with stateful a notebook "
+                                  "cell. Files last; images come back.",
                    .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
                    .may_show_images = true,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
@@ -170,7 +170,7 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
                    {"package_names", &input::package_names, "", json::object{{"items", schema::string("")}},
                     rule::required, rule::listed_example{json::array{"numpy", "six==1.16.0"}}},
                    {"manager", &input::manager, "", rule::one_of({"pip", "npm"})},
-                   timeout_field(),
+                   unlisted(timeout_field()),
                    max_output_field(),
                    background_field()},
          .process = std::bind_front(run_or_begin<input>, std::move(process))});

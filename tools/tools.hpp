@@ -13,6 +13,7 @@ class bash_manager;
 class blocking_pool;
 class command_shells;
 class file_manager;
+class file_searcher;
 class file_viewer;
 class job_manager;
 class kernel_manager;
@@ -69,6 +70,7 @@ tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, pytho
 
 /// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: the first four in sandboxes, too.
 void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside);
+tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_of_sandboxes inside);
 tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside);
 
 /// view_file, of the workspace and of `inside`.

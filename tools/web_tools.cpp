@@ -111,8 +111,8 @@ tool_owner make_web_scrape(web_scraper& scraper)
 }
 
 constexpr const char* about_web_browse =
-    "Open a page in a fresh browser, run its scripts, do the actions in order and return it: for JavaScript, forms, "
-    "screenshots. web_scrape is quicker for others.";
+    "Open a page in a fresh browser, do the actions in order and return it: for scripts, forms and screenshots; for "
+    "others web_scrape is quicker.";
 
 struct action_input : page_action {
     std::string action;

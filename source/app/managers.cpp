@@ -154,6 +154,8 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
     all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission);
+    all->searcher =
+        std::make_unique<file_searcher>(all->backend, *all->admission, *all->pool, file_searcher::has_ripgrep());
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
     all->records.share();
     if (!config.enable_web) return all;
@@ -170,7 +172,10 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
         registry.add(make_system_info(all.backend, *all.bash, *all.python, config));
     }
     const files_of_sandboxes inside{all.sandbox_files_.get(), all.sandboxes.get()};
-    if (config.enable_file) add_file_tools(registry, *all.files, inside);
+    if (config.enable_file) {
+        add_file_tools(registry, *all.files, inside);
+        registry.add(make_file_search(*all.searcher, *all.files, inside));
+    }
     if (config.enable_file || config.enable_sandbox) registry.add(make_view_file(*all.viewer, *all.files, inside));
     if (config.enable_web)
         add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,

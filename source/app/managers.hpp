@@ -8,6 +8,7 @@
 #include "jobs/job_register.hpp"
 #include "preview/previews.hpp"
 #include "runs/bash_manager.hpp"
+#include "runs/file_searcher.hpp"
 #include "runs/file_viewer.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
@@ -53,6 +54,7 @@ struct managers {
     std::unique_ptr<bash_manager> bash;
     std::unique_ptr<python_manager> python;
     std::unique_ptr<file_viewer> viewer;
+    std::unique_ptr<file_searcher> searcher;
     std::unique_ptr<web_manager> web;      ///< null when TOOLS_ENABLE_WEB is false
     std::unique_ptr<web_browser> browser;  ///< goes before the guard
 

@@ -12,6 +12,13 @@ file_manager::file_manager(blocking_pool& pool, const workspaces& places, file_p
 {
 }
 
+awaitable<std::filesystem::path> file_manager::workspace(caller who)
+{
+    auto find = [who, places = places_] { return places->folder(who); };
+    auto folder = co_await pool_->run(who.principal, std::move(find));
+    co_return folder;
+}
+
 awaitable<file_content> file_manager::read(caller who, file_read_request request)
 {
     auto work = [who, request, places = places_, policy = policy_] {
@@ -40,8 +47,7 @@ awaitable<> file_manager::write(caller who, file_write_request request)
 // A run may fill the workspace while the file is written, so the quota is checked again before the file has its name.
 awaitable<> file_manager::write_within_quota(caller who, file_write_request request)
 {
-    auto find = [who, places = places_] { return places->folder(who); };
-    auto workspace = co_await pool_->run(who.principal, std::move(find));
+    auto workspace = co_await this->workspace(who);
     const auto turn = co_await quota_.begin(who.principal, workspace);
     co_await quota_.check(turn, request.content.size());
     auto prepare = [workspace, request = std::move(request), policy = policy_] {
@@ -58,8 +64,7 @@ awaitable<> file_manager::write_within_quota(caller who, file_write_request requ
 // Edits of one workspace come after each other, so that none of them meets a file that another one has just changed.
 awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
 {
-    auto find = [who, places = places_] { return places->folder(who); };
-    auto workspace = co_await pool_->run(who.principal, std::move(find));
+    auto workspace = co_await this->workspace(who);
     const auto turn = co_await quota_.begin(who.principal, workspace);
     auto prepare = [workspace, request = std::move(request), policy = policy_] {
         return prepare_edit(file_root(workspace), policy, request);

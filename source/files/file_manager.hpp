@@ -28,6 +28,8 @@ public:
     awaitable<> remove(caller who, std::string path);
     awaitable<> move(caller who, file_move_request request);
 
+    awaitable<std::filesystem::path> workspace(caller who);  ///< folder(), made on the pool
+
     const file_policy& policy() const { return policy_; }
 
     /// Where the caller's files are; made where it does not exist.

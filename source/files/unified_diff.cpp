@@ -111,7 +111,7 @@ script replace_all(const side& before, const side& after)
     return steps;
 }
 
-// What both texts begin and end with needs no search.
+// The lines that both texts begin and end with need no search.
 script difference(const side& before, const side& after)
 {
     const auto shorter = std::min(before.size(), after.size());

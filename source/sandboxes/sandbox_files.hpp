@@ -2,6 +2,7 @@
 
 #include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
+#include "files/workspace_quota.hpp"
 #include "http/file_gateway.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/stored_file.hpp"
@@ -40,7 +41,6 @@ public:
                                                   std::optional<std::uint64_t> announced) override;
 
 private:
-    awaitable<edited_file> edit_once(sandbox_record where, file_edit_request what);
     awaitable<stored_file> publish(sandbox_record where, written_file written, disk_reservations::share disk);
     file_policy policy() const;  ///< any extension
     std::string local_path(const std::string& named) const;
@@ -48,6 +48,7 @@ private:
     const settings& config_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
+    workspace_quota edits_;  ///< for its turns alone
 };
 
 }  // namespace cmcp

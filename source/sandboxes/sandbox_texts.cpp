@@ -1,4 +1,3 @@
-#include "files/file_error.hpp"
 #include "sandboxes/sandbox_files.hpp"
 
 namespace cmcp {
@@ -31,35 +30,23 @@ awaitable<> sandbox_files::write(sandbox_record where, file_write_request what)
     co_await publish(std::move(where), std::move(written), std::move(disk));
 }
 
-awaitable<edited_file> sandbox_files::edit_once(sandbox_record where, file_edit_request what)
+// Edits of one sandbox come after each other, so that none of them meets a file that another one has just changed.
+awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_request what)
 {
-    auto prepare = [workspace = sandboxes_.places().workspace(where.id), what = std::move(what), policy = policy()] {
+    const auto use = sandboxes_.enter(where);
+    what.path = relative("path", what.path);
+    const auto workspace = sandboxes_.places().workspace(where.id);
+    const auto turn = co_await edits_.begin(where.owner, workspace);
+    auto prepare = [workspace, what = std::move(what), policy = policy()] {
         return prepare_edit(file_root(workspace), policy, what);
     };
     auto edited = co_await pool_.run(where.owner, std::move(prepare));
     auto disk = sandboxes_.reserve(where.owner, edited.file->unseen());
     co_await sandboxes_.check_beside_others(where, edited.file->size());
+    use->check();
     auto publish = [edited] { edited.publish(); };
     co_await pool_.run(where.owner, std::move(publish));
     sandboxes_.measure_soon(where, std::move(disk));
-    co_return edited;
-}
-
-// Calls that edit the same file at the same time are applied one after the other: each to what the one before it made.
-awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_request what)
-{
-    constexpr int most_tries = 8;
-    const auto use = sandboxes_.enter(where);
-    what.path = relative("path", what.path);
-    for (int left = most_tries; left > 1; --left) {
-        try {
-            use->check();
-            auto edited = co_await edit_once(where, what);
-            co_return edited;
-        } catch (const file_changed&) {
-        }
-    }
-    auto edited = co_await edit_once(std::move(where), std::move(what));
     co_return edited;
 }
 

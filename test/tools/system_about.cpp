@@ -93,7 +93,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         return all;
     };
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
-    const std::string file = "file_read file_write file_edit file_list file_delete file_move view_file ";
+    const std::string file = "file_read file_write file_edit file_list file_delete file_move file_search view_file ";
     const std::string web = "web_search web_scrape ";
     const std::string sandbox =
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
