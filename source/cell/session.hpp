@@ -26,8 +26,8 @@ public:
     /// Throws step_failed.
     explicit session_list(unique_fd processes);
 
-    /// Tells each process of the session that still has one of the outputs, or a terminal, to end, as a terminal's end does. Others
-    /// have been detached: some programs, such as Node, undo what nohup does.
+    /// Tells each process of the session that still has one of the outputs, or a terminal, to end, as a terminal's end
+    /// does. Others have been detached: some programs, such as Node, undo what nohup does.
     void hang_up(pid_t session, const run_outputs& outputs) const;
 
     /// Kills the processes of the session, until none is left but those that nohup has put away, which print elsewhere,

@@ -14,6 +14,7 @@ using clock = event::clock;
 
 constexpr auto question_ending_limit = std::chrono::seconds(30);
 constexpr std::size_t most_install_output = 4096;
+constexpr unsigned most_questions = 20;  // of one call, whose time does not go on meanwhile
 
 std::vector<std::string> words_under(const json::object& question, std::string_view name)
 {
@@ -46,6 +47,7 @@ awaitable<> kernel_process::wait_for_change(std::shared_ptr<execution> one, cloc
 bool kernel_process::begin_question(json::object message)
 {
     if (!current_->answers || current_->question_since) return false;
+    ++current_->asked;
     current_->question_since = clock::now();
     current_->questions.spawn("kernel question", reply(shared_from_this(), current_, std::move(message)));
     return true;
@@ -55,7 +57,8 @@ bool kernel_process::begin_question(json::object message)
 awaitable<> kernel_process::reply(std::shared_ptr<kernel_process> self, std::shared_ptr<execution> one,
                                   json::object message)
 {
-    auto answer = co_await one->answers(object_of(message, "ask"));
+    json::object answer{{"problem", "One call installs at most " + std::to_string(most_questions) + " times."}};
+    if (one->asked <= most_questions) answer = co_await one->answers(object_of(message, "ask"));
     json::object words{{"op", "reply"}, {"number", number_of(message, "number")}, {"answer", std::move(answer)}};
     co_await self->send(std::move(words));
     one->asking += clock::now() - *one->question_since;
