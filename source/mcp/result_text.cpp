@@ -71,7 +71,8 @@ std::string words(const json::array& list)
 bool is_usual(std::string_view name, const json::value& value)
 {
     if (value.is_null() || is_among(unsaid, name)) return true;
-    if (name == "file_links") return value.is_array() && value.get_array().size() > most_links;
+    if (name == "file_links")
+        return value.is_array() && (value.get_array().empty() || value.get_array().size() > most_links);
     if (name == "exit_code") return value == 0;
     if (name == "cause") return value == "exited";
     if (name == "status") return value == "success" || value == "error";

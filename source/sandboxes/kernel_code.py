@@ -4,8 +4,8 @@ import ast, builtins, importlib, importlib.util, io, json, linecache, os, queue,
 module = sys.modules['__main__'] = types.ModuleType('__main__')
 module.__builtins__ = __builtins__
 workspace = sys.argv[1]
-later = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}    # programs that are compiled when they are wanted
-forgets = sys.argv[3:] == ['forget']
+later = {}                                      # programs that are compiled when they are wanted
+forgets = sys.argv[2:] == ['forget']
 sys.path.append(workspace)
 sys.argv = ['']
 count = 0

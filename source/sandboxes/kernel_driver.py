@@ -28,6 +28,8 @@ def listen():
         message = json.loads(read_exactly(size))
         if message['op'] == 'interrupt':
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        elif message['op'] == 'programs':
+            later.update(message['programs'])
         elif message['op'] == 'reply':
             replies.put(message)
         else:

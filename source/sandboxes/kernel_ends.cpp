@@ -80,7 +80,8 @@ std::string fate_of_variables(const json::object& earlier)
     const auto left_out = list && list->is_array() ? names_left_out(list->get_array()) : std::string();
     const auto count = number_of(earlier, "variables");
     if (count == 0 && left_out.empty()) return {};
-    return std::to_string(count) + " variables are back" + (left_out.empty() ? "" : ", but not " + left_out);
+    return std::to_string(count) + (count == 1 ? " variable is back" : " variables are back") +
+           (left_out.empty() ? "" : ", but not " + left_out);
 }
 
 // The parts of kernel_manager that end kernels and keep their variables.

@@ -97,7 +97,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     one.process = std::make_shared<kernel_process>(executor_, backend_);
-    one.process->start(std::move(request));
+    one.process->start(std::move(request), later_kernel_programs());
 }
 
 awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)

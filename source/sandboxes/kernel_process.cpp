@@ -31,6 +31,15 @@ constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
 constexpr unsigned char piece_of_state = 0x80;  // in a length: a piece of state follows, no message
 
+std::string framed_message(const json::object& message)
+{
+    const std::string text = jsonrpc::write_json(message);
+    const auto size = text.size();
+    std::string framed{static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                       static_cast<char>(size)};
+    return framed += text;
+}
+
 void read_answer(const json::object& message, kernel_answer& answer)
 {
     answer.ok = flag_of(message, "ok");
@@ -81,8 +90,9 @@ kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend&
 
 kernel_process::~kernel_process() = default;
 
-void kernel_process::start(sandbox::run_request request)
+void kernel_process::start(sandbox::run_request request, const json::object& first_message)
 {
+    first_message_ = framed_message(first_message);
     auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
     for (const int end : {ours.get(), theirs.get()})
         ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &most_on_the_way, sizeof most_on_the_way);
@@ -172,11 +182,7 @@ void kernel_process::stop(sandbox::cause why, std::string reason)
 
 awaitable<bool> kernel_process::send(json::object message)
 {
-    const std::string text = jsonrpc::write_json(message);
-    const auto size = text.size();
-    std::string framed{static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8),
-                       static_cast<char>(size)};
-    framed += text;
+    const std::string framed = std::exchange(first_message_, {}) + framed_message(message);
     auto [failure, sent] = co_await asio::async_write(link_, asio::buffer(framed), as_tuple);
     co_return !failure;
 }

@@ -44,7 +44,7 @@ public:
     ~kernel_process();
 
     /// limits.output bounds each stream from one call to the next.
-    void start(sandbox::run_request request);
+    void start(sandbox::run_request request, const json::object& first_message);
     bool alive() const { return started_ && !end_; }
 
     /// How the process ended; nothing while it lives.
@@ -103,6 +103,7 @@ private:
     std::unique_ptr<receiver> output_;
     std::shared_ptr<execution> current_;
     std::optional<sandbox::run_result> end_;
+    std::string first_message_;  // framed; goes with the first call
     std::uint64_t next_id_ = 1;
     bool started_ = false;
     std::uint64_t most_output_ = 0;           // of a stream, from call to call

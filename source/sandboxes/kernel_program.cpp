@@ -1,6 +1,5 @@
 #include "sandboxes/kernel_program.hpp"
 
-#include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
 
 #include <string_view>
@@ -20,8 +19,9 @@ namespace cmcp {
 //   {"op": "keep", "id", "program", "mark", "most"} → {"id", "ok", "exit", "state": {"variables", "bytes"} or
 //   "reason"}: the variables are in a file of the workspace, at most so many bytes
 //   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
-// Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, and a JSON
-// object of the programs that it compiles when code first wants them.
+//   {"op": "programs", "programs": {name: text}}, before the others: compiled when code first wants them
+// Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, and
+// "forget".
 extern const std::string_view kernel_display;
 extern const std::string_view kernel_code;
 extern const std::string_view kernel_driver;
@@ -35,14 +35,20 @@ std::vector<std::string> kernel_arguments(std::string interpreter, std::string w
 {
     std::string program;
     for (const auto part : {python_figures, kernel_display, kernel_code, kernel_driver}) program.append(part);
+    std::vector<std::string> arguments{std::move(workspace_inside)};
+    if (forgets) arguments.emplace_back("forget");
+    return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
+}
+
+// A start has to stay within a packet (wire/packet_socket.hpp), so these are not among the arguments.
+json::object later_kernel_programs()
+{
     json::object later;
     later["kernel_magics"] = std::string(kernel_magics) + std::string(kernel_shell);
     later["kernel_stand_in"] = kernel_stand_in;
     std::string recall(kernel_state_common);
     later["kernel_recall"] = recall.append(kernel_state_take).append(kernel_state_recall);
-    std::vector<std::string> arguments{std::move(workspace_inside), jsonrpc::write_json(later)};
-    if (forgets) arguments.emplace_back("forget");
-    return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
+    return json::object{{"op", "programs"}, {"programs", std::move(later)}};
 }
 
 }  // namespace cmcp

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "jsonrpc/json.hpp"
+
 #include <string>
 #include <vector>
 
@@ -9,5 +11,8 @@ namespace cmcp {
 /// inside. The program takes code over the socket that is its descriptor 3. `forgets`: it takes nothing that the kernel
 /// before has kept.
 std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside, bool forgets);
+
+/// The first message to a kernel: programs that few kernels need.
+json::object later_kernel_programs();
 
 }  // namespace cmcp

@@ -97,8 +97,9 @@ class Kernel(Peer):
         driver = program("runs/python_figures.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
         self.folder = tempfile.TemporaryDirectory()
         folder = folder or self.folder.name
-        self.run = Run(driver, [folder, json.dumps(later)], {3: self.theirs.fileno()}, folder=folder)
+        self.run = Run(driver, [folder], {3: self.theirs.fileno()}, folder=folder)
         self.theirs.close()
+        self.send(op="programs", programs=later)
 
     def send(self, **message):
         data = json.dumps(message).encode()

@@ -31,7 +31,7 @@ TEST_CASE("variables are back after a stop that keeps files, and lost where code
     s.keep("x = 5");
     s.tool("stop_sandbox", {{"sandbox_id", s.id}, {"keep_files", true}});
     CHECK(s.keep("x").at("result") == 5);
-    CHECK(has(note(s), "The sandbox was stopped. It was started anew: 1 variables are back."));
+    CHECK(has(note(s), "The sandbox was stopped. It was started anew: 1 variable is back."));
     const auto job =
         text(s.keep("print('up')\nimport time\ntime.sleep(1000)", {{"run_in_background", true}}), "job_id");
     CHECK(text(s.tool("job_poll", {{"job_id", job}, {"wait", 30}}), "output") == "up\n");
@@ -46,7 +46,7 @@ TEST_CASE("a restarted kernel has the variables only where that is wanted")
     s.keep("x = 5");
     CHECK(s.tool("restart_kernel", {{"sandbox_id", s.id}, {"keep_variables", true}}).at("was_running") == true);
     CHECK(s.keep("x").at("result") == 5);
-    CHECK(has(note(s), "The kernel was restarted. It was started anew: 1 variables are back."));
+    CHECK(has(note(s), "The kernel was restarted. It was started anew: 1 variable is back."));
     CHECK(s.tool("restart_kernel", {{"sandbox_id", s.id}}).at("was_running") == true);
     CHECK(s.keep("'x' in globals()").at("result") == false);
     CHECK_FALSE(s.last.structured.contains("note"));
@@ -72,5 +72,5 @@ TEST_CASE("variables that were written when the server stopped are back where no
     run_coroutine(s.io, s.all->kernels->stop(), std::chrono::seconds(20));
     CHECK(s.keep("x").at("result") == 5);
     CHECK(has(note(s), "restart of the server"));
-    CHECK(has(note(s), "1 variables are back"));
+    CHECK(has(note(s), "1 variable is back"));
 }

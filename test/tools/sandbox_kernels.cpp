@@ -227,7 +227,7 @@ TEST_CASE("a caller's longest unused kernel gives way to another, and one that r
     const std::string why = "The kernel had been ended to make room for another one.";
     const auto back = keep(second, "x");
     CHECK(back.at("result") == 2);
-    CHECK(text(back, "note") == why + " It was started anew: 1 variables are back.");
+    CHECK(text(back, "note") == why + " It was started anew: 1 variable is back.");
     CHECK(s.progress.logs == std::vector<std::string>{"kernel: " + why + " Another one starts."});
 }
 
