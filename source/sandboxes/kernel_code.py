@@ -94,7 +94,7 @@ def take_over(loaded):
         loaded.BaseFigure._ipython_display_ = lambda figure: display(figure)
         return
     for one in (display, update_display, publish_display_data, clear_output, get_ipython):
-        if hasattr(loaded, one.__name__):
+        if one.__name__ in vars(loaded):
             setattr(loaded, one.__name__, one)
 
 sys.meta_path.insert(0, Finder())
