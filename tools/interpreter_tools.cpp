@@ -222,7 +222,7 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    max_output_field(),
                    stateful_field(),
                    background_field()},
-         .process = told_process<input>{[](const input& asked) { return "Executing " + asked.language + " code."; },
+         .process = told_process<input>{[](const input& wish) { return "Executing " + wish.language + " code."; },
                                         std::bind_front(run_or_begin<input>, std::move(process))},
          .refuse = interpreter_refusal});
     languages.on_change(

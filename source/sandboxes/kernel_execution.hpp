@@ -22,7 +22,7 @@ struct kernel_process::execution {
     std::optional<json::object> answer;
     kernel_questions answers;
     std::optional<event::clock::time_point> question_since;  // a question that is not answered yet
-    unsigned asked = 0;                                      // questions so far
+    unsigned question_count = 0;                             // so far
     event::clock::duration asking{0};                        // time of those that are
     task_group questions;
 };

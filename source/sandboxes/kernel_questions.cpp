@@ -47,7 +47,7 @@ awaitable<> kernel_process::wait_for_change(std::shared_ptr<execution> one, cloc
 bool kernel_process::begin_question(json::object message)
 {
     if (!current_->answers || current_->question_since) return false;
-    ++current_->asked;
+    ++current_->question_count;
     current_->question_since = clock::now();
     current_->questions.spawn("kernel question", reply(shared_from_this(), current_, std::move(message)));
     return true;
@@ -58,7 +58,7 @@ awaitable<> kernel_process::reply(std::shared_ptr<kernel_process> self, std::sha
                                   json::object message)
 {
     json::object answer{{"problem", "One call installs at most " + std::to_string(most_questions) + " times."}};
-    if (one->asked <= most_questions) answer = co_await one->answers(object_of(message, "ask"));
+    if (one->question_count <= most_questions) answer = co_await one->answers(object_of(message, "ask"));
     json::object words{{"op", "reply"}, {"number", number_of(message, "number")}, {"answer", std::move(answer)}};
     co_await self->send(std::move(words));
     one->asking += clock::now() - *one->question_since;
