@@ -25,7 +25,7 @@ awaitable<tool_result> process_file_search(file_searcher& searcher, file_places 
     json::object answer{
         {"success", true}, {"content", matches.text}, {"matches", matches.matches}, {"files", matches.files}};
     if (matches.next_offset != 0) answer["next_offset"] = matches.next_offset;
-    if (auto note = note_on(matches, offset); !note.empty()) answer["note"] = std::move(note);
+    if (const auto note = note_on(matches, offset); !note.empty()) answer["note"] = note;
     co_return answer_of(std::move(answer));
 }
 

@@ -81,8 +81,8 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
     return make_tool<input>(
         {.about = {.name = "expose_port",
                    .title = "Show a port of a sandbox",
-                   .description = "Make a link for people to a web page or API that a program in a sandbox serves. To "
-                                  "look at it yourself use web_browse with sandbox_id.",
+                   .description = "Make a link for people to a port of a sandbox. To see its page yourself use "
+                                  "web_browse with sandbox_id.",
                    .output_schema =
                        schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                        {"port", schema::typed("integer", "The port")},

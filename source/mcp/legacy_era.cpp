@@ -164,7 +164,7 @@ json::object legacy_era::initialize(session& from, const json::object& params) c
     result["protocolVersion"] = to_string(from.who.protocol);
     result["capabilities"] = capabilities_of(offered_, from.who.protocol);
     result["serverInfo"] = describe_server(offered_.identity, from.who.protocol);
-    if (auto text = offered_.instructions_for(from.who); !text.empty()) result["instructions"] = std::move(text);
+    if (const auto text = offered_.instructions_for(from.who); !text.empty()) result["instructions"] = text;
     return result;
 }
 

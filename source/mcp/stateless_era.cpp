@@ -267,7 +267,7 @@ json::object stateless_era::discover(const caller& who) const
     json::object result;
     result["supportedVersions"] = std::move(versions);
     result["capabilities"] = capabilities_of(offered_, revision::v2026_07_28);
-    if (auto text = offered_.instructions_for(who); !text.empty()) result["instructions"] = std::move(text);
+    if (const auto text = offered_.instructions_for(who); !text.empty()) result["instructions"] = text;
     return result;
 }
 
