@@ -102,19 +102,6 @@ void follow(std::string& path, const std::string& from, const std::string& to)
     if (path == from || path.starts_with(from + "/")) path.replace(0, from.size(), to);
 }
 
-// Firejail shows a folder only where it is outside too. Paths of the request follow.
-void move_workspace(run_request& request)
-{
-    const std::string named = request.workspace_inside;
-    std::error_code error;
-    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
-    if (error) throw step_failed("open workspace " + request.workspace, error.value());
-    request.workspace_inside = place;
-    follow(request.working_dir, named, place);
-    for (auto& argument : request.argv) follow(argument, named, place);
-    for (auto& [name, value] : request.environment) follow(value, named, place);
-}
-
 // Its workspace is shown to the run with the run's own ids: in mounts that nobody else sees.
 void mount_firejail_workspace(const jail_plan& plan)
 {
@@ -160,6 +147,18 @@ firejail::firejail(std::string path, bool as_root) : path_(std::move(path)), as_
     std::ofstream(folder_ + "/hosts") << "127.0.0.1 localhost sandbox\n::1 localhost\n";
 }
 
+void firejail::move_workspace(run_request& request)
+{
+    const std::string named = request.workspace_inside;
+    std::error_code error;
+    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
+    if (error) throw step_failed("open workspace " + request.workspace, error.value());
+    request.workspace_inside = place;
+    follow(request.working_dir, named, place);
+    for (auto& argument : request.argv) follow(argument, named, place);
+    for (auto& [name, value] : request.environment) follow(value, named, place);
+}
+
 void firejail::make_folder()
 {
     do {
@@ -196,7 +195,6 @@ std::string firejail::write_profile(const std::string& text)
 
 std::string firejail::prepare(jail_plan& plan)
 {
-    move_workspace(plan.request);
     const bool all = plan.request.programs.all;
     firejail_shape shape{.as_root = as_root_, .all_programs = all, .hosts = folder_ + "/hosts"};
     if (!all) {

@@ -32,7 +32,11 @@ public:
 
     const std::string& version() const { return version_; }  ///< "firejail version 0.9.72"
 
-    /// Completes the plan of a run, and returns the path of its profile. Throws step_failed.
+    /// Firejail shows a folder only where it is outside, too: the request's workspace, and the paths that name it, are
+    /// put there. Throws step_failed.
+    static void move_workspace(run_request& request);
+
+    /// Completes the plan of a run whose workspace was moved, and returns the path of its profile. Throws step_failed.
     std::string prepare(jail_plan& plan);
 
     /// Ends as a run's first process. `messages`: takes Firejail's output. Throws step_failed.

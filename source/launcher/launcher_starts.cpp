@@ -32,6 +32,7 @@ void launcher::start(start_message start, std::vector<unique_fd> descriptors)
     try {
         const run_request& request = start.request;
         if (request.argv.empty()) throw step_failed("read the request: no program", EINVAL);
+        if (firejail_ && !request.browser) firejail::move_workspace(start.request);
         const bool lasts = !request.cell.empty() && !start.probe;
         if (!lasts && request.terminal.columns != 0) throw cell_refusal(no_terminal);
         live_cell& in = lasts ? lasting_cell_for(start) : cell_of_its_own(start);

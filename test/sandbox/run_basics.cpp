@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace cmcp::sandbox::test {
@@ -144,6 +145,20 @@ TEST_CASE("large output arrives whole", "[run]")
     stage s;
     s.run(s.bash("head -c 20000000 /dev/zero | tr '\\0' x"));
     CHECK(s.output.out.size() == 20'000'000);
+}
+
+TEST_CASE("a run finds its workspace by the name that it has inside", "[run]")
+{
+    stage s;
+    std::filesystem::create_directory(s.workspace.path + "/deep");
+    run_request request = s.bash("pwd; echo $PLACE; echo $1; echo x > $PLACE/made; cat $1/made");
+    request.argv.insert(request.argv.end(), {"bash", "/workspace/deep"});
+    request.working_dir = "/workspace/deep";
+    request.environment.emplace_back("PLACE", "/workspace/deep");
+    s.run(std::move(request));
+    const std::string place = s.inside + "/deep\n";
+    CHECK(s.output.out == place + place + place + "x\n");
+    CHECK(std::filesystem::exists(s.workspace.path + "/deep/made"));
 }
 
 }  // namespace cmcp::sandbox::test
