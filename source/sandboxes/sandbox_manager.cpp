@@ -75,7 +75,7 @@ std::string sandbox_manager::link_to(const caller& who, const sandbox_record& wh
     if (public_url_.empty()) return uri_of(where, path);
     const std::string& address = who.address.empty() ? public_url_ : who.address;
     const std::string inside = config_.sandbox_work_dir + "/" + path;
-    const std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
+    std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
     if (config_.auth_tokens.empty()) return link;
     const auto expires = static_cast<std::int64_t>(now()) + config_.link_ttl / 1s;
     return link + signed_query({where.id, inside, expires}, where.owner, config_.link_key);
