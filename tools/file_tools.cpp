@@ -29,7 +29,7 @@ struct file_read_input : sandbox_input, file_read_request {};
 
 awaitable<tool_result> process_file_read(file_places places, tool_context& context, file_read_input input)
 {
-    file_read_request request = input;
+    file_read_request request = static_cast<const file_read_request&>(input);
     auto content = co_await read_fitting(places, context, input.sandbox_id, std::move(request));
     tool_result result;
     result.structured["content"] = content.content;
