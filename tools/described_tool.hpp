@@ -23,6 +23,12 @@ tool_result answer_of(json::object structured);
 /// Bytes of JSON that a page of text or of rows may have in a result of so many, beside its facts.
 constexpr std::size_t room_for_text(std::size_t result_limit) { return result_limit - result_limit / 16 - 512; }
 
+/// The next part to try where `part` bytes or characters became `size` bytes of JSON, more than there is room for.
+constexpr std::size_t smaller_part(std::size_t part, std::size_t size, std::size_t room)
+{
+    return part * room / (size + room / 8);
+}
+
 /// The result of `work`; refusals of files, sandboxes and their store become results, too.
 awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form refuse);
 

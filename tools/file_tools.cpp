@@ -21,7 +21,7 @@ awaitable<file_content> read_fitting(file_places places, tool_context& context, 
         auto content = co_await places.read(context.who, sandbox, request);
         const auto size = jsonrpc::json_size(content.content);
         if (size <= room || *request.limit <= least_part) co_return content;
-        request.limit = std::max<std::uint64_t>(least_part, *request.limit * room / (size + room / 8));
+        request.limit = std::max<std::uint64_t>(least_part, smaller_part(*request.limit, size, room));
     }
 }
 

@@ -61,8 +61,9 @@ awaitable<job_view> poll_fitting(job_manager& jobs, tool_context& context, job_p
     std::size_t most = room;
     for (;;) {
         auto view = co_await jobs.poll(context.who, input.job_id, input.cursor, input.wait, most);
-        if (jsonrpc::json_size(view.output) <= room || most < 64) co_return view;
-        most = most * room / (jsonrpc::json_size(view.output) + room / 8);
+        const auto size = jsonrpc::json_size(view.output);
+        if (size <= room || most < 64) co_return view;
+        most = smaller_part(most, size, room);
     }
 }
 

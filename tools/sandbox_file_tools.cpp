@@ -112,7 +112,7 @@ file_part fitting_part(std::string bytes, bool whole, const std::string& encodin
         auto part = part_of(bytes, whole, encoding);
         const auto size = jsonrpc::json_size(part.content);
         if (size <= room || bytes.size() <= least_download) return part;
-        bytes.resize(std::max(least_download, bytes.size() * room / (size + room / 8)));
+        bytes.resize(std::max(least_download, smaller_part(bytes.size(), size, room)));
         whole = false;
     }
 }

@@ -73,16 +73,12 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 
 std::string address_used(const http_request& request, const settings& config)
 {
-    if (!config.public_url.empty()) {
-        std::string_view url = config.public_url;
-        while (url.ends_with('/')) url.remove_suffix(1);
-        return std::string(url);
-    }
+    if (!config.public_url.empty()) return without_last_slash(config.public_url);
     const auto host = request.header("host").value_or("");
     const bool secure =
         request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
-    std::string prefix(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
-    while (prefix.ends_with('/')) prefix.pop_back();
+    const auto prefix =
+        without_last_slash(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
     if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
     return (secure ? "https://" : "http://") + std::string(host) +
            (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
