@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,20 @@ helper_state& helper()
     return only;
 }
 
+/// Programs that end stay to be waited for while one of these lives. Without it they are gone at once (SIG_IGN, see
+/// wait(2)), and one that is killed as it starts is gone before its pidfd is open.
+class endings_kept {
+public:
+    endings_kept() { ::sigaction(SIGCHLD, &usual_, &before_); }
+    endings_kept(const endings_kept&) = delete;
+    endings_kept& operator=(const endings_kept&) = delete;
+    ~endings_kept() { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+private:
+    struct sigaction usual_ {};
+    struct sigaction before_ {};
+};
+
 // Nothing is open in the program but the socket (as descriptor 3) and standard error.
 started_program spawn_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
 {
@@ -111,12 +126,14 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
         const auto number = decoded<std::uint32_t>(order.bytes);
         if (number < programs.size() && order.descriptors.size() == 1) {
             const auto& program = programs[number];
+            const endings_kept until_its_pidfd_is_open;
             started = spawn_program(program.path, program.arguments, order.descriptors[0].get());
             error = 0;
         }
     } catch (const std::system_error& failure) {
         error = failure.code().value();
     }
+    if (started.pidfd) ::waitpid(started.pid, nullptr, WNOHANG);  // one that has ended meanwhile
     const int fd = started.pidfd.get();
     send_packet(socket, encoded(error, started.pid), {&fd, started.pidfd ? 1u : 0u});
 }
