@@ -21,9 +21,9 @@ struct expose_input : port_input {
 
 using port_list = std::vector<std::uint16_t>;
 
-json::object link_json(const previews& shown, const port_link& link, const port_list& listening)
+json::object link_json(const previews& shown, const caller& who, const port_link& link, const port_list& listening)
 {
-    json::object row{{"port", link.port}, {"url", shown.url_of(link)}, {"expires", time_text(link.expires)}};
+    json::object row{{"port", link.port}, {"url", shown.url_of(link, who)}, {"expires", time_text(link.expires)}};
     row["listening"] = std::find(listening.begin(), listening.end(), link.port) != listening.end();
     return row;
 }
@@ -62,14 +62,11 @@ awaitable<tool_result> process_expose(previews& shown, sandbox_manager& sandboxe
                                       tool_context& context, expose_input input)
 {
     const auto where = sandboxes.find(context.who, input.sandbox_id);
+    if (sandboxes.address_for(context.who).empty()) co_return no_address();
     const auto port = static_cast<std::uint16_t>(input.port);
     const port_list listening = co_await shown.listening(where);
     const port_link link = shown.links().show(where.owner, where.id, port, life_of(input, config));
-    if (shown.url_of(link).empty()) {
-        shown.links().withdraw(where.id, port);
-        co_return no_address();
-    }
-    json::object row = link_json(shown, link, listening);
+    json::object row = link_json(shown, context.who, link, listening);
     row["sandbox_id"] = where.id;
     row["note"] = note_about(link, row.at("listening").as_bool());
     co_return answer_of(std::move(row));
@@ -107,7 +104,8 @@ awaitable<tool_result> process_list_ports(previews& shown, sandbox_manager& sand
     tool_result result;
     result.structured["sandbox_id"] = where.id;
     json::array& rows = result.structured["exposed"].emplace_array();
-    for (const port_link& link : shown.links().of(where.id)) rows.push_back(link_json(shown, link, listening));
+    for (const port_link& link : shown.links().of(where.id))
+        rows.push_back(link_json(shown, context.who, link, listening));
     json::array& ports = result.structured["listening"].emplace_array();
     for (const std::uint16_t port : listening) ports.push_back(port);
     co_return result;

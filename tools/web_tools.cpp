@@ -209,7 +209,7 @@ std::shared_ptr<sandbox_activities::entry> lead_inside(const pages_of_sandboxes&
         throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
     if (pages.sandboxes == nullptr) return nullptr;
     std::optional<sandbox_record> where;
-    if (auto page = pages.shown->behind(context.who.principal, input.url)) {
+    if (auto page = pages.shown->behind(context.who, input.url)) {
         where = std::move(page->where);
         input.url = std::move(page->url);
     }

@@ -59,7 +59,6 @@ private:
         start_message start;
     };
 
-    std::optional<start_message> shape_for(const start_message& start, loaded_interpreter* by) const;
     bool is_usable(std::uint64_t key, const run_request& request) const;
     std::size_t count(const std::string& shape) const;
     std::size_t most(const loaded_interpreter* by) const { return by ? by->waiting() : each_; }

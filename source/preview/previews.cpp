@@ -33,12 +33,6 @@ std::string_view authority_of(std::string_view url)
     return authority.substr(0, authority.find('/'));
 }
 
-std::string without_end_slash(std::string url)
-{
-    while (url.ends_with('/')) url.pop_back();
-    return url;
-}
-
 }  // namespace
 
 previews::previews(asio::any_io_executor executor, const settings& config, sandbox::backend& cells,
@@ -47,13 +41,11 @@ previews::previews(asio::any_io_executor executor, const settings& config, sandb
 {
 }
 
-std::string previews::url_of(const port_link& link) const
+std::string previews::url_of(const port_link& link, const caller& who) const
 {
-    const std::string address = server();
+    const std::string address = sandboxes_.address_for(who);
     return address.empty() ? address : cmcp::url_of(link, address, config_.preview_domain);
 }
-
-std::string previews::server() const { return without_end_slash(sandboxes_.public_url()); }
 
 // The server's own name may lie beneath the domain, too.
 bool previews::has_origin(std::string_view host) const
@@ -109,12 +101,13 @@ awaitable<tcp::socket> previews::enter(sandbox_record where, std::uint16_t port)
     co_return stream->release_socket();
 }
 
-std::optional<previews::inner_page> previews::behind(const std::string& owner, const std::string& url)
+std::optional<previews::inner_page> previews::behind(const caller& who, const std::string& url)
 {
-    const auto token = token_in(url, server(), config_.preview_domain);
+    auto token = token_in(url, sandboxes_.address_for(who), config_.preview_domain);
+    if (token.text.empty()) token = token_in(url, sandboxes_.address_for({}), config_.preview_domain);
     const auto link = links_.find(token.text);
-    if (!link || link->owner != owner) return std::nullopt;
-    auto where = sandboxes_.store().find(owner, link->sandbox);
+    if (!link || link->owner != who.principal) return std::nullopt;
+    auto where = sandboxes_.store().find(who.principal, link->sandbox);
     if (!where) return std::nullopt;
     return inner_page{std::move(*where), "http://localhost:" + std::to_string(link->port) + token.rest};
 }
@@ -140,7 +133,7 @@ std::optional<port_link> previews::link_for(const preview_request& wanted) const
 awaitable<> previews::serve(exchange& x)
 {
     const http_request& request = x.request();
-    auto wanted = read_preview_request(request, config_.preview_domain, server());
+    auto wanted = read_preview_request(request, config_.preview_domain, sandboxes_.address_for({}));
     auto link = wanted ? link_for(*wanted) : std::nullopt;
     http_reply refusal = preview_problem(request, 404, link_ended);
     if (wanted && link) {

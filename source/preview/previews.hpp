@@ -26,7 +26,9 @@ public:
              sandbox_manager& sandboxes, blocking_pool& pool);
 
     port_links& links() { return links_; }
-    std::string url_of(const port_link& link) const;  ///< empty where the server has no address
+
+    /// The link at the address of the server that the caller uses; empty where the server has none.
+    std::string url_of(const port_link& link, const caller& who) const;
 
     /// The ports of the sandbox on which a program listens; none where nothing runs.
     awaitable<std::vector<std::uint16_t>> listening(sandbox_record where);
@@ -43,15 +45,14 @@ public:
         sandbox_record where;
         std::string url;  ///< http://localhost:<port>/…
     };
-    /// The page that one of the owner's own links leads to; nothing: the URL is no such link.
-    std::optional<inner_page> behind(const std::string& owner, const std::string& url);
+    /// The page that one of the caller's own links leads to; nothing: the URL is no such link.
+    std::optional<inner_page> behind(const caller& who, const std::string& url);
 
     bool has_origin(std::string_view host) const override;
     awaitable<> serve(exchange& x) override;
     void end_all() override { links_.end_uses(); }
 
 private:
-    std::string server() const;  // how clients reach this server
     std::optional<port_link> link_for(const preview_request& wanted) const;
     awaitable<> serve_link(exchange& x, preview_request wanted, port_link link);
     awaitable<bool> pass(exchange& x, preview_request wanted, port_link link);

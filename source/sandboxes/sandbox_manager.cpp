@@ -65,6 +65,13 @@ void sandbox_manager::set_public_url(std::string url)
     if (config_.public_url.empty()) public_url_ = std::move(url);
 }
 
+std::string sandbox_manager::address_for(const caller& who) const
+{
+    std::string address = public_url_.empty() || who.address.empty() ? public_url_ : who.address;
+    while (address.ends_with('/')) address.pop_back();
+    return address;
+}
+
 std::string sandbox_manager::uri_of(const sandbox_record& where, const std::string& path)
 {
     return "sandbox://" + where.id + "/" + encoded_path(path);
@@ -72,8 +79,8 @@ std::string sandbox_manager::uri_of(const sandbox_record& where, const std::stri
 
 std::string sandbox_manager::link_to(const caller& who, const sandbox_record& where, const std::string& path) const
 {
-    if (public_url_.empty()) return uri_of(where, path);
-    const std::string& address = who.address.empty() ? public_url_ : who.address;
+    const std::string address = address_for(who);
+    if (address.empty()) return uri_of(where, path);
     const std::string inside = config_.sandbox_work_dir + "/" + path;
     std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
     if (config_.auth_tokens.empty()) return link;

@@ -17,20 +17,6 @@
 #include <thread>
 
 namespace cmcp::sandbox::test {
-namespace {
-
-bool server_opens(const std::string& path, int flags)
-{
-    const unique_fd file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
-    return static_cast<bool>(file);
-}
-
-landlock_rules only(const std::string& folder)
-{
-    return {{}, {"/usr", "/proc", "/dev/urandom"}, {folder, "/dev/null"}};
-}
-
-}  // namespace
 
 TEST_CASE("whatever the server asks for, a workspace lies below the folder that the launcher was started with")
 {
@@ -57,6 +43,21 @@ TEST_CASE("whatever the server asks for, a workspace lies below the folder that 
 
 // These tests are left out under a sanitizer, because a server with a sanitizer's runtime is not confined.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+
+bool server_opens(const std::string& path, int flags)
+{
+    const unique_fd file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
+    return static_cast<bool>(file);
+}
+
+landlock_rules only(const std::string& folder)
+{
+    return {{}, {"/usr", "/proc", "/dev/urandom"}, {folder, "/dev/null"}};
+}
+
+}  // namespace
 
 TEST_CASE("code injected into a confined server starts no program and makes no process")
 {

@@ -2,7 +2,7 @@
 #include "shells/shell_screen.hpp"
 #include "test/support/catch.hpp"
 
-#include <chrono>
+#include <ctime>
 
 using namespace cmcp;
 
@@ -125,14 +125,20 @@ TEST_CASE("a screen is drawn from what is new, at the size that the terminal had
     CHECK(screen.draw(100, "\x1b[2J\x1b[Hlate", {}).text == "late\n\n");
 }
 
+// Processor time, which a busy machine does not lengthen; a screen that is written anew for each piece takes hours.
 TEST_CASE("hostile output is drawn in a moment")
 {
-    const auto began = std::chrono::steady_clock::now();
+    const std::clock_t began = std::clock();
     for (const std::string_view piece : {"\x1b[J", "\n", "\x1b[999;999Hx\x1b[1K", "\x1b[999b", "\x1b[@", "\x1bM",
                                          "\x1b[?1049h\x1b[?1049l", "\x1b[L", "\x1b[999S", "\x1b]"}) {
         std::string flood;
         while (flood.size() < 256 * 1024) flood += piece;
         terminal_screen(1000, 1000).write(flood);
     }
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(60));
+#if defined(__SANITIZE_THREAD__)
+    constexpr int most_seconds = 600;
+#else
+    constexpr int most_seconds = 60;
+#endif
+    CHECK((std::clock() - began) / CLOCKS_PER_SEC < most_seconds);
 }
