@@ -83,7 +83,9 @@ std::optional<sandbox_record> reusable(sandbox_manager& sandboxes, const caller&
 {
     try {
         const auto latest = sandboxes.latest(who);
-        if (image.empty() || sandboxes.images().check(image) == latest.image) return latest;
+        if (image.empty()) return latest;
+        const auto& images = sandboxes.images();
+        if (!images.to_fetch(image) && images.check(image) == latest.image) return latest;
     } catch (const sandbox_error& none) {
         if (none.type != "StateError") throw;
     }
@@ -100,12 +102,13 @@ awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_t
         new_sandbox wanted;
         wanted.image = input.image;
         wanted.passing = true;
-        where = co_await sandboxes.create(context.who, std::move(wanted));
+        where = co_await create_with_image(sandboxes, context, std::move(wanted));
     }
     tool_result result;
     result.structured["status"] = "success";
     result.structured["container_id"] = where->id;
     result.structured["image"] = where->image;
+    add_image_digest(result.structured, sandboxes, *where);
     if (!image_choice::is_native(where->image)) co_return result;  // an image tells what it runs when it runs it
     json::array& names = result.structured["languages"].emplace_array();
     for (const auto& name : languages.working()) names.emplace_back(name);
@@ -122,6 +125,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
                         {"image", schema::string("Image that it has; native: the programs of the server's machine")},
+                        {"image_digest", schema::string("sha256:… of the image")},
                         {"languages", schema::array("What execute_code runs", schema::string(""))}},
                        {"status", "container_id"}),
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},

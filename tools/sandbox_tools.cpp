@@ -14,9 +14,10 @@ namespace {
 awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,
                                       new_sandbox wanted)
 {
-    const auto where = co_await sandboxes.create(context.who, std::move(wanted));
+    const auto where = co_await create_with_image(sandboxes, context, std::move(wanted));
     tool_result result;
     result.structured = sandbox_json(where);
+    add_image_digest(result.structured, sandboxes, where);
     result.structured["working_dir"] = config.sandbox_work_dir;
     if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().workspace(where.id).string();
     co_return result;
@@ -37,11 +38,13 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    {"name", schema::string("Its name")},
                    {"status", schema::one_of("Its state", {"running", "stopped"})},
                    {"image", schema::string("Its image; native: the programs of the server's machine")},
+                   {"image_digest", schema::string("sha256:… of the image")},
                    {"working_dir", schema::string("Working folder inside")},
                    {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
                    {"error", schema::string("What went wrong and what to do")}},
                   {"sandbox_id", "name", "status"}),
-              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+              .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may},
          .input = {{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}},
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
@@ -156,6 +159,18 @@ json::object sandbox_json(const sandbox_record& record)
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;
     return shown;
+}
+
+awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted)
+{
+    co_await sandboxes.fetches().provide(context.io, wanted.image);
+    auto where = co_await sandboxes.create(context.who, std::move(wanted));
+    co_return where;
+}
+
+void add_image_digest(json::object& into, const sandbox_manager& sandboxes, const sandbox_record& where)
+{
+    if (!image_choice::is_native(where.image)) into["image_digest"] = "sha256:" + sandboxes.images().of(where).digest;
 }
 
 std::string time_text(double seconds)

@@ -17,6 +17,11 @@ field<sandbox_input> sandbox_id_field(std::string_view description);
 field<sandbox_input> sandbox_id_field();  ///< required
 
 json::object sandbox_json(const sandbox_record& record);
+
+/// Fetches the image first where SANDBOX_IMAGE_PULL lets it be fetched.
+awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted);
+void add_image_digest(json::object& into, const sandbox_manager& sandboxes, const sandbox_record& where);
+
 std::string time_text(double seconds);  ///< ISO 8601, UTC
 
 }  // namespace cmcp

@@ -200,7 +200,11 @@ SETTING(
     image_list,
     "images that may be asked for; * for any; with =native this machine's programs stand in until the image is added");
 SETTING("SANDBOX_IMAGE_MAX_MB", std::uint64_t, sandbox_image_max_size, "10240", number(1, terabyte, mib),
-        "most that `container-mcp image add` fetches and unpacks, MiB");
+        "most that is fetched and unpacked of an image, MiB");
+SETTING("SANDBOX_IMAGE_PULL", words, sandbox_image_pull, "", word_list,
+        "images that are fetched from their registry when a sandbox asks for them, * for any text; empty: none");
+SETTING("SANDBOX_IMAGE_STORE_MB", std::uint64_t, sandbox_image_store_size, "20480", number(1, terabyte, mib),
+        "where the images of the store take so much, no further one is fetched for a sandbox, MiB");
 SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag,
         "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory");
 SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path,

@@ -70,11 +70,13 @@ egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egre
     if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
 }
 
-egress_policy egress_policy::from_settings(const settings& config)
+egress_policy egress_policy::from_settings(const settings& config, const std::vector<std::string>& opened)
 {
-    auto opened = read_entries(config.web_allowed_private, "WEB_ALLOWED_PRIVATE");
-    check_opened(opened);
-    return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(opened));
+    auto names = config.web_allowed_private;
+    names.insert(names.end(), opened.begin(), opened.end());
+    auto entries = read_entries(names, "WEB_ALLOWED_PRIVATE");
+    check_opened(entries);
+    return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(entries));
 }
 
 bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const

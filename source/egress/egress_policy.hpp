@@ -43,8 +43,9 @@ public:
     egress_policy() = default;  ///< every public address
     egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened);
 
-    /// From WEB_ALLOWED_DOMAINS and WEB_ALLOWED_PRIVATE. Throws std::invalid_argument.
-    static egress_policy from_settings(const settings& config);
+    /// From WEB_ALLOWED_DOMAINS and WEB_ALLOWED_PRIVATE; `opened`: as further entries of the latter. Throws
+    /// config_error.
+    static egress_policy from_settings(const settings& config, const std::vector<std::string>& opened = {});
 
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
     egress_verdict judge(const host& who, std::uint16_t port) const;

@@ -19,6 +19,7 @@ inline constexpr std::array refusal_types{
     refusal_type{"ToolFailed", "400", "the tool could not do it; the sentence says why"},
     refusal_type{"ImageNotAllowed", "400", "SANDBOX_IMAGES does not allow the image"},
     refusal_type{"ImageNotFound", "400", "there is no such image"},
+    refusal_type{"ImageNotFetched", "503", "the image could not be fetched from its registry"},
     refusal_type{"QuotaExceeded", "400, 413, 507", "a limit of the caller is reached, or the disk is full"},
     refusal_type{"Unauthorized", "401", "the bearer token is missing or unknown"},
     refusal_type{"Forbidden", "403", "the Host or the Origin is not served"},

@@ -2,17 +2,23 @@
 
 #include "images/image.hpp"
 #include "jail/landlock.hpp"
+#include "jail/namespaces.hpp"
+#include "jail/setup_step.hpp"
 #include "jail/tree_usage.hpp"
 #include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "text/words.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,11 +32,48 @@ namespace {
 constexpr std::uint64_t most_files = 2'000'000;
 constexpr int not_installed = 127, not_confined = 126;
 constexpr std::size_t longest_complaint = 4096;
+constexpr std::uint16_t proxy_port = 3128;  // nobody else listens in that network
+
+unique_fd listen_on_loopback(std::uint16_t port)
+{
+    unique_fd listener(sandbox::check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "make the proxy's socket"));
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sandbox::check(::bind(listener.get(), reinterpret_cast<sockaddr*>(&place), sizeof place), "bind the proxy's port");
+    sandbox::check(::listen(listener.get(), SOMAXCONN), "listen on the proxy's port");
+    return listener;
+}
+
+// A registry can lead the program to any address by a redirect, and Go asks no proxy for those of loopback. In a
+// network of its own, it reaches the proxy or nothing.
+void leave_network(const std::function<void(int)>& way_out)
+{
+    const sandbox::id_pair own{::geteuid(), ::getegid()};
+    sandbox::check(::unshare(CLONE_NEWUSER | CLONE_NEWNET), "make a network of its own");
+    sandbox::check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // else its files in /proc are root's
+    sandbox::write_id_maps("self", own, own, true);
+    sandbox::bring_loopback_up();
+    const unique_fd listener = listen_on_loopback(proxy_port);
+    way_out(listener.get());
+    const std::string proxy = "http://127.0.0.1:" + std::to_string(proxy_port);
+    for (const char* name : {"HTTPS_PROXY", "HTTP_PROXY"}) ::setenv(name, proxy.c_str(), 1);
+    for (const char* name : {"NO_PROXY", "no_proxy", "https_proxy", "http_proxy"}) ::unsetenv(name);
+}
+
+int say_failed_step(const sandbox::step_failed& failure, int messages)
+{
+    const std::string text = std::string("step \"") + failure.what() + "\": " + std::strerror(failure.error);
+    write_all(messages, text);
+    return not_confined;
+}
 
 // In the child. A hostile archive meets a program that can write nowhere else.
 int become_helper(const helper_order& order, int messages)
-{
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+try {
+    if (order.way_out) leave_network(order.way_out);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a user namespace clears it
     const rlimit largest{order.most_bytes, order.most_bytes};
     ::setrlimit(RLIMIT_FSIZE, &largest);
     ::setenv("TMPDIR", order.folder.c_str(), 1);
@@ -45,6 +88,8 @@ int become_helper(const helper_order& order, int messages)
     std::vector<std::string> argv = order.argv;
     ::execvp(argv[0].c_str(), pointers(argv).data());
     return not_installed;
+} catch (const sandbox::step_failed& failure) {
+    return say_failed_step(failure, messages);
 }
 
 // The pauses are long beside what counting takes.

@@ -5,6 +5,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "text/encodings.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -98,6 +99,11 @@ void read_facts(const fs::path& layout, image& into)
     }
 }
 
+void begin_step(const image_order& order, const char* step)
+{
+    if (order.step) order.step(step);
+}
+
 // As the machine's root, too, umoci then gives every file to its own user and makes no devices.
 void fetch(const image_order& order, const fs::path& passing, image& into)
 {
@@ -105,8 +111,10 @@ void fetch(const image_order& order, const fs::path& passing, image& into)
     helper_order copy{{"skopeo", "--tmpdir", passing.string(), "copy"}, passing, order.most_bytes};
     if (order.insecure) copy.argv.emplace_back("--src-tls-verify=false");
     copy.argv.insert(copy.argv.end(), {order.source, "oci:" + layout.string() + ":image"});
+    copy.way_out = order.way_out;
     run_helper(copy);
     read_facts(layout, into);
+    begin_step(order, "unpacking");
     const fs::path root = passing / image_files::root;
     run_helper({{"umoci", "raw", "unpack", "--rootless", "--image", layout.string() + ":image", root.string()},
                 passing,
@@ -128,12 +136,23 @@ void describe(const fs::path& passing, image& into)
 
 }  // namespace
 
+void prepare_to_add()
+{
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+    }
+    ::umask(022);
+}
+
 added_image add_image(const image_store& store, const image_order& order)
 {
     check_source(order);
     added_image added;
     added.name = name_for(order);
     added.of.source = order.source;
+    begin_step(order, "waiting for other work on the store");
     const unique_fd lock = store.lock();
     store.clear_leftovers();
     const passing_entry passing(store);
@@ -142,6 +161,7 @@ added_image add_image(const image_store& store, const image_order& order)
         copy_tree(existing_folder(behind(order.source, folder)), passing.path / image_files::root, order.most_bytes);
     else
         fetch(order, passing.path, added.of);
+    begin_step(order, "describing its files");
     describe(passing.path, added.of);
     const std::string digest = added.of.digest;
     added.was_there = store.find(digest).has_value();

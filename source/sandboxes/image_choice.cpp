@@ -27,13 +27,34 @@ try {
     return false;
 }
 
-[[noreturn]] void image_not_found(const std::string& name)
-{
-    throw sandbox_error("ImageNotFound", "The image \"" + name + "\" is not on this server; its operator can add it: " +
-                                             command_to_add(name));
+image_pulls read_pulls(const settings& config)
+try {
+    return image_pulls(config.sandbox_image_pull);
+} catch (const image_error& problem) {
+    throw config_error(std::string("SANDBOX_IMAGE_PULL: ") + problem.what());
 }
 
 }  // namespace
+
+image_choice::image_choice(const settings& config)
+    : config_(config), pulls_(read_pulls(config)), store_(config.sandbox_root / "images")
+{
+}
+
+std::string image_choice::about_pulls() const
+{
+    if (pulls_.empty()) return "SANDBOX_IMAGE_PULL, which is empty, would let the server fetch images by itself.";
+    return "SANDBOX_IMAGE_PULL lets the server fetch " + joined(config_.sandbox_image_pull, ", ") + ".";
+}
+
+void image_choice::not_found(const std::string& name) const
+{
+    const bool is_fetched = pulls_.allow(name);
+    throw sandbox_error("ImageNotFound", "The image \"" + name + "\" is not on this server" +
+                                             (is_fetched ? "; create_sandbox with it fetches it again, or " : "; ") +
+                                             "its operator can add it: " + command_to_add(name) +
+                                             (is_fetched ? "." : ". " + about_pulls()));
+}
 
 bool image_choice::is_native(const std::string& image) { return image.empty() || image == native_image; }
 
@@ -52,17 +73,34 @@ bool image_choice::allows(const std::string& name) const
     });
 }
 
+// Empty: this machine's programs. A fetched image has another name in the store than that by which it may be asked for.
+std::string image_choice::wanted(const std::string& image) const
+{
+    const std::string& text = !image.empty() ? image : config_.sandbox_default_image;
+    if (is_native(text)) return {};
+    std::string name = plain_name(text);
+    return pulls_.allow(name) && !store_.find(name) ? fetched_name(name) : name;
+}
+
+std::optional<std::string> image_choice::to_fetch(const std::string& image) const
+{
+    if (pulls_.empty() || config_.sandbox_backend == "firejail") return std::nullopt;
+    std::string name = wanted(image);
+    if (name.empty() || !pulls_.allow(name) || store_.find(name)) return std::nullopt;
+    return name;
+}
+
 std::string image_choice::check(const std::string& image) const
 {
-    const std::string wanted = !image.empty() ? image : config_.sandbox_default_image;
-    if (is_native(wanted)) return native_image;
-    std::string name = plain_name(wanted);
-    if (!allows(name))
+    std::string name = wanted(image);
+    if (name.empty()) return native_image;
+    const bool is_fetched = pulls_.allow(name);
+    if (!is_fetched && !allows(name))
         throw sandbox_error("ImageNotAllowed", "The image \"" + name + "\" is not allowed; SANDBOX_IMAGES allows " +
-                                                   joined(config_.sandbox_images, ", ") + ".");
+                                                   joined(config_.sandbox_images, ", ") + ". " + about_pulls());
     const bool there = store_.find(name).has_value();
-    if (!there && stands_for_native(name)) return native_image;
-    if (!there) image_not_found(name);
+    if (!there && !is_fetched && stands_for_native(name)) return native_image;
+    if (!there) not_found(name);
     if (config_.sandbox_backend == "firejail")
         throw sandbox_error("NotAvailable",
                             "Firejail's runs have no images; the server's operator can set SANDBOX_BACKEND=native.");
@@ -72,7 +110,7 @@ std::string image_choice::check(const std::string& image) const
 image image_choice::of(const sandbox_record& where) const
 {
     auto there = store_.find(where.image);
-    if (!there) image_not_found(where.image);
+    if (!there) not_found(where.image);
     return std::move(*there);
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "images/image_pulls.hpp"
 #include "images/image_store.hpp"
 #include "store/sandbox_store.hpp"
 
+#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -12,7 +14,7 @@ namespace cmcp {
 /// means this machine's programs unless SANDBOX_IMAGES says so. `config` must outlive this.
 class image_choice {
 public:
-    explicit image_choice(const settings& config) : config_(config), store_(config.sandbox_root / "images") {}
+    explicit image_choice(const settings& config);  ///< throws config_error
 
     static bool is_native(const std::string& image);  ///< this machine's programs
 
@@ -20,13 +22,22 @@ public:
     /// sandbox_error (ImageNotAllowed, ImageNotFound, InvalidArgument, NotAvailable).
     std::string check(const std::string& image) const;
 
+    /// The name to fetch first for a sandbox for which `image` is asked; nothing: check() says at once. Throws
+    /// sandbox_error (InvalidArgument).
+    std::optional<std::string> to_fetch(const std::string& image) const;
+    const image_pulls& pulls() const { return pulls_; }
+
     image of(const sandbox_record& where) const;  ///< as the store has it now; throws ImageNotFound
 
 private:
+    std::string wanted(const std::string& image) const;
     bool stands_for_native(const std::string& name) const;
     bool allows(const std::string& name) const;
+    std::string about_pulls() const;
+    [[noreturn]] void not_found(const std::string& name) const;
 
     const settings& config_;
+    image_pulls pulls_;
     image_store store_;
 };
 

@@ -50,6 +50,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       cells_(backend),
       public_url_(config.public_url),
       images_(config),
+      fetches_(config, executor, images_, image_fetcher_program(config)),
       tasks_(executor)
 {
     if (folder.alone()) reconcile();

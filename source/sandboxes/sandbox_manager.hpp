@@ -6,6 +6,7 @@
 #include "files/disk_reservations.hpp"
 #include "mcp/caller.hpp"
 #include "sandboxes/image_choice.hpp"
+#include "sandboxes/image_fetches.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_cells.hpp"
 #include "sandboxes/sandbox_error.hpp"
@@ -114,6 +115,7 @@ public:
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
 
     const image_choice& images() const { return images_; }
+    image_fetches& fetches() { return fetches_; }
 
     static double now();  ///< seconds since 1970
 
@@ -162,6 +164,7 @@ private:
     sandbox_cells cells_;
     std::string public_url_;
     image_choice images_;
+    image_fetches fetches_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
     disk_reservations reservations_;

@@ -4,9 +4,6 @@
 #include "server/commands.hpp"
 #include "text/words.hpp"
 
-#include <sys/resource.h>
-#include <sys/stat.h>
-
 #include <iomanip>
 #include <iostream>
 
@@ -93,22 +90,11 @@ int verify(const image_store& store, const std::string& what)
     return whole ? 0 : 1;
 }
 
-// A deep tree takes a descriptor a level, and what is written here is for the server's user, too.
-void prepare_process()
-{
-    rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &files);
-    }
-    ::umask(022);
-}
-
 }  // namespace
 
 int images(const loaded_settings& loaded, const image_line& line, bool json)
 {
-    prepare_process();
+    prepare_to_add();
     const image_store store(loaded.values.sandbox_root / "images");
     if (line.action == "add") return add(store, line, loaded.values);
     if (line.action == "remove") return remove(store, line.what);

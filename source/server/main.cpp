@@ -1,4 +1,5 @@
 #include "config/setting.hpp"
+#include "images/image_fetcher.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/commands.hpp"
 
@@ -79,6 +80,7 @@ int run(const command::command_line& line)
 
 int main(int argc, char** argv)
 {
+    if (argc > 1 && std::string_view(argv[1]) == fetcher_role) return serve_image_fetch({argv + 2, argv + argc});
     try {
         return run(command::parse_command_line(argc, argv));
     } catch (const command::early_exit& e) {

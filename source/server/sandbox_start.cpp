@@ -3,6 +3,7 @@
 #include "config/load_settings.hpp"
 #include "runs/python_run.hpp"
 #include "sandbox/server_self.hpp"
+#include "sandboxes/image_fetches.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
 #include "web/web_browser.hpp"
@@ -192,9 +193,11 @@ void confine_this_process(started_sandbox& started, const settings& config)
 {
     sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
     if (config.confine_server) {
-        // The server may have to start another launcher after a crash.
+        // The server may have to start another launcher after a crash, and fetches images.
         const std::string& launcher = started.options.launcher_path;
-        sandbox::start_programs_through_helper(launcher, {{launcher, sandbox::arguments_of(started.options.launcher)}});
+        std::vector<sandbox::startable_program> programs{{launcher, sandbox::arguments_of(started.options.launcher)}};
+        if (!config.sandbox_image_pull.empty()) programs.push_back(image_fetcher_program(config));
+        sandbox::start_programs_through_helper(launcher, programs);
         self = sandbox::confine_server(places_of_the_server(config));
     }
     started.options.further = {std::move(self)};

@@ -60,7 +60,7 @@ int rest_status(const json::object& result, const json::object& object)
         type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
-    if (name == "Busy" || name == "NotAvailable") return 503;
+    if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched") return 503;
     return name == "SandboxError" ? 500 : 400;
 }
 
