@@ -2,8 +2,6 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_policy.hpp"
-#include "text/encodings.hpp"
-#include "text/random_id.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -40,25 +38,18 @@ struct egress_refusal {
 using way_into_sandbox = std::function<awaitable<asio::ip::tcp::socket>(std::uint16_t port)>;
 
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
-/// limits, a count of what was used, and credentials for the proxy. When the last pointer to it goes, the proxy forgets
-/// its credentials and closes its connections.
+/// limits, and a count of what was used. When the last pointer to one that the guard issued goes, the guard closes its
+/// connections.
 class egress_ticket {
 public:
     egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits)
-        : label_(std::move(label)),
-          user_(random_id()),
-          password_(random_id()),
-          policy_(std::move(policy)),
-          limits_(limits)
+        : label_(std::move(label)), policy_(std::move(policy)), limits_(limits)
     {
     }
     egress_ticket(const egress_ticket&) = delete;
     egress_ticket& operator=(const egress_ticket&) = delete;
 
     const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
-    const std::string& user() const { return user_; }    ///< for Proxy-Authorization, random
-    const std::string& password() const { return password_; }
-    std::string proxy_authorization() const { return "Basic " + base64_encode(user_ + ":" + password_); }
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
 
@@ -87,7 +78,7 @@ public:
     void leave() { --connections_; }
 
 private:
-    std::string label_, user_, password_;
+    std::string label_;
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
     way_into_sandbox inside_;

@@ -21,7 +21,6 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
 constexpr std::size_t relay_piece_size = 32 * 1024;
-constexpr auto time_to_present_a_ticket = std::chrono::seconds(10);
 
 unsigned status_of(egress_error::kind kind)
 {
@@ -50,14 +49,13 @@ std::optional<authority> read_connect_target(std::string_view text)
 
 }  // namespace
 
-proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_proxy> shared)
+proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket)
     : client_(std::move(client)),
-      shared_(std::move(shared)),
+      ticket_(std::move(ticket)),
       from_client_(2 * header_limit),
       from_upstream_(2 * header_limit),
       piece_(relay_piece_size),
-      idle_(client_.get_executor()),
-      idle_limit_(time_to_present_a_ticket)
+      idle_(client_.get_executor())
 {
     error_code ignored;
     client_.set_option(tcp::no_delay(true), ignored);
@@ -79,11 +77,11 @@ void proxy_connection::watch_idle()
 
 void proxy_connection::wait_until_idle()
 {
-    idle_.expires_at(last_moved_ + idle_limit_);
+    idle_.expires_at(last_moved_ + ticket_->limits().idle);
     idle_.async_wait([weak = weak_from_this()](error_code failure) {
         const auto self = weak.lock();
         if (failure || !self) return;
-        if (clock::now() >= self->last_moved_ + self->idle_limit_) return self->close();
+        if (clock::now() >= self->last_moved_ + self->ticket_->limits().idle) return self->close();
         self->wait_until_idle();
     });
 }
@@ -116,9 +114,6 @@ awaitable<bool> proxy_connection::serve_one()
     auto [failure, got] = co_await http::async_read_header(client_, from_client_, request, as_tuple);
     if (failure) co_return false;
     last_moved_ = clock::now();
-    const bool known = co_await authenticate(request);
-    // An unread body stands in the way of the next request.
-    if (!known) co_return request.is_done() && request.keep_alive();
     if (request.get().method() == http::verb::connect) {
         std::string target(request.get().target());
         co_await tunnel(std::move(target));
@@ -126,41 +121,6 @@ awaitable<bool> proxy_connection::serve_one()
     }
     const bool stays = co_await forward(request);
     co_return stays;
-}
-
-bool proxy_connection::admit(const egress_ticket& ticket)
-{
-    auto valid = shared_->find(ticket.proxy_authorization());
-    if (!valid) return false;
-    take(std::move(valid));
-    return admitted_ = true;
-}
-
-void proxy_connection::take(std::shared_ptr<egress_ticket> ticket)
-{
-    ticket_ = std::move(ticket);
-    idle_limit_ = ticket_->limits().idle;
-    watch_idle();
-    shared_->add(*ticket_, shared_from_this());
-}
-
-awaitable<bool> proxy_connection::authenticate(const request_parser& request)
-{
-    if (admitted_) co_return true;
-    const auto& fields = request.get();
-    const auto shown = shared_->find(fields[http::field::proxy_authorization]);
-    if (!shown || (ticket_ && ticket_ != shown)) {
-        http::response<http::string_body> refusal(http::status::proxy_authentication_required, 11);
-        refusal.set(http::field::proxy_authenticate, "Basic realm=\"egress\"");
-        refusal.set(http::field::content_type, "text/plain");
-        refusal.body() = "This proxy is for programs that the server started.\n";
-        refusal.keep_alive(request.is_done() && request.keep_alive());
-        refusal.prepare_payload();
-        co_await http::async_write(client_, refusal, as_tuple);
-        co_return false;
-    }
-    if (!ticket_) take(shown);
-    co_return true;
 }
 
 awaitable<> proxy_connection::answer(unsigned status, std::string rule, std::string sentence)

@@ -2,7 +2,6 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_connector.hpp"
-#include "egress/egress_guard.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,12 +21,9 @@ namespace cmcp {
 /// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
 class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
-    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_proxy> shared);
+    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket);
     proxy_connection(const proxy_connection&) = delete;
     proxy_connection& operator=(const proxy_connection&) = delete;
-
-    /// Before run(), for a client of this ticket that shows no credentials. False: the ticket has ended.
-    bool admit(const egress_ticket& ticket);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
 
@@ -38,7 +34,6 @@ private:
     using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
     awaitable<bool> serve_one();  ///< false: the connection ends
-    awaitable<bool> authenticate(const request_parser& request);
     awaitable<bool> tunnel(std::string authority);
     awaitable<bool> forward(request_parser& request);
     awaitable<bool> reach(host who, std::uint16_t port);  ///< fills upstream_ or answers with the reason
@@ -47,26 +42,22 @@ private:
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
     static awaitable<> copy(std::shared_ptr<proxy_connection> self, bool outward);
 
-    void take(std::shared_ptr<egress_ticket> ticket);
     bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes
-    void watch_idle();              ///< close() when nothing moves for idle_limit_ from now on
+    void watch_idle();              ///< close() when nothing moves for the ticket's limit from now on
     void wait_until_idle();
 
     using clock = std::chrono::steady_clock;
     static constexpr std::uint32_t header_limit = 64 * 1024;
 
     asio::ip::tcp::socket client_;
-    std::shared_ptr<egress_proxy> shared_;
+    std::shared_ptr<egress_ticket> ticket_;
     boost::beast::flat_buffer from_client_;
     boost::beast::flat_buffer from_upstream_;
     std::optional<egress_socket> upstream_;
     std::string upstream_name_;
     std::uint16_t upstream_port_ = 0;
-    std::shared_ptr<egress_ticket> ticket_;
-    bool admitted_ = false;
     std::vector<char> piece_;
     asio::steady_timer idle_;
-    std::chrono::milliseconds idle_limit_;
     clock::time_point last_moved_;
 };
 

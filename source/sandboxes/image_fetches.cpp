@@ -57,7 +57,7 @@ awaitable<> serve(egress_guard& guard, asio::ip::tcp::acceptor listener, std::sh
     for (;;) {
         auto [failure, client] = co_await listener.async_accept(as_tuple);
         if (failure) co_return;
-        guard.serve(std::move(client), ticket);
+        guard.serve(std::move(client), *ticket);
     }
 }
 

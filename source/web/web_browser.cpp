@@ -70,7 +70,7 @@ browser_options browser_options_from(const settings& config, sandbox::backend& b
 browser::way_out way_through(egress_guard& guard)
 {
     return [&guard](asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket) {
-        guard.serve(std::move(client), ticket);
+        guard.serve(std::move(client), *ticket);
     };
 }
 

@@ -26,7 +26,7 @@ struct web_manager {
     }
 
     std::shared_ptr<const egress_policy> policy;
-    egress_guard guard;  ///< the proxy for programs that use one; it listens after its start()
+    egress_guard guard;  ///< the proxy for programs that use one
     http_client client;
     web_page_reader reader;
     web_scraper scraper;

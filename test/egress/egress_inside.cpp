@@ -23,8 +23,8 @@ awaitable<asio::ip::tcp::socket> connect_to_origin(asio::io_context& io, std::ui
 
 std::string ask(guard_stage& s, const egress_ticket& ticket, const std::string& url)
 {
-    auto client = s.client();
-    client.write(guard_stage::get(url, ticket));
+    auto client = s.client(ticket);
+    client.write(guard_stage::get(url));
     return client.read_answer();
 }
 
@@ -54,8 +54,8 @@ TEST_CASE("a ticket that leads into a sandbox reaches the sandbox's loopback and
         CHECK(has(refused, "reaches this sandbox alone"));
     }
     CHECK(ports.size() == 5);
-    auto client = s.client();
-    client.write(guard_stage::connect("localhost:5001", *ticket));
+    auto client = s.client(*ticket);
+    client.write(guard_stage::connect("localhost:5001"));
     CHECK(has(client.read_answer(true), "200"));
     CHECK(ports.back() == 5001);
 }

@@ -19,12 +19,14 @@ inline std::shared_ptr<const egress_policy> rules(std::vector<std::string> domai
     return std::make_shared<egress_policy>(egress_policy::from_settings(config));
 }
 
-/// A connection to the proxy, talked to in bytes.
+/// A connection to the proxy at a door of the ticket's, talked to in bytes.
 class proxy_client {
 public:
-    proxy_client(asio::io_context& io, std::uint16_t port) : io_(io), socket_(io)
+    proxy_client(asio::io_context& io, egress_guard& guard, const egress_ticket& ticket) : io_(io), socket_(io)
     {
-        socket_.connect({asio::ip::address_v4::loopback(), port});
+        asio::ip::tcp::acceptor door(io, {asio::ip::address_v4::loopback(), 0});
+        socket_.connect(door.local_endpoint());
+        guard.serve(door.accept(), ticket);
     }
     void write(const std::string& bytes) { asio::write(socket_, asio::buffer(bytes)); }
     void half_close() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
@@ -74,17 +76,14 @@ struct guard_stage {
     origin web{io};
     egress_guard guard{io.get_executor(), rules({"*"}, {web.place()})};
 
-    guard_stage() { guard.start(); }
-    proxy_client client() { return {io, guard.port()}; }
-    static std::string get(const std::string& url, const egress_ticket& ticket, const std::string& method = "GET")
+    proxy_client client(const egress_ticket& ticket) { return {io, guard, ticket}; }
+    static std::string get(const std::string& url, const std::string& method = "GET")
     {
-        return method + " " + url +
-               " HTTP/1.1\r\nHost: elsewhere\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+        return method + " " + url + " HTTP/1.1\r\nHost: elsewhere\r\n\r\n";
     }
-    static std::string connect(const std::string& place, const egress_ticket& ticket)
+    static std::string connect(const std::string& place)
     {
-        return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place +
-               "\r\nProxy-Authorization: " + ticket.proxy_authorization() + "\r\n\r\n";
+        return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place + "\r\n\r\n";
     }
 };
 
