@@ -3,6 +3,7 @@
 #include "egress/proxy_connection.hpp"
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <utility>
 
@@ -44,6 +45,21 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
+}
+
+awaitable<> egress_guard::serve_door(asio::ip::tcp::acceptor door, holder of)
+{
+    asio::steady_timer pause(executor_);
+    for (;;) {
+        auto [failure, client] = co_await door.async_accept(as_tuple);
+        if (failure == asio::error::operation_aborted) co_return;
+        const auto ticket = of();
+        if (!failure && ticket) serve(std::move(client), *ticket);
+        if (!failure) continue;
+        // Mostly too many files are open, so trying again at once would only burn time.
+        pause.expires_after(std::chrono::milliseconds(100));
+        co_await pause.async_wait(asio::use_awaitable);
+    }
 }
 
 void egress_guard::end(entries& of, const egress_ticket* ticket)

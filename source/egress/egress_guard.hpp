@@ -48,6 +48,12 @@ public:
     /// Serves a client that came in at a door of the ticket's holder.
     void serve(asio::ip::tcp::socket client, const egress_ticket& ticket);
 
+    /// The ticket for the clients of a door at this moment; null: they are dropped.
+    using holder = std::function<std::shared_ptr<egress_ticket>()>;
+
+    /// Serves whoever comes in at the door, until it is cancelled. The guard must outlive it.
+    awaitable<> serve_door(asio::ip::tcp::acceptor door, holder of);
+
 private:
     struct entry {
         std::shared_ptr<egress_ticket> ticket;

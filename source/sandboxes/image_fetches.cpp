@@ -52,15 +52,6 @@ asio::ip::tcp::acceptor listen_on(const asio::any_io_executor& executor, unique_
     return {executor, asio::ip::tcp::v4(), listener.release()};
 }
 
-awaitable<> serve(egress_guard& guard, asio::ip::tcp::acceptor listener, std::shared_ptr<egress_ticket> ticket)
-{
-    for (;;) {
-        auto [failure, client] = co_await listener.async_accept(as_tuple);
-        if (failure) co_return;
-        guard.serve(std::move(client), *ticket);
-    }
-}
-
 }  // namespace
 
 sandbox::startable_program image_fetcher_program(const settings& config)
@@ -217,6 +208,7 @@ awaitable<> image_fetches::follow(std::shared_ptr<fetch> one)
 {
     fetcher process(executor_, program_, one->name);
     task_group doors(executor_);
+    const egress_guard::holder holder = [ticket = one->ticket] { return ticket; };
     for (;;) {
         auto packet = co_await process.next();
         if (packet.bytes.empty()) throw std::runtime_error("The process that fetches it ended without a word");
@@ -224,7 +216,7 @@ awaitable<> image_fetches::follow(std::shared_ptr<fetch> one)
         if (message.is == message_kind::failed) throw std::runtime_error(message.text);
         if (message.is == message_kind::kept) co_return;
         for (auto& listener : packet.descriptors)
-            doors.spawn("image_door", serve(guard_, listen_on(executor_, std::move(listener)), one->ticket));
+            doors.spawn("image_door", guard_.serve_door(listen_on(executor_, std::move(listener)), holder));
         one->enter(std::move(message.text));
     }
 }

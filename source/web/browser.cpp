@@ -17,10 +17,9 @@ namespace cmcp {
 class browser::instance : public std::enable_shared_from_this<instance> {
 public:
     /// Starts it and waits until it answers. Throws browser_unavailable.
-    static awaitable<std::shared_ptr<instance>> start(asio::any_io_executor executor, browser_options options,
-                                                      way_out serve);
+    static awaitable<std::shared_ptr<instance>> start(asio::any_io_executor executor, browser_options options);
 
-    instance(asio::any_io_executor executor, browser_options options, way_out serve);
+    instance(asio::any_io_executor executor, browser_options options);
     ~instance();
 
     bool usable() const { return !retired_ && connection_->open(); }
@@ -32,9 +31,9 @@ public:
 
 private:
     awaitable<> launch();
+    egress_guard::holder ticket_of(std::size_t number) const;
     static awaitable<> read(std::shared_ptr<instance> self);
     static awaitable<> watch(std::shared_ptr<instance> self);
-    static awaitable<> accept(std::shared_ptr<instance> self, asio::ip::tcp::acceptor listener, std::size_t number);
     void page_closed();
     void rest();
     void retire();
@@ -42,7 +41,6 @@ private:
 
     asio::any_io_executor executor_;
     browser_options options_;
-    way_out serve_;
     browser_process process_;
     std::shared_ptr<devtools_connection> connection_;
     std::shared_ptr<page_slots> pages_;
@@ -79,10 +77,9 @@ std::size_t ports_for(const browser_options& browser) { return browser.pages + 2
 
 }  // namespace
 
-browser::instance::instance(asio::any_io_executor executor, browser_options options, way_out serve)
+browser::instance::instance(asio::any_io_executor executor, browser_options options)
     : executor_(executor),
       options_(std::move(options)),
-      serve_(std::move(serve)),
       process_(executor, *options_.backend, request_of(options_, ports_for(options_))),
       connection_(std::make_shared<devtools_connection>(process_.take_stream(), *options_.pool, parser_of(options_))),
       idle_(executor),
@@ -96,9 +93,9 @@ browser::instance::~instance()
 }
 
 awaitable<std::shared_ptr<browser::instance>> browser::instance::start(asio::any_io_executor executor,
-                                                                       browser_options options, way_out serve)
+                                                                       browser_options options)
 {
-    auto self = std::make_shared<instance>(executor, std::move(options), std::move(serve));
+    auto self = std::make_shared<instance>(executor, std::move(options));
     const auto broken = [weak = self->weak_from_this()] {
         if (const auto still = weak.lock()) still->kill();
     };
@@ -136,10 +133,15 @@ awaitable<> browser::instance::launch()
     tasks_.spawn("browser_process", watch(self));
     auto listeners = process_.take_listeners();
     for (std::size_t i = 0; i < listeners.size(); ++i)
-        tasks_.spawn("browser_way_out", accept(self, std::move(listeners[i]), i));
+        tasks_.spawn("browser_way_out", options_.guard->serve_door(std::move(listeners[i]), ticket_of(i)));
     pages_->listen();
     auto answer = co_await connection_->call(std::string(), "Browser.getVersion", json::object());
     version_ = text_of(answer, "product");
+}
+
+egress_guard::holder browser::instance::ticket_of(std::size_t number) const
+{
+    return [pages = pages_, number] { return pages->ticket(number); };
 }
 
 awaitable<> browser::instance::read(std::shared_ptr<instance> self)
@@ -163,22 +165,6 @@ awaitable<> browser::instance::watch(std::shared_ptr<instance> self)
     log::warning("browser_ended", {{"how", how}});
     self->connection_->close("the browser ended (" + how + ")");
     self->kill();
-}
-
-awaitable<> browser::instance::accept(std::shared_ptr<instance> self, asio::ip::tcp::acceptor listener,
-                                      std::size_t number)
-{
-    asio::steady_timer pause(self->executor_);
-    for (;;) {
-        auto [failure, client] = co_await listener.async_accept(as_tuple);
-        if (failure == asio::error::operation_aborted) co_return;
-        auto ticket = self->pages_->ticket(number);
-        if (!failure && ticket) self->serve_(std::move(client), std::move(ticket));
-        if (!failure) continue;
-        // Mostly too many files are open, so trying again at once would only burn time.
-        pause.expires_after(std::chrono::milliseconds(100));
-        co_await pause.async_wait(asio::use_awaitable);
-    }
 }
 
 awaitable<std::shared_ptr<browser_page>> browser::instance::open(std::shared_ptr<egress_ticket> ticket)
@@ -255,8 +241,8 @@ browser_state browser::instance::state() const
     return {usable(), process_.own_sandbox(), version_, open_, process_.pid()};
 }
 
-browser::browser(asio::any_io_executor executor, browser_options options, way_out serve)
-    : executor_(executor), options_(std::move(options)), serve_(std::move(serve))
+browser::browser(asio::any_io_executor executor, browser_options options)
+    : executor_(executor), options_(std::move(options))
 {
 }
 
@@ -275,7 +261,7 @@ awaitable<std::shared_ptr<browser::instance>> browser::running()
         started_.notify();
     });
     current_.reset();
-    auto launched = co_await instance::start(executor_, options_, serve_);
+    auto launched = co_await instance::start(executor_, options_);
     current_ = launched;
     co_return launched;
 }

@@ -2,23 +2,20 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
+#include "egress/egress_guard.hpp"
 #include "sandbox/backend.hpp"
 #include "web/browser_page.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 namespace cmcp {
 
-class egress_ticket;
-
 struct browser_options {
     sandbox::backend* backend = nullptr;      ///< runs it; must outlive the browser
+    egress_guard* guard = nullptr;            ///< its pages' way out; must outlive the browser
     std::string program;                      ///< absolute path of Chromium
     std::string certificates;                 ///< PEM, trusted beside the browser's own
     std::size_t number = 0;                   ///< of those that live at once
@@ -44,10 +41,7 @@ struct browser_state {
 /// its own. Io thread only.
 class browser {
 public:
-    /// Serves one connection that a page makes, on behalf of the page's ticket: HTTP proxy requests.
-    using way_out = std::function<void(asio::ip::tcp::socket, std::shared_ptr<egress_ticket>)>;
-
-    browser(asio::any_io_executor executor, browser_options options, way_out serve);
+    browser(asio::any_io_executor executor, browser_options options);
     browser(const browser&) = delete;
     browser& operator=(const browser&) = delete;
     ~browser();  ///< kills it
@@ -70,7 +64,6 @@ private:
 
     asio::any_io_executor executor_;
     browser_options options_;
-    way_out serve_;
     std::shared_ptr<instance> current_;
     event started_;
     bool starting_ = false;

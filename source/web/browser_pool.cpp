@@ -15,9 +15,8 @@ awaitable<> stop_one(std::shared_ptr<browser> which) { co_await which->stop(); }
 
 }  // namespace
 
-browser_pool::browser_pool(asio::any_io_executor executor, browser_options options, browser::way_out serve,
-                           std::size_t most)
-    : executor_(executor), options_(std::move(options)), serve_(std::move(serve)), most_(most)
+browser_pool::browser_pool(asio::any_io_executor executor, browser_options options, std::size_t most)
+    : executor_(executor), options_(std::move(options)), most_(most)
 {
 }
 
@@ -43,7 +42,7 @@ browser_pool::place_ptr browser_pool::add(std::optional<std::string> principal)
     auto options = options_;
     options.number = free_number();
     options.principal = principal.value_or(std::string());
-    auto its = std::make_shared<browser>(executor_, options, serve_);
+    auto its = std::make_shared<browser>(executor_, options);
     places_.push_back(std::make_shared<place>(place{std::move(principal), options.number, std::move(its)}));
     return places_.back();
 }

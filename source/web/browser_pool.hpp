@@ -16,7 +16,7 @@ namespace cmcp {
 /// another principal. A bounded number live; the one that is idle longest ends for another. Io thread only.
 class browser_pool {
 public:
-    browser_pool(asio::any_io_executor executor, browser_options options, browser::way_out serve, std::size_t most);
+    browser_pool(asio::any_io_executor executor, browser_options options, std::size_t most);
     browser_pool(const browser_pool&) = delete;
     browser_pool& operator=(const browser_pool&) = delete;
 
@@ -50,7 +50,6 @@ private:
 
     asio::any_io_executor executor_;
     browser_options options_;
-    browser::way_out serve_;
     std::size_t most_;
     std::vector<place_ptr> places_;
     std::uint64_t order_ = 0;

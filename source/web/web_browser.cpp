@@ -55,23 +55,18 @@ admission_limits page_limits(const settings& config)
         .at_once = pages, .per_caller = std::max<std::size_t>(1, pages - 1), .waiting = most_waiting, .what = "page"};
 }
 
-browser_options browser_options_from(const settings& config, sandbox::backend& backend, blocking_pool& pool)
+browser_options browser_options_from(const settings& config, sandbox::backend& backend, egress_guard& guard,
+                                     blocking_pool& pool)
 {
     browser_options options;
     options.backend = &backend;
+    options.guard = &guard;
     options.program = find_browser_program(config);
     if (!config.web_ca_file.empty()) options.certificates = file_text(config.web_ca_file);
     options.pages = config.web_browser_max_pages;
     options.idle = config.web_browser_idle_timeout;
     options.pool = &pool;
     return options;
-}
-
-browser::way_out way_through(egress_guard& guard)
-{
-    return [&guard](asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket) {
-        guard.serve(std::move(client), *ticket);
-    };
 }
 
 }  // namespace
@@ -116,8 +111,7 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& config,
       timeout_default_(config.web_timeout_default),
       timeout_max_(std::max(config.web_browser_timeout_max, config.web_timeout_default)),
       admission_(page_limits(config)),
-      browsers_(executor, browser_options_from(config, backend, pool), way_through(guard),
-                config.web_browser_max_browsers)
+      browsers_(executor, browser_options_from(config, backend, guard, pool), config.web_browser_max_browsers)
 {
 }
 
