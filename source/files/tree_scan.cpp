@@ -24,9 +24,10 @@ namespace {
 constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // levels that are compared
-constexpr std::array<std::string_view, 15> left_out{".local",       ".cache", ".outputs",    ".config", "__pycache__",
-                                                    "node_modules", ".npm",   ".pnpm-store", ".gradle", ".m2",
-                                                    ".nuget",       ".git",   ".venv",       "venv",    ".kernel"};
+constexpr std::string_view of_kernels = ".kernel";
+constexpr std::array<std::string_view, 15> left_out{
+    ".local", ".cache", ".outputs", ".config", "__pycache__", "node_modules",      ".npm", ".pnpm-store", ".gradle",
+    ".m2",    ".nuget", ".git",     ".venv",   "venv",        ".ipynb_checkpoints"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
@@ -149,6 +150,7 @@ private:
     bool see(const std::string& path, const std::string& name, const struct stat& status) override
     {
         if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
+        if (name.starts_with(of_kernels)) return false;
         if (!S_ISREG(status.st_mode)) return true;
         scan_.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
                              nanoseconds(status.st_ctim)};

@@ -1,4 +1,4 @@
-def _install_figures(shown=None):
+def _install_figures(shown=None, at_once=None):
     import sys
 
     def patch(plt):
@@ -22,6 +22,8 @@ def _install_figures(shown=None):
             return 'plot-%d.png' % number
 
         def show(*values, **options):
+            if at_once and at_once(plt):
+                return
             current = plt.gcf().number if plt.get_fignums() else None
             for number in plt.get_fignums():
                 figure = plt.figure(number)

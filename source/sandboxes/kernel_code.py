@@ -1,11 +1,12 @@
 # Code of callers: read, run and shown as a notebook does it. Names that it has are those of a module of its own.
-import ast, builtins, importlib, importlib.util, io, json, linecache, os, queue, resource, signal, site, struct, sys, threading, time, traceback, types
+import ast, builtins, contextlib, importlib, importlib.util, io, json, linecache, os, queue, resource, signal, site, struct, sys, threading, time, traceback, types
 
 module = sys.modules['__main__'] = types.ModuleType('__main__')
 module.__builtins__ = __builtins__
 workspace = sys.argv[1]
 later = {}                                      # programs that are compiled when they are wanted
-forgets = sys.argv[2:] == ['forget']
+kept_folder = sys.argv[2]
+forgets = sys.argv[3:] == ['forget']
 sys.path.append(workspace)
 sys.argv = ['']
 count = 0
@@ -175,6 +176,9 @@ def result_of(value):
         show_value(value)
         return {}
     made = forms_of(value)
+    if notebook is not None:
+        show_result(value, made)
+        return {}
     return {'result': show_forms(made, plain_form(value, made), True) if made else json_form(value)}
 
 # The loop of asynchronous code lives from call to call. Code that has to do with it runs inside of it.

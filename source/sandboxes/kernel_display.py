@@ -12,6 +12,8 @@ pictures = 'image/png', 'image/jpeg', 'image/gif', 'image/webp'
 most_shown, most_files, longest_file = 100, 60, 8 << 20
 displays_folder = '.displays'
 displays = []
+notebook = None                                 # the cell of a client that takes forms as they are (kernel_notebook.py)
+captured = None                                 # displays of such a cell that go nowhere else
 
 def cut(text, most):
     return text if len(text) <= most else '%s... (%d more characters)' % (text[:most], len(text) - most)
@@ -181,11 +183,13 @@ def plain_form(value, made):
     given = made.get('text/plain')
     return given if isinstance(given, str) else safe_repr(value)
 
-def show_value(value):
+def show_value(value, **about):
     method = method_of(value, '_ipython_display_') if not is_one_of(value, 'plotly.basedatatypes', 'BaseFigure') else None
     if method:
         return form_of(method)
     made = forms_of(value)
+    if notebook is not None:
+        return show_in_notebook(made, plain_in_notebook(value, made), **about)
     print(show_forms(made, plain_form(value, made)))
 
 class Handle:
@@ -195,28 +199,33 @@ class Handle:
     def display(self, value, **options):
         display(value, display_id=self.display_id, **options)
     def update(self, value, **options):
-        display(value, display_id=self.display_id, **options)
+        display(value, display_id=self.display_id, update=True, **options)
 
-def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False, **options):
+def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False, update=False, **options):
     """Shows values in the forms that they have: text, pictures, HTML."""
     if clear:
         clear_output()
-    if raw:
-        for made in objs:
-            print(show_forms(made, str(made.get('text/plain', ''))))
-    else:
-        for value in objs:
-            show_value(value)
-    return Handle(display_id) if display_id else None
+    handle = Handle(display_id) if display_id else None
+    about = {'metadata': metadata, 'display_id': handle and handle.display_id, 'update': update}
+    for value in objs:
+        if not raw:
+            show_value(value, **about)
+        elif notebook is not None:
+            show_in_notebook(value, str(value.get('text/plain', '')), **about)
+        else:
+            print(show_forms(value, str(value.get('text/plain', ''))))
+    return handle
 
 def update_display(obj, *, display_id, **options):
-    display(obj, display_id=display_id, **options)
+    display(obj, display_id=display_id, update=True, **options)
 
-def publish_display_data(data, metadata=None, **options):
-    display(data, raw=True)
+def publish_display_data(data, metadata=None, update=False, transient=None, **options):
+    display(data, raw=True, metadata=metadata, update=update, display_id=(transient or {}).get('display_id'))
 
 # Text that was printed stays.
 def clear_output(wait=False):
+    if notebook is not None:
+        return tell('clear_output', {'wait': bool(wait)})
     for one in displays:
         for name in one['files'].values():
             if name.startswith(displays_folder):
@@ -236,6 +245,11 @@ def show_figures():
     plt.show()
     if close_figures:
         plt.close('all')
+
+def show_at_once(plt):
+    if notebook is not None:
+        figures_in_notebook(plt)
+    return notebook is not None
 
 def figure_shown(figure, name):
     size = '<Figure size %gx%g with %d Axes>' % (*(figure.get_size_inches() * figure.dpi), len(figure.axes))

@@ -1,8 +1,20 @@
 # A thread reads the socket, so that an interrupt arrives while code runs; the code runs in the main thread, where
 # signals are delivered. What the code prints after its end belongs to the run after it.
 
+# In a notebook's cell, what is written to the other stream waits until the server has what was written to this one.
+last_written = None
+
+class Stream(io.TextIOWrapper):
+    def write(self, text):
+        global last_written
+        if notebook is not None and last_written is not self:
+            if last_written is not None:
+                tell('', {})
+            last_written = self
+        return super().write(text)
+
 def wrapped(stream):
-    return io.TextIOWrapper(stream.detach(), encoding='utf-8', errors='backslashreplace', line_buffering=True, write_through=True)
+    return Stream(stream.detach(), encoding='utf-8', errors='backslashreplace', line_buffering=True, write_through=True)
 
 sys.stdout = sys.__stdout__ = wrapped(sys.stdout)
 sys.stderr = sys.__stderr__ = wrapped(sys.stderr)
@@ -41,6 +53,18 @@ def interrupted(number, frame):
     if whole.is_set():
         pending.set()
     elif running.is_set():
+        raise KeyboardInterrupt
+
+# Until its end an interrupt waits.
+@contextlib.contextmanager
+def undisturbed():
+    pending.clear()
+    whole.set()
+    try:
+        yield
+    finally:
+        whole.clear()
+    if pending.is_set() and running.is_set():
         raise KeyboardInterrupt
 
 def say(message):
@@ -120,7 +144,7 @@ def peak_memory():
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
-kept_folder, fresh, was_kept = '.kernel', True, False
+fresh, was_kept = True, False
 
 # A kernel that runs code for the first time takes what the one before has kept. The mark says that there was one.
 def earlier_kernel():
@@ -159,13 +183,29 @@ def run_job(job):
     current_job = job
     begun = processor_time()
     forget_peak()
-    answer = attempt(job['code'])
+    if 'notebook' in job:
+        load_later('kernel_notebook')
+        answer, earlier = run_cell(job, earlier), None
+    else:
+        answer = attempt(job['code'])
     answer['cpu_us'], answer['peak_bytes'] = round((processor_time() - begun) * 1e6), peak_memory()
     if displays:
         answer['displays'] = displays[:]
     if earlier:
         answer['earlier'] = earlier
     return answer
+
+# What a client of Jupyter's protocol asks about the code and its names.
+def look(job):
+    try:
+        running.set()
+        try:
+            load_later('kernel_notebook')
+            return {'ok': True, 'exit': 0, 'state': questions_of_clients[job['question']](job['content'])}
+        finally:
+            running.clear()
+    except BaseException as problem:
+        return {'ok': False, 'exit': 1, 'reason': cut('%s: %s' % (type(problem).__name__, problem), 300)}
 
 # The state of the interpreter, given to another one, taken from it or kept for a later one.
 def move_state(job):
@@ -196,13 +236,13 @@ def mark(text):
         while data:
             data = data[os.write(number, data):]
 
-_install_figures(figure_shown)
+_install_figures(figure_shown, show_at_once)
 signal.signal(signal.SIGINT, interrupted)
 threading.Thread(target=listen, daemon=True).start()
 while True:
     try:
         job = next_job()
-        answer = run_job(job) if job['op'] == 'run' else move_state(job)
+        answer = {'run': run_job, 'look': look}.get(job['op'], move_state)(job)
         if os.getpid() != owner:
             os._exit(0)     # a child that the code made and let fall off its end
         answer['id'] = job['id']

@@ -15,7 +15,6 @@ namespace {
 constexpr auto keeping_limit = std::chrono::seconds(5);
 constexpr std::size_t most_left_out = 10;  // variables that a note names
 constexpr std::size_t longest_reason = 120;
-constexpr const char* kept_folder = ".kernel";  // of the workspace; kernel_driver.py
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -116,43 +115,55 @@ awaitable<> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string 
 
 awaitable<> kernel_manager::keep(std::string id, std::string why)
 {
-    const auto one = living(id);
-    if (!one) co_return;
+    for (const auto& one : all_of(id)) co_await keep_one(one, why);
+}
+
+awaitable<> kernel_manager::keep_one(std::shared_ptr<kernel> one, std::string why)
+{
+    if (!one->lives()) co_return;
     one->returns = true;
     one->why_ended = why;
     if (one->line.empty()) co_await keep_state(one, std::move(why));
 }
 
-bool kernel_manager::interrupt(const std::string& id)
+std::vector<std::shared_ptr<kernel_manager::kernel>> kernel_manager::all_of(const std::string& id) const
 {
-    const auto entry = kernels_.find(id);
+    std::vector<std::shared_ptr<kernel>> all;
+    for (const auto& [key, one] : kernels_)
+        if (key.first == id) all.push_back(one);
+    return all;
+}
+
+bool kernel_manager::interrupt(const std::string& id, const std::string& name)
+{
+    const auto entry = kernels_.find({id, name});
     if (entry == kernels_.end() || entry->second->line.empty() || !entry->second->process) return false;
     entry->second->process->interrupt();
     return true;
 }
 
-awaitable<bool> kernel_manager::end(std::string id)
+awaitable<> kernel_manager::end(std::string id)
 {
-    const auto entry = kernels_.find(id);
-    if (entry == kernels_.end()) co_return false;
-    const auto one = entry->second;
-    if (!std::exchange(one->returns, false) && one->line.empty()) kernels_.erase(entry);
-    if (!one->lives()) co_return false;
-    co_await one->process->finish();
-    co_return true;
+    for (const auto& one : all_of(id)) co_await end_one(one);
 }
 
-awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variables)
+awaitable<> kernel_manager::end_one(std::shared_ptr<kernel> one)
 {
-    const auto one = kernel_of(where);
+    if (!std::exchange(one->returns, false) && one->line.empty()) kernels_.erase({one->id, one->name});
+    if (one->lives()) co_await one->process->finish();
+}
+
+awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variables, std::string name)
+{
+    const auto one = kernel_of(where, name);
     const bool was_running = one->lives();
-    if (keep_variables) co_await keep(where.id, "The kernel was restarted");
+    if (keep_variables) co_await keep_one(one, "The kernel was restarted");
     if (one->lives()) co_await one->process->finish();
     if (keep_variables) co_return was_running;
     one->process.reset();
     one->why_ended.clear();
     one->forgets = true;
-    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / kept_folder);
+    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / one->kept_folder());
     co_return was_running;
 }
 
@@ -160,10 +171,11 @@ awaitable<> kernel_manager::stop()
 {
     const auto all = std::exchange(kernels_, {});
     task_group keeping(executor_);
-    for (const auto& [id, one] : all)
-        if (one->lives() && one->line.empty()) keeping.spawn("keep kernel", keep_state(one, "The server was stopped"));
+    for (const auto& [key, one] : all)
+        if (one->lives() && one->line.empty() && one->name.empty())
+            keeping.spawn("keep kernel", keep_state(one, "The server was stopped"));
     co_await keeping.wait_idle(keeping_limit);
-    for (const auto& [id, one] : all)
+    for (const auto& [key, one] : all)
         if (one->lives()) co_await one->process->finish();
 }
 

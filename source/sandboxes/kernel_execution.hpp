@@ -18,6 +18,7 @@ struct kernel_process::execution {
 
     std::uint64_t id = 0;
     sandbox::output_receiver* output = nullptr;
+    kernel_listener* listener = nullptr;  // the same, where it takes events
     std::array<marked_stream, 2> streams;
     std::optional<json::object> answer;
     kernel_questions answers;

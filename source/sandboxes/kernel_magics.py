@@ -211,12 +211,16 @@ def magic_writefile(line, body=None):
 
 def magic_capture(line, body=None):
     """Run the cell and keep what it prints in a variable."""
-    import contextlib
+    global captured
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        evaluated(body)
+    captured = []
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            evaluated(body)
+    finally:
+        caught, captured = captured, None
     if line.split()[-1:] and not line.split()[-1].startswith('-'):
-        module.__dict__[line.split()[-1]] = types.SimpleNamespace(stdout=out.getvalue(), stderr=err.getvalue(), outputs=displays[:])
+        module.__dict__[line.split()[-1]] = types.SimpleNamespace(stdout=out.getvalue(), stderr=err.getvalue(), outputs=caught or displays[:])
 
 def magic_config(line, body=None):
     """%config InlineBackend.close_figures = False keeps figures open from call to call; other settings are taken and mean nothing."""

@@ -54,17 +54,18 @@ kernel_manager::kernel_manager(const settings& config, asio::any_io_executor exe
 
 kernel_manager::~kernel_manager() = default;
 
-std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where)
+std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where, const std::string& name)
 {
-    auto& slot = kernels_[where.id];
+    auto& slot = kernels_[{where.id, name}];
     if (!slot) slot = std::make_shared<kernel>();
     slot->id = where.id;
+    slot->name = name;
     return slot;
 }
 
 std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
 {
-    const auto entry = kernels_.find(id);
+    const auto entry = kernels_.find({id, std::string()});
     if (entry == kernels_.end() || !entry->second->lives()) return nullptr;
     return entry->second;
 }
@@ -91,8 +92,8 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
     one.owner = where.owner;
     auto request = runs_.base(where);
-    request.argv =
-        kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, std::exchange(one.forgets, false));
+    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.kept_folder(),
+                                    std::exchange(one.forgets, false));
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";

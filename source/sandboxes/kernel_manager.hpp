@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -28,9 +29,9 @@ struct kernel_fork {
     std::optional<kernel_transfer> state;
 };
 
-/// Python kernels, at most one for a sandbox. A kernel keeps variables, imports and open figures from call to call,
-/// and ends with the sandbox, when that is stopped, by its limits, or unused to make room for another. Throws
-/// sandbox_error. Io thread only.
+/// Python kernels: a sandbox's own, which has no name, and further ones with a name. A kernel keeps variables, imports
+/// and open figures from call to call, and ends with the sandbox, when that is stopped, by its limits, or unused to
+/// make room for another. Throws sandbox_error. Io thread only.
 class kernel_manager {
 public:
     kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -44,32 +45,41 @@ public:
     awaitable<kernel_outcome> execute(caller who, request_io& io, sandbox_record where, std::string code,
                                       run_options options);
 
+    /// The same for a message of kernel_process::converse() to the kernel of this name. Its cells have the time of a
+    /// job (SANDBOX_JOB_TIMEOUT) and a place among the jobs. `reason` of the answer: how the kernel ended with it.
+    awaitable<kernel_answer> converse(caller who, request_io& io, sandbox_record where, std::string name,
+                                      json::object message, kernel_listener& to);
+
     /// A copy of the sandbox (sandbox_manager::fork) with a kernel in the state of the old one's, which runs nothing
     /// meanwhile. Where only the state could not be copied, the new sandbox stays and the result says why.
     awaitable<kernel_fork> fork(caller who, request_io& io, sandbox_record from, std::string name);
 
-    bool interrupt(const std::string& id);  ///< false: nothing runs
+    bool interrupt(const std::string& id, const std::string& name = {});  ///< false: nothing runs
 
-    /// Before the kernel ends for now: where it runs nothing, its variables are written to the sandbox, and are back in
-    /// the kernel that starts next. `why`: a sentence without its stop, for the result that finds it started anew.
+    /// Before all kernels of a sandbox end for now: where one runs nothing, its variables are written to the sandbox,
+    /// and are back in the kernel that starts next. `why`: a sentence without its stop, for the result that finds it
+    /// started anew.
     awaitable<> keep(std::string id, std::string why);
-    awaitable<bool> end(std::string id);  ///< false: there was no kernel
+    awaitable<> end(std::string id);  ///< all kernels of a sandbox
 
     /// Ends the kernel; the next one has its variables or forgets them. False: there was no kernel.
-    awaitable<bool> restart(sandbox_record where, bool keep_variables);
+    awaitable<bool> restart(sandbox_record where, bool keep_variables, std::string name = {});
     awaitable<> stop();  ///< with keep() of each
 
 private:
     struct kernel;
     struct turn;
 
-    std::shared_ptr<kernel> kernel_of(const sandbox_record& where);
-    std::shared_ptr<kernel> living(const std::string& id) const;  // null: none
+    std::shared_ptr<kernel> kernel_of(const sandbox_record& where, const std::string& name = {});
+    std::shared_ptr<kernel> living(const std::string& id) const;  // a sandbox's own; null: none
+    std::vector<std::shared_ptr<kernel>> all_of(const std::string& id) const;
     awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static std::string loss_before(kernel& one, const json::object& earlier);
     std::uint64_t room_for_state(const std::string& owner) const;
     awaitable<> keep_state(std::shared_ptr<kernel> one, std::string why);
+    awaitable<> keep_one(std::shared_ptr<kernel> one, std::string why);
+    awaitable<> end_one(std::shared_ptr<kernel> one);
     static awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence);
     std::size_t count(const std::string* owner) const;  // that live; null: of all callers
     std::string why_full(const std::string& owner) const;
@@ -84,6 +94,8 @@ private:
                                         run_options options);
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, caller who, request_io& io, sandbox_record where,
                                   std::string code, run_options options);
+    awaitable<kernel_answer> converse_in_turn(caller who, request_io& io, sandbox_record where, std::string name,
+                                              json::object message, kernel_listener& to);
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                     sandbox_record where, std::string code, run_options options, kernel_answer& answer);
     kernel_questions answers_for(caller who, request_io& io, sandbox_record where);
@@ -94,7 +106,7 @@ private:
     sandbox::backend& backend_;
     sandbox_runner& runs_;
     sandbox_packages* packages_ = nullptr;
-    std::map<std::string, std::shared_ptr<kernel>> kernels_;
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<kernel>> kernels_;  // by sandbox and name
 };
 
 }  // namespace cmcp

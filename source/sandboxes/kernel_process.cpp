@@ -24,9 +24,10 @@ using clock = event::clock;
 
 namespace {
 
-constexpr std::size_t longest_message = 3 << 19;  // kernel_driver.py gives a million characters of a value
-constexpr std::size_t longest_piece = 8 << 20;    // of state, which is passed on as it comes
-constexpr auto grace = std::chrono::seconds(3);   // for code that was interrupted
+constexpr std::size_t longest_answer = 3 << 19;  // kernel_driver.py gives a million characters of a value
+constexpr std::size_t longest_event = 12 << 20;  // kernel_notebook.py shows 8 MiB of forms
+constexpr std::size_t longest_piece = 8 << 20;   // of state, which is passed on as it comes
+constexpr auto grace = std::chrono::seconds(3);  // for code that was interrupted
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
 constexpr unsigned char piece_of_state = 0x80;  // in a length: a piece of state follows, no message
@@ -69,13 +70,31 @@ public:
         const auto one = of_.current_;
         if (!one) co_return;
         auto& stream = one->streams[from == sandbox::stream::out ? 0 : 1];
-        const std::string text = stream.put(bytes);
-        if (!text.empty() && one->output != nullptr) co_await one->output->receive(from, text);
+        std::string text = stream.put(bytes);
+        co_await pass_on(*one, from, std::move(text));
+        while (stream.paused()) {
+            of_.changed_.notify();
+            co_await wait_for_event(stream);
+            text = stream.put({});
+            co_await pass_on(*one, from, std::move(text));
+        }
         stream.delivered();
         of_.changed_.notify();
     }
 
 private:
+    static awaitable<> pass_on(execution& one, sandbox::stream from, std::string text)
+    {
+        if (!text.empty() && one.output != nullptr) co_await one.output->receive(from, text);
+    }
+
+    // An event that cannot come any more is not waited for.
+    awaitable<> wait_for_event(marked_stream& stream)
+    {
+        while (stream.paused() && of_.link_.is_open()) co_await of_.changed_.wait();
+        stream.go_on();
+    }
+
     kernel_process& of_;
 };
 
@@ -131,7 +150,7 @@ awaitable<bool> kernel_process::read_message()
     const auto byte = [&](int at) { return std::size_t{static_cast<unsigned char>(head[at])}; };
     const bool state = (byte(0) & piece_of_state) != 0;
     const std::size_t size = (byte(0) & ~std::size_t{piece_of_state}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
-    if (!awaits_message() || size > (state ? longest_piece : longest_message)) {
+    if (!awaits_message() || size > (state ? longest_piece : longest_message())) {
         stop(sandbox::cause::cancelled, "its program sent the server what no call awaits");
         co_return false;
     }
@@ -142,7 +161,8 @@ awaitable<bool> kernel_process::read_message()
     std::string text(size, '\0');
     auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
     if (late_failure) co_return false;
-    const bool awaited = note(text);
+    auto message = jsonrpc::read_object(text);
+    const bool awaited = co_await note(std::move(message));
     if (!awaited) stop(sandbox::cause::cancelled, "its program sent the server a wrong answer");
     co_return awaited;
 }
@@ -154,22 +174,49 @@ awaitable<> kernel_process::listen()
     // The program has closed its end; closing ours ends it.
     boost::system::error_code ignored;
     link_.close(ignored);
+    changed_.notify();
 }
 
 bool kernel_process::awaits_message() const { return current_ && !current_->answer; }
 
-// The answer to a call comes before the call ends, so another message is none of kernel_driver.py.
-bool kernel_process::note(const std::string& text)
+std::size_t kernel_process::longest_message() const
 {
-    auto message = jsonrpc::read_object(text);
+    return current_ && current_->listener != nullptr ? longest_event : longest_answer;
+}
+
+// The answer to a call comes before the call ends, so another message is none of kernel_driver.py.
+bool kernel_process::answers_call(const json::object& message) const
+{
     const auto* id = message.if_contains("id");
-    const bool expected = awaits_message() && id != nullptr && id->is_number() &&
-                          id->to_number<double>() == static_cast<double>(current_->id);
-    if (!expected) return false;
-    if (message.contains("ask")) return begin_question(std::move(message));
+    return awaits_message() && id != nullptr && id->is_number() &&
+           id->to_number<double>() == static_cast<double>(current_->id);
+}
+
+awaitable<bool> kernel_process::note(json::object message)
+{
+    if (!answers_call(message)) co_return false;
+    if (message.contains("event")) {
+        const bool passed = co_await pass_on_event(std::move(message));
+        co_return passed;
+    }
+    if (message.contains("ask")) co_return begin_question(std::move(message));
     current_->answer = std::move(message);
     changed_.notify();
-    return true;
+    co_return true;
+}
+
+// Both streams wait at the event's mark, so all that was printed before it has been passed on.
+awaitable<bool> kernel_process::pass_on_event(json::object message)
+{
+    const auto one = current_;
+    if (one->listener == nullptr) co_return false;
+    while (!end_ && !(one->streams[0].paused() && one->streams[1].paused())) co_await changed_.wait();
+    if (end_) co_return true;
+    auto kind = text_of(message, "event");
+    if (!kind.empty()) co_await one->listener->show(std::move(kind), object_of(message, "content"));
+    for (auto& stream : one->streams) stream.go_on();
+    changed_.notify();
+    co_return true;
 }
 
 void kernel_process::stop(sandbox::cause why, std::string reason)
@@ -213,6 +260,23 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::outp
     const auto self = shared_from_this();
     json::object message{{"op", "run"}, {"code", code}};
     const auto one = begin(&output, message);
+    auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
+    co_return answer;
+}
+
+awaitable<kernel_answer> kernel_process::converse(json::object message, kernel_listener& to,
+                                                  std::chrono::milliseconds limit, kernel_questions answers)
+{
+    const auto self = shared_from_this();
+    const auto one = begin(&to, message);
+    one->listener = &to;
+    auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
+    co_return answer;
+}
+
+awaitable<kernel_answer> kernel_process::ask(std::shared_ptr<execution> one, json::object message,
+                                             std::chrono::milliseconds limit, kernel_questions answers)
+{
     one->answers = std::move(answers);
     auto sending = send(std::move(message));
     co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use

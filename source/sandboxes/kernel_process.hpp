@@ -26,10 +26,17 @@ struct kernel_answer {
     json::array displays;               ///< that it showed
     std::chrono::microseconds cpu{0};   ///< of this call
     std::uint64_t peak_memory = 0;      ///< bytes, of the kernel's own process
-    json::object state;                 ///< the answer of give() and take() (kernel_transfer.cpp)
+    json::object state;                 ///< the answer of converse(), give() and take() (kernel_program.cpp)
     std::string reason;                 ///< why they failed
     json::object
         earlier;  ///< of the first call: {"kept", "variables", "left_out", "reason"} of the kernel before this one
+};
+
+/// Takes what a notebook's cell shows, in its order with what it prints.
+class kernel_listener : public sandbox::output_receiver {
+public:
+    /// `kind` and `content` as those of a message on Jupyter's iopub channel.
+    virtual awaitable<> show(std::string kind, json::object content) = 0;
 };
 
 /// Answers what code in a kernel asks the server (kernel_program.cpp).
@@ -56,6 +63,11 @@ public:
     awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit, kernel_questions answers);
 
+    /// A notebook's cell ("run" with "notebook") or a question ("look", kernel_program.cpp). Limit and cancellation as
+    /// for execute().
+    awaitable<kernel_answer> converse(json::object message, kernel_listener& to, std::chrono::milliseconds limit,
+                                      kernel_questions answers);
+
     /// Sends the interpreter's state, but for the variables of these names, to a kernel that takes it at the same time.
     /// Limit and cancellation as for execute().
     awaitable<kernel_answer> give(std::shared_ptr<kernel_process> to, json::array left_out,
@@ -80,6 +92,8 @@ private:
     awaitable<> run(sandbox::run_request request);
     awaitable<> listen();
     std::shared_ptr<execution> begin(sandbox::output_receiver* output, json::object& message);
+    awaitable<kernel_answer> ask(std::shared_ptr<execution> one, json::object message, std::chrono::milliseconds limit,
+                                 kernel_questions answers);
     awaitable<kernel_answer> answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit);
     awaitable<> wait_for_change(std::shared_ptr<execution> one, event::clock::time_point until);
     bool begin_question(json::object message);
@@ -91,8 +105,11 @@ private:
     awaitable<bool> put_piece(std::string_view bytes);
     awaitable<bool> send(json::object message);
     awaitable<bool> read_message();
+    std::size_t longest_message() const;
     bool awaits_message() const;
-    bool note(const std::string& text);
+    bool answers_call(const json::object& message) const;
+    awaitable<bool> note(json::object message);
+    awaitable<bool> pass_on_event(json::object message);
     void stop(sandbox::cause why, std::string reason);
     bool over(const execution& one) const;
 

@@ -18,24 +18,34 @@ namespace cmcp {
 //   none is the end.
 //   {"op": "keep", "id", "program", "mark", "most"} → {"id", "ok", "exit", "state": {"variables", "bytes"} or
 //   "reason"}: the variables are in a file of the workspace, at most so many bytes
+//   {"op": "run", …, "notebook": {"silent"?, "store_history"?, "user_expressions"?, "folder"?}} → the same with
+//   "state":
+//   {"execution_count", "user_expressions", "error"?} in place of a result; before it any number of {"id", "event",
+//   "content"}: messages of Jupyter's iopub channel, each after `mark` with marked_stream::pause_byte as its last byte
+//   was printed on both streams (kernel_notebook.py); one without a name only keeps the order of the streams,
+//   and "earlier" has what the first answer has under that name
+//   {"op": "look", "id", "mark", "question", "content"} → {"id", "ok", "exit", "state" or "reason"}: complete_request
+//   and the like, answered by the content of the reply
 //   {"op": "interrupt"}: KeyboardInterrupt in the code that runs
 //   {"op": "programs", "programs": {name: text}}, before the others: compiled when code first wants them
-// Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, and
-// "forget".
+// Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, the
+// folder for what it keeps, and "forget".
 extern const std::string_view kernel_display;
 extern const std::string_view kernel_code;
 extern const std::string_view kernel_driver;
 
-extern const std::string_view kernel_magics;  // magics and commands of notebooks
-extern const std::string_view kernel_shell;   // lines that are no Python; stands behind kernel_magics
+extern const std::string_view kernel_magics;    // magics and commands of notebooks
+extern const std::string_view kernel_notebook;  // of clients of Jupyter's protocol
+extern const std::string_view kernel_shell;     // lines that are no Python; stands behind kernel_magics
 extern const std::string_view kernel_state_common, kernel_state_take, kernel_state_recall;  // of an earlier kernel
 extern const std::string_view kernel_stand_in;  // what code imports from IPython, where that is not installed
 
-std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside, bool forgets)
+std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside,
+                                          std::string kept_folder, bool forgets)
 {
     std::string program;
     for (const auto part : {python_figures, kernel_display, kernel_code, kernel_driver}) program.append(part);
-    std::vector<std::string> arguments{std::move(workspace_inside)};
+    std::vector<std::string> arguments{std::move(workspace_inside), std::move(kept_folder)};
     if (forgets) arguments.emplace_back("forget");
     return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
 }
@@ -45,6 +55,7 @@ json::object later_kernel_programs()
 {
     json::object later;
     later["kernel_magics"] = std::string(kernel_magics) + std::string(kernel_shell);
+    later["kernel_notebook"] = kernel_notebook;
     later["kernel_stand_in"] = kernel_stand_in;
     std::string recall(kernel_state_common);
     later["kernel_recall"] = recall.append(kernel_state_take).append(kernel_state_recall);

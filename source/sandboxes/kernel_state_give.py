@@ -125,18 +125,14 @@ class Link:
             self.put(view[at:at + longest])
 
     def put(self, piece):
-        whole.set()
         data = [struct.pack('>I', 0x80000000 | len(piece)), piece]
-        while data:
-            done = os.writev(link, data)
-            while data and done >= len(data[0]):
-                done -= len(data.pop(0))
-            if data and done:
-                data[0] = memoryview(data[0])[done:]
-        whole.clear()
-        if pending.is_set():
-            pending.clear()
-            raise KeyboardInterrupt
+        with undisturbed():
+            while data:
+                done = os.writev(link, data)
+                while data and done >= len(data[0]):
+                    done -= len(data.pop(0))
+                if data and done:
+                    data[0] = memoryview(data[0])[done:]
 
 def settings():
     made = {'path': list(sys.path), 'folder': os.getcwd(), 'environment': dict(os.environ), 'random': random.getstate(),

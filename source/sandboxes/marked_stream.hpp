@@ -6,13 +6,21 @@
 
 namespace cmcp {
 
-/// A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped.
+/// A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped. The mark
+/// with another last byte, `pause_byte`, is a place at which the stream waits.
 class marked_stream {
 public:
+    static constexpr char pause_byte = '\x1d';
+
     void expect(std::string mark) { mark_ = std::move(mark); }
 
-    /// The bytes that are sure to stand before the mark.
+    /// The bytes that are sure to stand before the mark, and before the place to wait at.
     std::string put(std::string_view bytes);
+
+    bool paused() const { return paused_; }
+
+    /// Goes on behind the place; put() gives the bytes.
+    void go_on() { paused_ = false; }
 
     /// The bytes that put() returned have been passed on.
     void delivered() { ended_ = found_; }
@@ -22,6 +30,7 @@ private:
     std::string mark_;
     std::string held_;
     bool found_ = false;
+    bool paused_ = false;
     bool ended_ = false;
 };
 

@@ -91,13 +91,14 @@ class Kernel(Peer):
         super().__init__()
         self.number, self.printed = 0, 0
         later = {"kernel_magics": program("sandboxes/kernel_magics.py", "sandboxes/kernel_shell.py"),
+                 "kernel_notebook": program("sandboxes/kernel_notebook.py"),
                  "kernel_stand_in": program("sandboxes/kernel_stand_in.py"),
                  "kernel_recall": program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_take.py",
                                           "sandboxes/kernel_state_recall.py")}
         driver = program("runs/python_figures.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
         self.folder = tempfile.TemporaryDirectory()
         folder = folder or self.folder.name
-        self.run = Run(driver, [folder], {3: self.theirs.fileno()}, folder=folder)
+        self.run = Run(driver, [folder, ".kernel"], {3: self.theirs.fileno()}, folder=folder)
         self.theirs.close()
         self.send(op="programs", programs=later)
 
@@ -130,6 +131,21 @@ class Kernel(Peer):
     def execute(self, code):
         self.begin(op="run", code=code)
         return self.answer()
+
+    def cell(self, code, **options):
+        """Events of a notebook's cell and its answer."""
+        self.begin(op="run", code=code, notebook=options)
+        return self.events_and_answer()
+
+    def events_and_answer(self):
+        events = []
+        while "event" in (message := self.answer()):
+            events.append((message["event"], message["content"]))
+        return events, message
+
+    def look(self, question, **content):
+        self.begin(op="look", question=question, content=content)
+        return self.answer()["state"]
 
     def errors(self):
         return self.output(self.run.err)

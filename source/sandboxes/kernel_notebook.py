@@ -1,0 +1,286 @@
+# Cells of a client that speaks Jupyter's protocol: what they show goes to the server as it comes, in its order with what
+# is printed, and what the client asks about the names of the kernel. Compiled with the first such cell or question.
+import codeop, re, rlcompleter
+
+most_told = 8 << 20                             # bytes of a display
+telling = threading.RLock()
+
+# Only this text stands in both streams, so that the server knows what was printed before the event.
+def tell(kind, content):
+    global last_written
+    main = threading.current_thread() is threading.main_thread()
+    with telling:
+        if notebook is None or os.getpid() != owner:
+            return                              # of a thread or process that the cell left behind
+        with undisturbed() if main else contextlib.nullcontext():
+            mark(current_job['mark'][:-1] + '\x1d')
+            say({'id': current_job['id'], 'event': kind, 'content': content})
+        last_written = None
+
+def name_of_type(kind):
+    return kind.__qualname__ if kind.__module__ == 'builtins' else '%s.%s' % (kind.__module__, kind.__qualname__)
+
+def text_of_function(value):
+    import inspect
+    try:
+        module = value.__module__ if value.__module__ not in ('builtins', None) else ''
+        return '<function %s%s%s>' % (module and module + '.', value.__qualname__, inspect.signature(value))
+    except (AttributeError, TypeError, ValueError):
+        return safe_repr(value)
+
+def parts_of(value):
+    """How a container begins and ends, and its members: what stands before each, and it."""
+    begin, end = {list: ('[', ']'), tuple: ('(', ')'), dict: ('{', '}'), set: ('{', '}'), frozenset: ('frozenset({', '})')}[type(value)]
+    if type(value) is dict:
+        return begin, [(notebook_text(key, flat) + ': ', each) for key, each in list(value.items())[:most_members]], end
+    members = list(value)
+    if isinstance(value, (set, frozenset)):
+        try:
+            members.sort()
+        except Exception:
+            pass
+    return begin, [('', each) for each in members[:most_members]], ',)' if type(value) is tuple and len(value) == 1 else end
+
+flat, widest, most_members = -10 ** 9, 79, 1000
+
+def notebook_text(value, column=0, indent=0, behind=0, around=()):
+    """The value's text as notebooks show it: a container that is too wide for the line has a line for each member."""
+    if isinstance(value, type):
+        return name_of_type(value)
+    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
+        return text_of_function(value)
+    if type(value) not in (list, tuple, dict, set, frozenset) or not value:
+        return safe_repr(value)
+    if id(value) in around or len(around) > 50:
+        return {dict: '{...}', tuple: '(...)'}.get(type(value), '[...]')
+    begin, members, end = parts_of(value)
+    if len(value) > most_members:
+        end = ', ...' + end if column == flat else ',\n%s...%s' % (' ' * (indent + len(begin)), end)
+    around += (id(value),)
+    if column == flat:
+        return begin + ', '.join(prefix + notebook_text(each, flat, around=around) for prefix, each in members) + end
+    whole = notebook_text(value, flat, around=around[:-1])
+    if column + len(whole) + behind <= widest:
+        return whole
+    lines, place, indent = [], column + len(begin), indent + len(begin)
+    for number, (prefix, each) in enumerate(members, 1):
+        lines.append(prefix + notebook_text(each, place + len(prefix), indent, 1 if number < len(members) else len(end) + behind, around))
+        place = indent
+    return begin + (',\n' + ' ' * indent).join(lines) + end
+
+# A form that is no JSON, or too large, is left out.
+def bundle(made, plain):
+    told, room = {'text/plain': plain}, most_told
+    for kind, data in made.items():
+        if kind == 'text/plain':
+            continue
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            data = base64.b64encode(data).decode()
+        try:
+            size = len(json.dumps(data, allow_nan=False))
+        except (TypeError, ValueError) as problem:
+            print('A display has no %s: %s' % (kind, problem), file=sys.stderr)
+            continue
+        if size > room:
+            print('A display has no %s: it has %d bytes, and at most %d are shown.' % (kind, size, most_told), file=sys.stderr)
+            continue
+        room -= size
+        told[str(kind)] = data
+    return told
+
+def plain_in_notebook(value, made):
+    given = made.get('text/plain')
+    return given if isinstance(given, str) else cut(notebook_text(value), 100000)
+
+def show_in_notebook(made, plain, metadata=None, display_id=None, update=False):
+    content = {'data': bundle(made, plain), 'metadata': metadata or {}, 'transient': {'display_id': display_id} if display_id else {}}
+    if captured is None:
+        tell('update_display_data' if update else 'display_data', content)
+    else:
+        captured.append(content)
+
+def show_result(value, made):
+    if not notebook.get('silent'):
+        tell('execute_result', {'execution_count': count, 'data': bundle(made, plain_in_notebook(value, made)), 'metadata': {}})
+
+# All open figures, saved or not, as notebooks show them.
+def figures_in_notebook(plt):
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        show_in_notebook(forms_of(figure), safe_repr(figure))
+    if close_figures:
+        plt.close('all')
+
+def error_of(problem):
+    told = traceback.TracebackException(type(problem), problem, problem.__traceback__)
+    without_own_frames(told, problem, sys.maxsize)
+    try:
+        value = str(problem)
+    except Exception:
+        value = safe_repr(problem)
+    return {'ename': type(problem).__name__, 'evalue': cut(value, 10000), 'traceback': cut(''.join(told.format()), 100000).rstrip('\n').split('\n')}
+
+def expressions(wanted):
+    answers = {}
+    for name, source in wanted.items():
+        try:
+            value = eval(source, module.__dict__)
+            answers[name] = {'status': 'ok', 'data': bundle(forms_of(value), cut(notebook_text(value), 100000)), 'metadata': {}}
+        except Exception as problem:
+            answers[name] = {'status': 'error', **error_of(problem)}
+    return answers
+
+def begin_notebook(job, earlier):
+    global notebook
+    notebook = job['notebook']
+    if earlier:
+        tell('earlier', earlier)
+    folder = os.path.join(workspace, notebook.get('folder') or '.')
+    if fresh_notebook.acquire(blocking=False) and os.path.isdir(folder):
+        os.chdir(folder)                        # a notebook's own folder, from where its kernel starts
+    if not notebook.get('silent'):
+        tell('execute_input', {'code': job['code'], 'execution_count': count + 1})
+
+fresh_notebook = threading.Semaphore(1)
+
+def run_cell(job, earlier):
+    global notebook, count, captured
+    before, captured, reply = count, None, {}
+    try:
+        running.set()
+        try:
+            displays.clear()
+            look_for_packages()
+            begin_notebook(job, earlier)
+            try:
+                run_source(job['code'])
+            finally:
+                reply['execution_count'] = count
+                finish_figures()
+            reply['user_expressions'] = expressions(notebook.get('user_expressions') or {})
+        finally:
+            running.clear()
+    except BaseException as problem:
+        captured = None
+        reply.setdefault('execution_count', count)
+        reply['error'] = error_of(problem)
+        tell('error', reply['error'])
+    if notebook.get('silent') or not notebook.get('store_history', True):
+        count = before
+    with telling:
+        notebook = None
+    return {'ok': 'error' not in reply, 'exit': 1 if 'error' in reply else 0, 'state': reply}
+
+# The names that a client completes or asks about.
+dotted = re.compile(r'[A-Za-z_][\w.]*$')
+
+def names_like(text):
+    completer, found = rlcompleter.Completer(module.__dict__), []
+    completer.complete(text, 0)
+    for name in getattr(completer, 'matches', [])[:1000]:
+        name = name.rstrip('() :')
+        if name not in found:
+            found.append(name)
+    return found
+
+def keys_like(name, quote, begin):
+    try:
+        keys = [key for key in list(eval(name, module.__dict__).keys())[:1000] if isinstance(key, str) and key.startswith(begin)]
+    except Exception:
+        return []
+    return [key for key in keys if quote not in key]
+
+def files_like(begin):
+    folder, _, name = begin.rpartition('/')
+    try:
+        found = sorted(entry.name + '/' * entry.is_dir() for entry in os.scandir(os.path.expanduser(folder or ('/' if begin[:1] == '/' else '.'))))
+    except OSError:
+        return []
+    return [(folder + '/' if '/' in begin else '') + each for each in found if each.startswith(name) and (name or not each.startswith('.'))]
+
+def modules_like(begin):
+    import pkgutil
+    return sorted({each.name for each in pkgutil.iter_modules() if each.name.startswith(begin)} | {name for name in sys.builtin_module_names if name.startswith(begin)})
+
+def completions(before):
+    """The matches, and the text before the cursor that they stand for."""
+    line = before.rpartition('\n')[2]
+    key = re.search(r'([A-Za-z_][\w.]*)\[(["\'])([^"\']*)$', line)
+    if key and (found := keys_like(*key.groups())):
+        return found, key.group(3)
+    wished = re.match(r'\s*(?:import|from)\s+(?:[\w.]+\s*,\s*)*(\w*)$', line)
+    if wished:
+        return modules_like(wished.group(1)), wished.group(1)
+    magic = re.match(r'\s*(%{1,2}\w*)$', line)
+    if magic:
+        shell()
+        found = ['%%' + name for name in cell_magics] + ([] if magic.group(1).startswith('%%') else ['%' + name for name in line_magics])
+        return sorted(name for name in found if name.startswith(magic.group(1))), magic.group(1)
+    quoted = re.search(r'["\']([^"\']*)$', line)
+    if quoted and len(re.findall(r'["\']', line)) % 2:
+        return files_like(quoted.group(1)), quoted.group(1)
+    word = dotted.search(line)
+    return (names_like(word.group()), word.group()) if word else ([], '')
+
+def complete(question):
+    at = question.get('cursor_pos', len(question['code']))
+    matches, text = completions(question['code'][:at])
+    return {'status': 'ok', 'matches': matches, 'cursor_start': at - len(text), 'cursor_end': at, 'metadata': {}}
+
+def name_at(code, at):
+    """The dotted name at the cursor, or that of the call around it."""
+    word = re.search(r'[A-Za-z_][\w.]*$', code[:at])
+    if word or re.match(r'\w', code[at:]):
+        return (word.group() if word else '') + re.match(r'\w*', code[at:]).group()
+    depth = 0
+    for place in range(at - 1, -1, -1):
+        depth += {')': 1, '(': -1}.get(code[place], 0)
+        if depth < 0:
+            word = dotted.search(code[:place])
+            return word.group() if word else ''
+    return ''
+
+def inspect_name(question):
+    import inspect
+    name, nothing = name_at(question['code'], question.get('cursor_pos', len(question['code']))), {'status': 'ok', 'found': False, 'data': {}, 'metadata': {}}
+    try:
+        value = eval(name, module.__dict__) if name else None
+    except Exception:
+        return nothing
+    if not name:
+        return nothing
+    lines = []
+    try:
+        lines.append('Signature: %s%s' % (name, inspect.signature(value)))
+    except (TypeError, ValueError):
+        lines.append('Value:     ' + cut(safe_repr(value), 1000))
+    lines += ['Type:      ' + type(value).__name__, 'Docstring: ' + cut(inspect.getdoc(value) or '<no docstring>', 20000)]
+    if question.get('detail_level'):
+        try:
+            lines.append('Source:\n' + cut(inspect.getsource(value), 50000))
+        except (OSError, TypeError):
+            pass
+    return {**nothing, 'found': True, 'data': {'text/plain': '\n'.join(lines)}}
+
+def is_complete(question):
+    code = question['code']
+    last = code.rstrip(' ').rpartition('\n')[2]
+    indent = ' ' * (len(last) - len(last.lstrip()) + 4 * last.rstrip().endswith(':'))
+    try:
+        parsed(code, '<code>')
+    except (SyntaxError, ValueError, OverflowError):
+        try:
+            goes_on = codeop.compile_command(code, '<code>', 'exec') is None
+        except (SyntaxError, ValueError, OverflowError):
+            goes_on = False
+        return {'status': 'incomplete', 'indent': indent} if goes_on else {'status': 'invalid'}
+    return {'status': 'incomplete', 'indent': indent} if last[:1] in (' ', '\t') and last.strip() else {'status': 'complete'}
+
+def kernel_info(question):
+    version = '.'.join(map(str, sys.version_info[:3]))
+    return {'status': 'ok', 'protocol_version': '5.3', 'implementation': 'container-mcp', 'implementation_version': '1', 'help_links': [],
+            'banner': 'Python %s in a sandbox' % version, 'debugger': False, 'supported_features': [],
+            'language_info': {'name': 'python', 'version': version, 'mimetype': 'text/x-python', 'file_extension': '.py', 'pygments_lexer': 'ipython3',
+                              'codemirror_mode': {'name': 'ipython', 'version': 3}, 'nbconvert_exporter': 'python'}}
+
+questions_of_clients = {'complete_request': complete, 'inspect_request': inspect_name, 'is_complete_request': is_complete, 'kernel_info_request': kernel_info}
