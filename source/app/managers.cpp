@@ -94,6 +94,9 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
         return keep_kernel(kernels, std::move(id), std::move(why));
     });
     all.shown = std::make_unique<previews>(executor, config, all.backend, *all.sandboxes, *all.pool);
+    if (config.jupyter_api)
+        all.jupyter_ = std::make_unique<jupyter::jupyter_api>(config, executor, *all.kernels, *all.sandboxes,
+                                                              *all.sandbox_files_, *all.pool);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
@@ -121,6 +124,7 @@ awaitable<> managers::stop()
     if (languages) co_await languages->stop();
     background->stop();
     co_await background->wait_idle(ending_limit);
+    if (jupyter_) co_await jupyter_->stop();
     if (shells) co_await shells->stop();
     if (command_shells_) co_await command_shells_->stop();
     if (kernels) co_await kernels->stop();

@@ -6,6 +6,7 @@
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
 #include "jobs/job_register.hpp"
+#include "jupyter/jupyter_api.hpp"
 #include "preview/previews.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/file_searcher.hpp"
@@ -69,7 +70,8 @@ struct managers {
     std::unique_ptr<shell_access> shell_gateway_;
     std::unique_ptr<command_shells> command_shells_;
     std::unique_ptr<sandbox_packages> packages;
-    std::unique_ptr<previews> shown;  ///< ports of sandboxes
+    std::unique_ptr<previews> shown;                 ///< ports of sandboxes
+    std::unique_ptr<jupyter::jupyter_api> jupyter_;  ///< null when JUPYTER_API is false
 
     awaitable<> start();  ///< looks after sandboxes from now on
     awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction

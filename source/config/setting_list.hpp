@@ -245,6 +245,9 @@ SETTING("SANDBOX_MAX_SHELLS", std::size_t, max_shells, "64", number(1, 1000),
         "shells in sandboxes that are open at once");
 SETTING("SANDBOX_SHELLS_PER_CALLER", std::size_t, shells_per_caller, "16", number(1, 1000),
         "shells in sandboxes that one caller has open");
+SETTING(
+    "JUPYTER_API", bool, jupyter_api, "true", flag,
+    "serve kernels and files of sandboxes at /api as a Jupyter server does, for JupyterLab, VS Code and Open WebUI");
 SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),
         "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),

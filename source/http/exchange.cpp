@@ -1,6 +1,7 @@
 #include "http/exchange.hpp"
 
 #include "http/request_guard.hpp"
+#include "http/route.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +48,10 @@ std::string exchange::head(int status, const fields& extra, std::string_view typ
 
 awaitable<> exchange::reply(http_reply answer)
 {
-    if (!answer.problem.empty()) answer.body = refusal_body(answer, request_.rpc_errors);
+    if (!answer.problem.empty()) {
+        const bool jupyter = request_.target != nullptr && request_.target->jupyter;
+        answer.body = jupyter ? jupyter_refusal_body(answer.problem) : refusal_body(answer, request_.rpc_errors);
+    }
     close_ = close_ || answer.close;
     // RFC 9110 section 8.6: no Content-Length with 204.
     const std::string_view framing = answer.status == 204 ? "" : "Content-Length";

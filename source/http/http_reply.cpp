@@ -114,6 +114,11 @@ std::string refusal_body(const http_reply& refused, bool rpc_errors)
     return jsonrpc::write_json(body);
 }
 
+std::string jupyter_refusal_body(std::string_view sentence)
+{
+    return jsonrpc::write_json(json::object{{"message", sentence}, {"reason", nullptr}});
+}
+
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type)
 {

@@ -38,6 +38,9 @@ std::string_view refusal_type_of(int status);
 /// read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
 std::string refusal_body(const http_reply& refused, bool rpc_errors);
 
+/// The form that clients of Jupyter read: {"message": sentence, "reason": null}.
+std::string jupyter_refusal_body(std::string_view sentence);
+
 /// Status line and fields, without the empty line.
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type);

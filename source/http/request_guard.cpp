@@ -70,14 +70,23 @@ std::string origin_refusal(std::string_view origin)
     return "Requests from pages of " + name + " are refused; add " + name + " to MCP_ALLOWED_ORIGINS if it is yours.";
 }
 
-std::optional<std::string_view> bearer_token(const http_request& request)
+std::optional<std::string> token_behind(std::string_view scheme, const http_request& request)
 {
-    constexpr std::string_view scheme = "Bearer ";
     const auto credentials =
         request.count("authorization") == 1 ? *request.header("authorization") : std::string_view();
-    const bool bearer =
+    const bool fits =
         credentials.size() > scheme.size() && equal_ignoring_case(credentials.substr(0, scheme.size()), scheme);
-    return bearer ? std::optional(credentials.substr(scheme.size())) : std::nullopt;
+    return fits ? std::optional(std::string(credentials.substr(scheme.size()))) : std::nullopt;
+}
+
+// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
+std::optional<std::string> bearer_token(const http_request& request)
+{
+    auto token = token_behind("Bearer ", request);
+    if (token || request.target == nullptr || !request.target->jupyter) return token;
+    token = token_behind("token ", request);
+    if (!token && request.count("authorization") == 0) token = request.parameter("token");
+    return token;
 }
 
 // A balancer asks for a probe without a token, and in HTTP/1.0 without a Host (RFC 9112 section 3.2 asks for a Host
@@ -197,7 +206,7 @@ std::optional<http_reply> request_guard::check_media(const http_request& request
         return error_reply(415, "Send the body without Content-Encoding.");
     if (request.method != "POST") return std::nullopt;
     const auto body = request.target == nullptr ? route_body::json : request.target->body;
-    if (body == route_body::none || body == route_body::streamed) return std::nullopt;
+    if (body == route_body::none || body == route_body::any || body == route_body::streamed) return std::nullopt;
     const bool has_body = request.header("transfer-encoding") || request.header("content-length").value_or("0") != "0";
     if (!has_body && body == route_body::optional_json) return std::nullopt;
     if (request.count("content-type") != 1 || !is_json(*request.header("content-type")))
@@ -263,9 +272,9 @@ http_reply request_guard::preflight(const http_request& request) const
 {
     http_reply reply;
     reply.status = 204;
-    reply.with("Allow", "GET, POST, DELETE, OPTIONS");
+    reply.with("Allow", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
     if (!request.header("origin")) return reply;
-    reply.with("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+    reply.with("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
                "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
                "x-request-id, last-event-id, range, if-range, if-none-match" +

@@ -22,6 +22,7 @@ enum class route_body {
     none,
     json,           ///< application/json of at most HTTP_MAX_BODY_MB
     optional_json,  ///< the same, or nothing
+    any,            ///< any type, at most HTTP_MAX_BODY_MB
     streamed,       ///< any type and any size; the route reads http_request::stream
 };
 
@@ -51,6 +52,7 @@ struct route {
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
+    bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form
     bool html_only = false;     ///< only for requests whose Accept names text/html
     bool rpc_errors = false;    ///< refusals at this path have the form that clients of MCP read
     std::function<std::vector<route_operation>(const http_request&)> operations = {};  ///< empty: not in /openapi.json

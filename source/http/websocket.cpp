@@ -40,8 +40,9 @@ beast::http::request<beast::http::empty_body> handshake_of(const http_request& r
 }  // namespace
 
 struct websocket::connection {
-    explicit connection(stream_socket socket) : stream(std::move(socket)) {}
+    connection(stream_socket socket, std::size_t most) : stream(std::move(socket)), longest_message(most) {}
     beast::websocket::stream<stream_socket> stream;
+    std::size_t longest_message;
 };
 
 void websocket_register::abort_all()
@@ -64,15 +65,28 @@ std::optional<http_reply> websocket::refuse(const http_request& request)
     return reply;
 }
 
+bool websocket::offers(const http_request& request, std::string_view protocol)
+{
+    return lists(request.header("sec-websocket-protocol").value_or(""), protocol);
+}
+
 awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_register& all)
 {
+    return accept(x, all, terms());
+}
+
+awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_register& all, terms of)
+{
     const auto handshake = handshake_of(x.request());
-    auto taken = std::make_unique<connection>(x.take_over());
+    auto taken = std::make_unique<connection>(x.take_over(), of.longest_message);
     auto& stream = taken->stream;
     stream.set_option(beast::websocket::stream_base::timeout{patience_with_handshake, patience_with_peer, true});
-    stream.set_option(beast::websocket::stream_base::decorator(
-        [id = x.request().id](beast::websocket::response_type& answer) { answer.set("X-Request-Id", id); }));
-    stream.read_message_max(longest_message);
+    stream.set_option(
+        beast::websocket::stream_base::decorator([id = x.request().id, of](beast::websocket::response_type& answer) {
+            answer.set("X-Request-Id", id);
+            if (!of.protocol.empty()) answer.set("Sec-WebSocket-Protocol", of.protocol);
+        }));
+    stream.read_message_max(of.longest_message);
     stream.auto_fragment(false);
     auto [failure] = co_await stream.async_accept(handshake, as_tuple);
     if (failure) co_return nullptr;
@@ -89,7 +103,7 @@ websocket::~websocket() { all_.open_.erase(this); }
 
 awaitable<std::optional<websocket::message>> websocket::read()
 {
-    beast::flat_buffer buffer(longest_message);
+    beast::flat_buffer buffer(connection_->longest_message);
     auto [failure, length] = co_await connection_->stream.async_read(buffer, as_tuple);
     if (failure) co_return std::nullopt;
     const auto data = buffer.cdata();

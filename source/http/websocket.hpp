@@ -34,13 +34,20 @@ public:
         std::string bytes;
         bool is_text = false;
     };
-    static constexpr std::size_t longest_message = 64 * 1024;  ///< bytes that a peer may send at once
-    static constexpr std::size_t longest_reason = 123;         ///< of an end
+    static constexpr std::size_t longest_reason = 123;  ///< of an end
+
+    struct terms {
+        std::string_view protocol{};              ///< of those that the client offers; empty: none
+        std::size_t longest_message = 64 * 1024;  ///< bytes that a peer may send at once
+    };
 
     /// Why the request cannot become one, with the status to answer; nothing: it can.
     static std::optional<http_reply> refuse(const http_request& request);
 
+    static bool offers(const http_request& request, std::string_view protocol);
+
     /// Answers the handshake of a request that refuse() lets pass, and takes its connection. Null: the peer is gone.
+    static awaitable<std::unique_ptr<websocket>> accept(exchange& x, websocket_register& all, terms of);
     static awaitable<std::unique_ptr<websocket>> accept(exchange& x, websocket_register& all);
 
     ~websocket();

@@ -127,7 +127,8 @@ awaitable<> application::stop()
 
 gateways application::to_sandboxes()
 {
-    return {managers_->sandbox_files_.get(), managers_->shell_gateway_.get(), managers_->shown.get()};
+    return {managers_->sandbox_files_.get(), managers_->shell_gateway_.get(), managers_->shown.get(),
+            managers_->jupyter_.get()};
 }
 
 void application::set_public_url(std::string url)

@@ -86,6 +86,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         if (to.files != nullptr) add_file_routes(routes, *to.files);
         if (to.shells != nullptr) add_shell_route(routes, *to.shells, sockets);
         if (shown != nullptr) add_preview_routes(routes, *shown);
+        if (to.jupyter != nullptr) add_jupyter_routes(routes, *to.jupyter, sockets);
         add_openapi_route(routes, core.tools());
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });

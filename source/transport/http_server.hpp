@@ -5,6 +5,7 @@
 #include "http/bound_address.hpp"
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
+#include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/shell_gateway.hpp"
 #include "mcp/server_core.hpp"
@@ -19,14 +20,15 @@ struct gateways {
     file_gateway* files = nullptr;
     shell_gateway* shells = nullptr;
     preview_gateway* previews = nullptr;
+    jupyter_gateway* jupyter = nullptr;
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
 class http_server {
 public:
     /// `layers` fills the verbose part of /healthz.
-    /// Gateways: for /sandbox/file, /sandbox/shell and ports of sandboxes; null: there is no such route. `ready`: what
-    /// /healthz asks. All must outlive the server.
+    /// Gateways: for /sandbox/file, /sandbox/shell, ports of sandboxes and /api; null: there is no such route. `ready`:
+    /// what /healthz asks. All must outlive the server.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
                 std::function<json::value()> layers, gateways to = {}, readiness_check ready = {});
     ~http_server();

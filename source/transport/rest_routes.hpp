@@ -2,6 +2,7 @@
 
 #include "config/settings.hpp"
 #include "http/file_gateway.hpp"
+#include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/router.hpp"
 #include "http/shell_gateway.hpp"
@@ -28,6 +29,9 @@ void add_preview_routes(router& routes, preview_gateway& shown);
 /// GET /sandbox/shell?sandbox_id=…&cols=&rows=: a WebSocket on a shell in a sandbox. Binary messages are what is typed
 /// and shown; text messages are orders in JSON (resize, signal).
 void add_shell_route(router& routes, shell_gateway& shells, websocket_register& sockets);
+
+/// /api and below: the REST and WebSocket API of a Jupyter server. It is described by Jupyter, not in /openapi.json.
+void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets);
 
 /// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes, with the tools of the caller's
 /// profile.

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "mcp/request_io.hpp"
+#include "sandboxes/kernel_process.hpp"
+#include "text/utf8_text.hpp"
+
+#include <array>
+#include <functional>
+#include <string>
+
+namespace cmcp::jupyter {
+
+/// Output and displays of a cell as messages of the iopub channel.
+class cell final : public kernel_listener {
+public:
+    using publisher = std::function<awaitable<>(std::string type, json::object content)>;
+
+    explicit cell(publisher publish) : publish_(std::move(publish)) {}
+
+    awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
+    awaitable<> show(std::string kind, json::object content) override;
+    awaitable<> finish();  ///< characters that were cut off
+
+private:
+    awaitable<> print(std::size_t stream, std::string text);
+
+    publisher publish_;
+    std::array<utf8_cleaner, 2> texts_;
+};
+
+/// A caller that sees nothing but warnings, on the cell's standard error.
+class cell_io final : public request_io {
+public:
+    explicit cell_io(cell& of) : cell_(of) {}
+
+    bool wants_progress() const override { return false; }
+    awaitable<> progress(double, std::optional<double>, std::string) override;
+    awaitable<> output(double, std::vector<output_text>) override;
+    awaitable<> log(log_severity level, std::string logger, json::value data) override;
+    awaitable<> notify(std::string, json::object) override;
+    awaitable<json::object> ask(std::string, std::string, json::object) override;
+    void close_stream_for_polling() override {}
+
+private:
+    cell& cell_;
+};
+
+}  // namespace cmcp::jupyter

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "async/event.hpp"
+#include "http/websocket.hpp"
+#include "jupyter/message.hpp"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cmcp::jupyter {
+
+/// The connection of a client to the channels of a kernel. Io thread only.
+class client : public std::enable_shared_from_this<client> {
+public:
+    using text = std::shared_ptr<const std::string>;
+    using reader = std::function<void(message heard)>;
+
+    /// `patience`: how long the peer may read nothing while much waits for it.
+    client(std::unique_ptr<websocket> socket, framing as, std::chrono::milliseconds patience)
+        : socket_(std::move(socket)), framing_(as), patience_(patience)
+    {
+    }
+
+    framing as() const { return framing_; }
+
+    /// The message goes behind those before it.
+    void post(text written);
+
+    /// While the peer is slow. A peer that stays so is cut off.
+    awaitable<> room();
+
+    /// Until the end of the connection.
+    awaitable<> run(reader take);
+
+    void close();  ///< behind what is posted
+
+private:
+    awaitable<> read(reader take);
+    awaitable<> write();
+    void leave();
+
+    std::unique_ptr<websocket> socket_;
+    framing framing_;
+    std::chrono::milliseconds patience_;
+    std::deque<text> unsent_;
+    std::size_t unsent_bytes_ = 0;
+    event changed_;
+    bool closing_ = false;
+    bool gone_ = false;
+};
+
+}  // namespace cmcp::jupyter

@@ -1,0 +1,181 @@
+#include "jupyter/contents.hpp"
+
+#include "files/file_error.hpp"
+#include "files/workspace_resources.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "jupyter/file_entry.hpp"
+#include "text/encodings.hpp"
+#include "text/time_text.hpp"
+#include "text/utf8_text.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace cmcp::jupyter {
+
+namespace {
+
+constexpr std::size_t most_listed = 10'000;
+constexpr std::string_view text_type = "text/plain", bytes_type = "application/octet-stream";
+
+gateway_error no_file(std::string_view path)
+{
+    return {404, "There is no file or folder " + std::string(path.empty() ? "/" : path) + "."};
+}
+
+void check_type(const std::string& wanted, std::string_view path, bool is_folder)
+{
+    if (wanted.empty() || (wanted == "directory") == is_folder) return;
+    throw gateway_error(400,
+                        std::string(path) + (is_folder ? " is a folder, and no " + wanted : " is no folder") + ".");
+}
+
+// The model's text with a last member, whose value is JSON text.
+std::string with_content(json::object model, std::string_view content)
+{
+    model.erase("content");
+    std::string text = jsonrpc::write_json(model);
+    text.pop_back();
+    return text.append(",\"content\":").append(content).append("}");
+}
+
+std::string notebook_model(json::object model, const std::string& bytes)
+{
+    json::error_code broken;
+    const auto parsed = json::parse(bytes, broken, {}, {.max_depth = 256});
+    if (broken || !parsed.is_object())
+        throw gateway_error(400, "The notebook is no JSON object; read it as type=file.");
+    model["format"] = "json";
+    return with_content(std::move(model), bytes);
+}
+
+std::string file_model(json::object model, const std::string& bytes, const std::string& format)
+{
+    const bool is_text = format.empty() ? is_utf8(bytes) : format == "text";
+    if (is_text && !is_utf8(bytes)) throw gateway_error(400, "The file is no UTF-8 text; ask for format=base64.");
+    model["format"] = is_text ? "text" : "base64";
+    model["mimetype"] = media_type_of(view_of(model, "name"), is_text ? text_type : bytes_type);
+    return with_content(std::move(model), jsonrpc::write_json(is_text ? std::string_view(bytes)
+                                                                      : std::string_view(base64_encode(bytes))));
+}
+
+}  // namespace
+
+std::string time_of(double seconds)
+{
+    const std::chrono::duration<double> since(seconds);
+    return timestamp(
+        std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(since)));
+}
+
+std::string type_by_name(std::string_view name, bool is_folder)
+{
+    if (is_folder) return "directory";
+    return name.ends_with(".ipynb") ? "notebook" : "file";
+}
+
+json::object model_of(std::string_view path, std::string_view type, double modified)
+{
+    const std::string time = time_of(modified);
+    return {{"name", name_in(path)}, {"path", path},          {"type", type},    {"writable", true},
+            {"created", time},       {"last_modified", time}, {"size", nullptr}, {"mimetype", nullptr},
+            {"content", nullptr},    {"format", nullptr}};
+}
+
+awaitable<contents::entry> contents::look(place at) const
+{
+    auto work = [inside = at.inside](const file_root& root) {
+        entry seen;
+        const auto fd = file_root::open_beneath(root.descriptor(), inside, O_PATH);
+        struct stat status {};
+        if (!fd || ::fstat(fd.get(), &status) != 0) return seen;
+        seen.there = S_ISDIR(status.st_mode) || S_ISREG(status.st_mode);
+        seen.is_folder = S_ISDIR(status.st_mode);
+        seen.size = static_cast<std::uint64_t>(status.st_size);
+        seen.modified = modified_of(status);
+        return seen;
+    };
+    auto seen = co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));
+    co_return seen;
+}
+
+awaitable<place> contents::existing(caller who, std::string path) const
+{
+    auto at = folders_.find(who, path);
+    if (!at) throw no_file(path);
+    const auto seen = co_await look(*at);
+    if (!seen.there) throw no_file(at->path);
+    co_return std::move(*at);
+}
+
+awaitable<std::string> contents::bytes_of(place at) const
+{
+    auto work = [inside = at.inside, policy = file_policy(config_.file_max_size, {"*"})](const file_root& root) {
+        return read_bytes(root, policy, file_path("path", inside));
+    };
+    auto bytes = co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));
+    co_return bytes;
+}
+
+json::array contents::sandboxes_of(const caller& who) const
+{
+    json::array all;
+    for (const auto& each : folders_.sandboxes().list(who))
+        all.push_back(model_of(joined(folders::of_sandboxes, each.name), "directory", each.last_used));
+    return all;
+}
+
+// Hidden files are left out, as by Jupyter.
+awaitable<json::array> contents::listed(place folder) const
+{
+    json::array all;
+    file_list_request what;
+    what.path = folder.inside;
+    do {
+        const auto page = co_await files_.list(folder.where, what);
+        for (const auto& each : page.entries) {
+            if (each.name.starts_with('.') || (each.type != "file" && each.type != "directory")) continue;
+            auto model = model_of(joined(folder.path, each.name), type_by_name(each.name, each.type == "directory"),
+                                  each.modified);
+            if (each.size) model["size"] = *each.size;
+            all.push_back(std::move(model));
+        }
+        what.cursor = page.next_cursor;
+    } while (!what.cursor.empty() && all.size() < most_listed);
+    co_return all;
+}
+
+awaitable<std::string> contents::get(caller who, std::string path, wanted_content wanted) const
+{
+    path = trimmed_path(path);
+    auto at = folders_.find(who, path);
+    entry seen;
+    seen.there = seen.is_folder = path.empty() || folders::lists_sandboxes(path);
+    seen.modified = sandbox_manager::now();
+    if (at && !seen.there) seen = co_await look(*at);
+    if (!seen.there) throw no_file(path);
+    check_type(wanted.type, path, seen.is_folder);
+    auto model = model_of(path, wanted.type.empty() ? type_by_name(path, seen.is_folder) : wanted.type, seen.modified);
+    if (!seen.is_folder) model["size"] = seen.size;
+    if (!wanted.content) co_return jsonrpc::write_json(model);
+    if (seen.is_folder) {
+        json::array all;
+        if (folders::lists_sandboxes(path))
+            all = sandboxes_of(who);
+        else if (at)
+            all = co_await listed(*at);
+        if (path.empty()) all.push_back(model_of(folders::of_sandboxes, "directory", sandbox_manager::now()));
+        model["format"] = "json";
+        co_return with_content(std::move(model), jsonrpc::write_json(json::value(std::move(all))));
+    }
+    const auto bytes = co_await bytes_of(std::move(*at));
+    const bool as_notebook = model["type"] == "notebook";
+    co_return as_notebook ? notebook_model(std::move(model), bytes)
+                          : file_model(std::move(model), bytes, wanted.format);
+}
+
+}  // namespace cmcp::jupyter

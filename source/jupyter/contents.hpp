@@ -1,0 +1,66 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "config/settings.hpp"
+#include "jsonrpc/json.hpp"
+#include "jupyter/folders.hpp"
+#include "sandboxes/sandbox_files.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp::jupyter {
+
+/// The wishes of a client that reads.
+struct wanted_content {
+    std::string type;    ///< notebook, file or directory; empty: by what is there
+    std::string format;  ///< json, text or base64; empty: by the bytes
+    bool content = true;
+};
+
+/// Files of sandboxes as Jupyter's contents: models as JSON text, because a notebook's own text goes through unchanged.
+/// Throws sandbox_error, file_error and gateway_error.
+class contents {
+public:
+    /// All must outlive this.
+    contents(const settings& config, folders& places, sandbox_files& files, blocking_pool& pool)
+        : config_(config), folders_(places), files_(files), pool_(pool)
+    {
+    }
+
+    awaitable<std::string> get(caller who, std::string path, wanted_content wanted) const;
+
+    /// Stores the model that `body` is the text of. `second`: whether the file is new.
+    awaitable<std::pair<std::string, bool>> put(caller who, std::string path, std::string body) const;
+
+    /// A new file with a name of its own in the folder, empty or a copy, as `wish` says ("type", "ext", "copy_from").
+    awaitable<std::string> make(caller who, std::string folder, json::object wish) const;
+    awaitable<std::string> rename(caller who, std::string path, std::string to) const;
+    awaitable<> remove(caller who, std::string path) const;
+
+    // A file has one checkpoint: a copy in the folder .ipynb_checkpoints beside it.
+    awaitable<json::array> checkpoints(caller who, std::string path) const;
+    awaitable<json::object> keep(caller who, std::string path) const;
+    awaitable<> restore(caller who, std::string path) const;
+    awaitable<> remove_checkpoint(caller who, std::string path) const;
+
+private:
+    struct entry;
+
+    awaitable<place> existing(caller who, std::string path) const;
+    awaitable<entry> look(place at) const;
+    awaitable<std::string> bytes_of(place at) const;
+    awaitable<> store(place at, std::string bytes) const;
+    awaitable<std::string> model_after(place at) const;
+    awaitable<json::array> listed(place folder) const;
+    json::array sandboxes_of(const caller& who) const;
+    awaitable<place> free_place(place folder, std::string stem, std::string ending, std::string between) const;
+
+    const settings& config_;
+    folders& folders_;
+    sandbox_files& files_;
+    blocking_pool& pool_;
+};
+
+}  // namespace cmcp::jupyter

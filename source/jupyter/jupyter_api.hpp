@@ -1,0 +1,54 @@
+#pragma once
+
+#include "http/jupyter_gateway.hpp"
+#include "jupyter/contents.hpp"
+#include "jupyter/kernel_register.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp::jupyter {
+
+/// The REST API of a Jupyter server over sandboxes and their kernels: paths, methods and models as jupyter_server has
+/// them.
+class jupyter_api final : public jupyter_gateway {
+public:
+    /// All must outlive this.
+    jupyter_api(const settings& config, asio::any_io_executor executor, kernel_manager& kernels,
+                sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
+        : config_(config),
+          folders_(sandboxes),
+          contents_(config, folders_, files, pool),
+          kernels_(config, executor, kernels, folders_)
+    {
+    }
+
+    awaitable<> serve(exchange& x, websocket_register& sockets) override;
+    awaitable<> stop() { return kernels_.stop(); }
+
+private:
+    struct call;
+
+    awaitable<http_reply> answer(call from);
+    awaitable<http_reply> answer_refusals(call from);
+    awaitable<http_reply> about_kernels(call from);
+    awaitable<http_reply> about_kernel(call from, std::string id);
+    awaitable<http_reply> about_sessions(call from);
+    awaitable<http_reply> about_session(call from, std::string id);
+    awaitable<http_reply> change_session(call from, std::string id);
+    awaitable<http_reply> about_contents(call from);
+    awaitable<http_reply> about_checkpoints(call from, std::string path, std::string id);
+    http_reply about_server(const call& from);
+    awaitable<std::shared_ptr<kernel>> kernel_for(caller who, json::object wish, std::string path);
+    awaitable<> open_channels(exchange& x, websocket_register& sockets, std::string id);
+
+    const settings& config_;
+    folders folders_;
+    contents contents_;
+    kernel_register kernels_;
+    std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
+};
+
+}  // namespace cmcp::jupyter

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "jupyter/cell.hpp"
+#include "jupyter/client.hpp"
+#include "jupyter/message.hpp"
+#include "mcp/caller.hpp"
+#include "sandboxes/kernel_manager.hpp"
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp::jupyter {
+
+/// The kernel that a client works with: what it is called, and where it runs.
+struct kernel_place {
+    std::string id;       ///< UUID
+    std::string spec;     ///< name of its kernelspec
+    caller who;           ///< owner
+    std::string sandbox;  ///< id
+    std::string name;     ///< among the kernels of the sandbox; empty: the sandbox's own
+    std::string folder;   ///< of its notebook, relative to the workspace
+};
+
+/// A kernel of a sandbox behind the channels of Jupyter's messaging protocol. Requests of all clients take turns; what
+/// a cell shows goes to all of them. Its process starts with the first request, and anew after an end. Io thread only.
+class kernel : public std::enable_shared_from_this<kernel> {
+public:
+    /// All but `at` must outlive this and the children of `tasks`.
+    kernel(kernel_place at, kernel_manager& kernels, sandbox_manager& sandboxes, task_group& tasks)
+        : at_(std::move(at)), kernels_(kernels), sandboxes_(sandboxes), tasks_(tasks)
+    {
+    }
+
+    const kernel_place& at() const { return at_; }
+    json::object model() const;
+
+    /// Until the connection ends; the kernel goes on.
+    awaitable<> serve(std::shared_ptr<client> one);
+
+    std::size_t connections() const { return clients_.size(); }
+    bool idle() const { return queue_.empty() && !working_ && clients_.empty(); }
+    event::clock::time_point used() const { return used_; }
+
+    void interrupt() { kernels_.interrupt(at_.sandbox, at_.name); }
+
+    /// Ends the process, which forgets its variables; requests that wait are not served.
+    awaitable<> restart();
+    awaitable<> end();  ///< and the connections
+
+private:
+    struct request {
+        message heard;
+        std::weak_ptr<client> from;
+        bool aborted = false;
+    };
+
+    void take(message heard, const std::shared_ptr<client>& from);
+    void take_order(message heard, const std::shared_ptr<client>& from);
+    void abort_waiting();
+    awaitable<> work();
+    awaitable<> answer(request one);
+    awaitable<json::object> reply_to(message heard);
+    awaitable<json::object> execute(message heard);
+    awaitable<json::object> settle(message heard, kernel_answer answer);
+    awaitable<json::object> look(message heard);
+    awaitable<kernel_answer> converse(json::object order, json::object parent);
+    awaitable<> publish(std::string type, json::object content, json::object parent);
+    awaitable<> publish_state(std::string state, json::object parent);
+    void reply(const request& to, json::object content);
+    message new_message(std::string channel, std::string type, json::object content, json::object parent) const;
+
+    kernel_place at_;
+    kernel_manager& kernels_;
+    sandbox_manager& sandboxes_;
+    task_group& tasks_;
+    std::string session_ = new_uuid();
+    std::vector<std::shared_ptr<client>> clients_;
+    std::deque<request> queue_;
+    bool working_ = false;
+    unsigned life_ = 0;        // counts restarts
+    unsigned restarting_ = 0;  // restarts that go on
+    event restarted_;
+    std::int64_t count_ = 0;
+    std::string state_ = "idle";
+    json::object parent_of_state_;
+    std::chrono::system_clock::time_point active_ = std::chrono::system_clock::now();
+    event::clock::time_point used_ = event::clock::now();
+};
+
+}  // namespace cmcp::jupyter

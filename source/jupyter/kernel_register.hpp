@@ -1,0 +1,66 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "jupyter/folders.hpp"
+#include "jupyter/kernel.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp::jupyter {
+
+/// A notebook or console that uses a kernel, by its path.
+struct session {
+    std::string id;  ///< UUID
+    std::string path;
+    std::string name;
+    std::string type;
+    std::shared_ptr<kernel> uses;
+
+    json::object model() const;
+};
+
+/// A kernelspec: a kernel of its own, or the sandbox's own kernel, which tools use as well.
+inline constexpr std::string_view own_spec = "python3", shared_spec = "sandbox";
+
+/// The kernels and sessions that clients of the API have begun, by their owner. They last as long as the server. Throws
+/// sandbox_error and gateway_error. Io thread only.
+class kernel_register {
+public:
+    kernel_register(const settings& config, asio::any_io_executor executor, kernel_manager& kernels, folders& places)
+        : config_(config), kernels_(kernels), folders_(places), tasks_(executor)
+    {
+    }
+
+    /// A kernel beside the file `path`; without a path in a sandbox of its own, which goes with the kernel unless files
+    /// were put there. `spec` empty: own_spec.
+    awaitable<std::shared_ptr<kernel>> start(caller who, std::string spec, std::string path);
+    std::shared_ptr<kernel> find(const caller& who, const std::string& id) const;
+    std::vector<std::shared_ptr<kernel>> list(const caller& who) const;
+    awaitable<> end(caller who, std::string id);  ///< with its sessions
+
+    session& begin_session(session begun);
+    session& find_session(const caller& who, const std::string& id);
+    session* session_at(const caller& who, const std::string& path);
+    std::vector<session> sessions(const caller& who) const;
+
+    awaitable<> stop();
+
+private:
+    static caller owner_of_sandbox(const caller& who, const std::string& kernel);
+    awaitable<> make_room(caller who);
+    awaitable<kernel_place> choose(caller who, std::string spec, std::string path);
+    std::string free_name(const std::string& sandbox) const;
+    std::shared_ptr<kernel> shared_one(const std::string& sandbox) const;
+
+    const settings& config_;
+    kernel_manager& kernels_;
+    folders& folders_;
+    std::map<std::string, std::shared_ptr<kernel>> all_;
+    std::map<std::string, session> sessions_;
+    task_group tasks_;
+};
+
+}  // namespace cmcp::jupyter

@@ -1,0 +1,128 @@
+#include "jupyter/message.hpp"
+
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "text/encodings.hpp"
+#include "text/random_id.hpp"
+#include "text/time_text.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace cmcp::jupyter {
+
+namespace {
+
+constexpr std::size_t word = 8;                        // bytes of a number, the lowest first
+constexpr std::size_t own_parts = 4;                   // header, parent_header, metadata, content
+constexpr std::size_t fewest_offsets = own_parts + 2;  // that of the channel, of each part, and of the end
+constexpr std::size_t most_offsets = 1 << 10;          // a client's buffers
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at)
+{
+    std::uint64_t number = 0;
+    for (std::size_t i = word; i-- > 0;) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return number;
+}
+
+void append_number(std::string& to, std::uint64_t number)
+{
+    for (std::size_t i = 0; i < word; ++i) to += static_cast<char>(number >> 8 * i);
+}
+
+// The parts between the offsets: channel, header, parent_header, metadata, content, buffers. Empty: wrong offsets.
+std::vector<std::string_view> parts_of(std::string_view bytes)
+{
+    if (bytes.size() < word) return {};
+    const auto count = number_at(bytes, 0);
+    if (count < fewest_offsets || count > most_offsets || bytes.size() < word * (1 + count)) return {};
+    std::vector<std::string_view> parts;
+    for (std::size_t i = 1; i < count; ++i) {
+        const auto begin = number_at(bytes, word * i), end = number_at(bytes, word * (i + 1));
+        if (begin > end || end > bytes.size()) return {};
+        parts.push_back(bytes.substr(begin, end - begin));
+    }
+    return parts;
+}
+
+message read_v1(std::string_view bytes)
+{
+    const auto parts = parts_of(bytes);
+    if (parts.size() <= own_parts) return {};
+    return {std::string(parts[0]), jsonrpc::read_object(parts[1]), jsonrpc::read_object(parts[2]),
+            jsonrpc::read_object(parts[3]), jsonrpc::read_object(parts[4])};
+}
+
+message read_text(std::string_view bytes)
+{
+    const auto whole = jsonrpc::read_object(bytes);
+    return {text_of(whole, "channel"), object_of(whole, "header"), object_of(whole, "parent_header"),
+            object_of(whole, "metadata"), object_of(whole, "content")};
+}
+
+std::string write_v1(const message& from)
+{
+    const std::array<std::string, own_parts + 1> parts{
+        from.channel, jsonrpc::write_json(from.header), jsonrpc::write_json(from.parent),
+        jsonrpc::write_json(from.metadata), jsonrpc::write_json(from.content)};
+    std::string bytes;
+    std::uint64_t offset = word * (1 + fewest_offsets);
+    append_number(bytes, fewest_offsets);
+    append_number(bytes, offset);
+    for (const auto& part : parts) append_number(bytes, offset += part.size());
+    for (const auto& part : parts) bytes += part;
+    return bytes;
+}
+
+// Clients look for the type and the id beside the header, too.
+std::string write_text(const message& from)
+{
+    json::object whole{{"channel", from.channel},
+                       {"header", from.header},
+                       {"parent_header", from.parent},
+                       {"metadata", from.metadata},
+                       {"content", from.content},
+                       {"buffers", json::array()},
+                       {"msg_type", text_of(from.header, "msg_type")},
+                       {"msg_id", text_of(from.header, "msg_id")}};
+    return jsonrpc::write_json(whole);
+}
+
+}  // namespace
+
+std::string_view message::type() const { return view_of(header, "msg_type"); }
+
+std::optional<message> read_message(std::string_view bytes, framing as)
+{
+    auto heard = as == framing::v1 ? read_v1(bytes) : read_text(bytes);
+    if (heard.type().empty()) return std::nullopt;
+    if (heard.channel.empty()) heard.channel = "shell";
+    return heard;
+}
+
+std::string write_message(const message& from, framing as)
+{
+    return as == framing::v1 ? write_v1(from) : write_text(from);
+}
+
+json::object new_header(std::string_view type, std::string_view session)
+{
+    return {{"msg_id", new_uuid()}, {"msg_type", type}, {"username", "kernel"},
+            {"session", session},   {"version", "5.3"}, {"date", timestamp(std::chrono::system_clock::now())}};
+}
+
+std::string new_uuid()
+{
+    std::array<unsigned char, 16> bytes{};
+    fill_random(bytes);
+    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
+    bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
+    std::string text = hex_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    for (const std::size_t at : {20, 16, 12, 8}) text.insert(at, 1, '-');
+    return text;
+}
+
+}  // namespace cmcp::jupyter

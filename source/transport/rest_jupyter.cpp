@@ -1,0 +1,15 @@
+#include "transport/rest_routes.hpp"
+
+namespace cmcp {
+
+void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets)
+{
+    for (const auto* path : {"/api", "/api/*"})
+        routes.add({.methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
+                    .path = path,
+                    .serve = [&kernels, &sockets](exchange& x) { return kernels.serve(x, sockets); },
+                    .body = route_body::any,
+                    .jupyter = true});
+}
+
+}  // namespace cmcp
