@@ -1,7 +1,7 @@
 #include "jupyter/jupyter_api.hpp"
 
 #include "jsonrpc/read_object.hpp"
-#include "jsonrpc/write_json.hpp"
+#include "jupyter/api_call.hpp"
 #include "sandboxes/gateway_refusal.hpp"
 #include "text/time_text.hpp"
 
@@ -34,31 +34,16 @@ std::string path_of(const std::vector<std::string>& segments, std::size_t from, 
     return path;
 }
 
-http_reply json_reply(int status, std::string body)
-{
-    http_reply reply;
-    reply.status = status;
-    reply.body = std::move(body);
-    return reply.with("Cache-Control", "no-store");
-}
-
-http_reply json_reply(int status, const json::value& body) { return json_reply(status, jsonrpc::write_json(body)); }
-
-http_reply nothing()
-{
-    http_reply reply;
-    reply.status = 204;
-    return reply;
-}
-
 gateway_error no_such_path() { return {404, "There is no such path in this part of Jupyter's API."}; }
-
-[[noreturn]] void refuse_method() { throw gateway_error(405, "This path does not take the method."); }
 
 json::object spec(std::string_view name, std::string_view shown)
 {
-    json::object about{{"argv", json::array()}, {"env", json::object()},       {"display_name", shown},
-                       {"language", "python"},  {"interrupt_mode", "message"}, {"metadata", json::object()}};
+    json::object about{{"argv", json::array{"python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"}},
+                       {"env", json::object()},
+                       {"display_name", shown},
+                       {"language", "python"},
+                       {"interrupt_mode", "message"},
+                       {"metadata", json::object()}};
     return {{"name", name}, {"spec", std::move(about)}, {"resources", json::object()}};
 }
 
@@ -85,23 +70,6 @@ int status_of(const gateway_error& refused)
 }
 
 }  // namespace
-
-/// A request of the API.
-struct jupyter_api::call {
-    http_request& request;
-    caller who;
-    std::vector<std::string> segments;  ///< of the path behind /api
-
-    bool is(std::string_view method) const { return request.method == method; }
-    bool reads() const { return is("GET") || is("HEAD"); }
-    std::string segment(std::size_t at) const { return at < segments.size() ? segments[at] : std::string(); }
-    json::object body() const { return jsonrpc::read_object(request.body); }
-    http_reply read(const json::value& what) const
-    {
-        if (!reads()) refuse_method();
-        return json_reply(200, what);
-    }
-};
 
 awaitable<> jupyter_api::serve(exchange& x, websocket_register& sockets)
 {
@@ -210,57 +178,6 @@ awaitable<http_reply> jupyter_api::about_kernel(call from, std::string id)
     }
     co_await one->restart();
     co_return json_reply(200, one->model());
-}
-
-awaitable<http_reply> jupyter_api::about_sessions(call from)
-{
-    if (from.segments.size() > 1) {
-        auto id = from.segments[1];
-        auto reply = co_await about_session(std::move(from), std::move(id));
-        co_return reply;
-    }
-    if (!from.is("POST")) {
-        json::array all;
-        for (const auto& each : kernels_.sessions(from.who)) all.push_back(each.model());
-        co_return from.read(all);
-    }
-    const auto wish = from.body();
-    session begun{{}, text_of(wish, "path"), text_of(wish, "name"), text_of(wish, "type"), {}};
-    if (begun.path.empty()) throw gateway_error(400, "path must name the session's notebook or console.");
-    if (const auto* there = kernels_.session_at(from.who, begun.path)) co_return json_reply(201, there->model());
-    if (begun.name.empty()) begun.name = name_in(begun.path);
-    begun.uses = co_await kernel_for(from.who, object_of(wish, "kernel"), begun.path);
-    const auto& entry = kernels_.begin_session(std::move(begun));
-    co_return json_reply(201, entry.model());
-}
-
-awaitable<http_reply> jupyter_api::about_session(call from, std::string id)
-{
-    const auto there = kernels_.find_session(from.who, id);
-    http_reply reply = nothing();
-    if (from.is("DELETE"))
-        co_await kernels_.end(from.who, there.uses->at().id);
-    else if (from.is("PATCH"))
-        reply = co_await change_session(std::move(from), std::move(id));
-    else
-        reply = from.read(there.model());
-    co_return reply;
-}
-
-// A session that takes another kernel ends the one that it had.
-awaitable<http_reply> jupyter_api::change_session(call from, std::string id)
-{
-    const auto wish = from.body();
-    auto changed = kernels_.find_session(from.who, id);
-    if (wish.contains("path")) changed.path = text_of(wish, "path");
-    if (wish.contains("name")) changed.name = text_of(wish, "name");
-    if (wish.contains("type")) changed.type = text_of(wish, "type");
-    const auto before = changed.uses;
-    if (!object_of(wish, "kernel").empty())
-        changed.uses = co_await kernel_for(from.who, object_of(wish, "kernel"), changed.path);
-    kernels_.find_session(from.who, id) = changed;
-    if (changed.uses != before) co_await kernels_.end(from.who, before->at().id);
-    co_return json_reply(200, changed.model());
 }
 
 awaitable<http_reply> jupyter_api::about_contents(call from)

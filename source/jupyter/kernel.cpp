@@ -11,7 +11,7 @@ namespace cmcp::jupyter {
 
 namespace {
 
-constexpr std::size_t most_waiting = 1000;
+constexpr std::size_t most_waiting = 1000, most_bytes_waiting = 64 << 20;
 constexpr std::string_view of_requests = "_request";
 
 constexpr std::array questions{"complete_request", "inspect_request", "is_complete_request", "kernel_info_request"};
@@ -62,6 +62,19 @@ json::object fixed_content(std::string_view type)
 
 }  // namespace
 
+/// Requests wait until its end.
+struct kernel::restart_mark {
+    explicit restart_mark(kernel& one) : of(one) { ++of.restarting_; }
+    restart_mark(const restart_mark&) = delete;
+    restart_mark& operator=(const restart_mark&) = delete;
+    ~restart_mark()
+    {
+        --of.restarting_;
+        of.restarted_.notify();
+    }
+    kernel& of;
+};
+
 json::object kernel::model() const
 {
     return {{"id", at_.id},
@@ -92,7 +105,8 @@ void kernel::take(message heard, const std::shared_ptr<client>& from)
     if (heard.channel == "stdin") return;  // the server asks nothing there
     if (heard.type() == "interrupt_request" || heard.type() == "shutdown_request")
         return take_order(std::move(heard), from);
-    if (queue_.size() >= most_waiting) return from->close();
+    if (queue_.size() >= most_waiting || waiting_bytes_ + heard.size > most_bytes_waiting) return from->close();
+    waiting_bytes_ += heard.size;
     queue_.push_back({std::move(heard), from});
     if (std::exchange(working_, true)) return;
     struct worker {
@@ -121,6 +135,7 @@ awaitable<> kernel::work()
         while (restarting_ != 0) co_await restarted_.wait();
         auto next = std::move(queue_.front());
         queue_.pop_front();
+        waiting_bytes_ -= next.heard.size;
         co_await answer(std::move(next));
     }
     working_ = false;
@@ -261,10 +276,8 @@ awaitable<> kernel::restart()
     sandbox_record where;
     where.id = at_.sandbox;
     where.owner = at_.who.principal;
-    ++restarting_;
+    const restart_mark going_on(*this);
     co_await kernels_.restart(std::move(where), false, at_.name);
-    --restarting_;
-    restarted_.notify();
 }
 
 awaitable<> kernel::end()

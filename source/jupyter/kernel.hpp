@@ -52,6 +52,7 @@ public:
     awaitable<> end();  ///< and the connections
 
 private:
+    struct restart_mark;
     struct request {
         message heard;
         std::weak_ptr<client> from;
@@ -80,6 +81,7 @@ private:
     std::string session_ = new_uuid();
     std::vector<std::shared_ptr<client>> clients_;
     std::deque<request> queue_;
+    std::size_t waiting_bytes_ = 0;
     bool working_ = false;
     unsigned life_ = 0;        // counts restarts
     unsigned restarting_ = 0;  // restarts that go on

@@ -100,6 +100,7 @@ std::optional<message> read_message(std::string_view bytes, framing as)
     auto heard = as == framing::v1 ? read_v1(bytes) : read_text(bytes);
     if (heard.type().empty()) return std::nullopt;
     if (heard.channel.empty()) heard.channel = "shell";
+    heard.size = bytes.size();
     return heard;
 }
 

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct message {
     json::object parent;
     json::object metadata{};
     json::object content{};
+    std::size_t size = 0;  ///< bytes that it came in
 
     std::string_view type() const;
 };
