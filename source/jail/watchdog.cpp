@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -35,16 +36,21 @@ std::uint64_t written_bytes(int directory, const std::string& process)
     return written - std::min(written, number_in_line(text, "\ncancelled_write_bytes:"));
 }
 
-// Fields 14 to 17 of proc_pid_stat(5): in user and kernel mode, its own and of the children it has collected. The name,
-// field 2, may hold anything but ends with the last bracket.
-std::uint64_t ticks(int directory, const std::string& process)
+// The fields of proc_pid_stat(5) from one on. The name, field 2, may hold anything but ends with the last bracket.
+std::istringstream fields_from(int first, int directory, const std::string& process)
 {
     const std::string text = read_text(directory, process + "/stat");
     const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos) return 0;
-    std::istringstream fields(text.substr(name_end + 1));
+    std::istringstream fields(name_end == std::string::npos ? std::string() : text.substr(name_end + 1));
     std::string skipped;
-    for (int field = 3; field != 14; ++field) fields >> skipped;
+    for (int field = 3; field != first; ++field) fields >> skipped;
+    return fields;
+}
+
+// Fields 14 to 17: in user and kernel mode, its own and of the children it has collected.
+std::uint64_t ticks(int directory, const std::string& process)
+{
+    std::istringstream fields = fields_from(14, directory, process);
     std::uint64_t user = 0, kernel = 0, of_children = 0, kernel_of_children = 0;
     fields >> user >> kernel >> of_children >> kernel_of_children;
     return user + kernel + of_children + kernel_of_children;
@@ -96,6 +102,15 @@ bool is_lent(int directory, const std::string& process)
     });
 }
 
+// Field 9 has the kernel's PF_FORKNOEXEC.
+bool has_executed(int directory, const std::string& process)
+{
+    constexpr std::uint64_t forked_without_exec = 0x40;
+    std::uint64_t flags = 0;
+    fields_from(9, directory, process) >> flags;
+    return (flags & forked_without_exec) == 0;
+}
+
 // Pages shared with others count in proportion; pages of program files are not the run's own. The kernel walks all page
 // tables for that, so a process with very many is judged by its resident pages.
 std::uint64_t own_bytes(int directory, const process_figures& of)
@@ -113,6 +128,25 @@ std::uint64_t own_bytes(int directory, const std::vector<process_figures>& all)
 {
     std::uint64_t sum = 0;
     for (const process_figures& each : all) sum += own_bytes(directory, each);
+    return sum;
+}
+
+// The parent of a new child lends its memory before it waits, and on a busy machine may wait late: until then both
+// count it. A sum above the limit is true where it stays or grows.
+std::uint64_t lasting_bytes(int directory, const std::vector<process_figures>& all, std::uint64_t sum,
+                            std::uint64_t limit)
+{
+    constexpr std::chrono::milliseconds patience{20}, pause{1};
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (sum > limit && std::chrono::steady_clock::now() < until) {
+        const bool settled = std::ranges::all_of(
+            all, [&](const process_figures& each) { return has_executed(directory, each.process); });
+        if (settled) return sum;
+        std::this_thread::sleep_for(pause);
+        const std::uint64_t later = own_bytes(directory, all);
+        if (later > sum) return sum;
+        sum = later;
+    }
     return sum;
 }
 
@@ -239,6 +273,8 @@ usage usage_meter::measure(std::uint64_t limit)
     now.memory = beside + own_bytes(sources_.processes.get(), all);
     // Shares grow while processes end between two reads; a second sum does not have the same ones.
     if (now.memory > most_) now.memory = std::min(now.memory, beside + own_bytes(sources_.processes.get(), all));
+    if (now.memory > limit)
+        now.memory = lasting_bytes(sources_.processes.get(), all, now.memory - beside, limit - beside) + beside;
     most_ = std::max(most_, now.memory);
     return now;
 }
