@@ -3,19 +3,24 @@
 import codeop, re, rlcompleter
 
 most_told = 8 << 20                             # bytes of a display
-telling = threading.RLock()
+telling, in_telling = threading.RLock(), False
 
 # Only this text stands in both streams, so that the server knows what was printed before the event.
 def tell(kind, content):
-    global last_written
+    global last_written, in_telling
+    if os.getpid() != owner:                    # whose lock may be held by a thread that is not here
+        return
     main = threading.current_thread() is threading.main_thread()
     with telling:
-        if notebook is None or os.getpid() != owner:
-            return                              # of a thread or process that the cell left behind
-        with undisturbed() if main else contextlib.nullcontext():
-            mark(current_job['mark'][:-1] + '\x1d')
-            say({'id': current_job['id'], 'event': kind, 'content': content})
-        last_written = None
+        if notebook is None or in_telling:
+            return                              # of a thread that the cell left behind, or of a finalizer within this
+        in_telling = True
+        try:
+            with undisturbed() if main else contextlib.nullcontext():
+                mark(current_job['mark'][:-1] + '\x1d')
+                say({'id': current_job['id'], 'event': kind, 'content': content})
+        finally:
+            last_written, in_telling = None, False
 
 def name_of_type(kind):
     return kind.__qualname__ if kind.__module__ == 'builtins' else '%s.%s' % (kind.__module__, kind.__qualname__)

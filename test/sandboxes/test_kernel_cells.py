@@ -70,6 +70,12 @@ class Cells(unittest.TestCase):
         self.shown("import threading\ngo = threading.Event()\ndef late():\n    go.wait()\n    display('late')\nthread = threading.Thread(target=late)\nthread.start()")
         self.assertEqual(self.kernel.execute("go.set()\nthread.join()")["ok"], True)
 
+    def test_a_forked_process_prints_and_shows_nothing_by_events(self):
+        events, answer = self.shown("import os, sys\npid = os.fork()\nif pid == 0:\n    print('child', file=sys.stderr)\n    display('lost')\n    os._exit(0)\n"
+                                    "os.waitpid(pid, 0)[1]")
+        self.assertEqual([kind for kind, _ in events if kind], ["execute_input", "execute_result"])
+        self.assertIn("child", self.kernel.errors())
+
     def test_capture_takes_displays(self):
         self.assertEqual([kind for kind, _ in self.shown("%%capture caught\nprint(1)\ndisplay(2)")[0]], ["execute_input"])
         self.assertEqual(self.shown("caught.stdout, len(caught.outputs)")[0][-1][1], {"text/plain": "('1\\n', 1)"})
