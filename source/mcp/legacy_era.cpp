@@ -163,7 +163,9 @@ json::object legacy_era::initialize(session& from, const json::object& params) c
     json::object result;
     result["protocolVersion"] = to_string(from.who.protocol);
     result["capabilities"] = capabilities_of(offered_, from.who.protocol);
-    result["serverInfo"] = describe_server(offered_.identity, from.who.protocol);
+    auto described = describe_server(offered_.identity, from.who.protocol);
+    if (from.who.protocol >= revision::v2025_11_25) add_icon(described);
+    result["serverInfo"] = std::move(described);
     if (const auto text = offered_.instructions_for(from.who); !text.empty()) result["instructions"] = text;
     return result;
 }

@@ -37,6 +37,7 @@ void add_server_info(json::object& result, const server_identity& identity)
     auto& meta = result["_meta"];
     if (!meta.is_object()) meta.emplace_object();
     auto described = describe_server(identity, revision::v2026_07_28, result.storage());
+    if (result.contains("supportedVersions")) add_icon(described);  // once, and not with each result
     meta.get_object()[reserved_name::server_info] = std::move(described);
 }
 

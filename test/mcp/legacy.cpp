@@ -29,6 +29,8 @@ TEST_CASE("initialize echoes a known revision and offers the newest for an unkno
         const auto response = server.request("initialize", params);
         CHECK(result_of(response).at("protocolVersion").as_string() == expected);
         CHECK(result_of(response).at("instructions").as_string() == "how to use it");
+        const bool has_icon = result_of(response).at("serverInfo").as_object().contains("icons");
+        CHECK(has_icon == (expected == "2025-11-25"));
     }
 }
 

@@ -55,7 +55,12 @@ TEST_CASE("discovery describes the server and may be cached")
     CHECK(result.at("supportedVersions").as_array().size() == 1);
     CHECK(result.at("ttlMs").as_int64() >= 0);
     CHECK(result.at("cacheScope").as_string() == "public");
-    CHECK(result.at("_meta").as_object().at(reserved_name::server_info).as_object().at("name").as_string() == "test");
+    const auto& described = result.at("_meta").as_object().at(reserved_name::server_info).as_object();
+    CHECK(described.at("name").as_string() == "test");
+    const auto& icon = described.at("icons").as_array().at(0).as_object();
+    CHECK(icon.at("src").as_string().starts_with("data:image/svg+xml;base64,PHN2Zy"));
+    const auto later = result_of(server.modern("tools/list"));
+    CHECK_FALSE(later.at("_meta").as_object().at(reserved_name::server_info).as_object().contains("icons"));
 }
 
 TEST_CASE("methods of the older revisions are gone")
