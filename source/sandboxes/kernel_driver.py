@@ -22,7 +22,8 @@ out, err, link = os.dup(1), os.dup(2), os.dup(3)
 os.close(3)
 owner = os.getpid()
 jobs, replies = queue.SimpleQueue(), queue.SimpleQueue()
-running, whole, pending = threading.Event(), threading.Event(), threading.Event()
+running, whole, pending, too_early = (threading.Event() for _ in range(4))
+beginning = threading.Lock()
 handed_back = threading.Semaphore(0)
 
 def read_exactly(count):
@@ -39,15 +40,30 @@ def listen():
         size, = struct.unpack('>I', read_exactly(4))
         message = json.loads(read_exactly(size))
         if message['op'] == 'interrupt':
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            with beginning:
+                if running.is_set():
+                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                else:
+                    too_early.set()
         elif message['op'] == 'programs':
             later.update(message['programs'])
         elif message['op'] == 'reply':
             replies.put(message)
         else:
+            too_early.clear()                   # it was for the job before
             jobs.put(message)
             if message['op'] == 'take':
                 handed_back.acquire()           # who takes reads what follows
+
+# From here on signals interrupt; what came before counts when the code begins.
+def begin_work():
+    with beginning:
+        running.set()
+
+def heed_early_interrupt():
+    if too_early.is_set():
+        too_early.clear()
+        raise KeyboardInterrupt
 
 def interrupted(number, frame):
     if whole.is_set():
@@ -106,11 +122,12 @@ def finish_figures():
 
 def attempt(source):
     try:
-        running.set()
+        begin_work()
         try:
             displays.clear()
             look_for_packages()
             try:
+                heed_early_interrupt()
                 answer = run_source(source)
             finally:
                 finish_figures()
@@ -198,7 +215,7 @@ def run_job(job):
 # What a client of Jupyter's protocol asks about the code and its names.
 def look(job):
     try:
-        running.set()
+        begin_work()
         try:
             load_later('kernel_notebook')
             return {'ok': True, 'exit': 0, 'state': questions_of_clients[job['question']](job['content'])}
@@ -212,7 +229,7 @@ def move_state(job):
     global fresh, was_kept
     fresh, was_kept = fresh and job['op'] != 'take', was_kept or job['op'] == 'keep'
     try:
-        running.set()
+        begin_work()
         try:
             look_for_packages()     # the state has sys.path in it
             exec(compile(job['program'], '<state>', 'exec'), globals())

@@ -152,12 +152,13 @@ def run_cell(job, earlier):
     global notebook, count, captured
     before, captured, reply = count, None, {}
     try:
-        running.set()
+        begin_work()
         try:
             displays.clear()
             look_for_packages()
             begin_notebook(job, earlier)
             try:
+                heed_early_interrupt()
                 run_source(job['code'])
             finally:
                 reply['execution_count'] = count

@@ -64,6 +64,16 @@ class Code(Kernels):
         self.assertEqual(kernel.answer(), {"ok": False, "exit": 130})
         self.assertEqual(kernel.execute("2")["result"], 2)
 
+    def test_an_interrupt_at_once_ends_the_code_that_it_was_meant_for(self):
+        kernel = self.kernel()
+        for _ in range(40):
+            kernel.begin(op="run", code="while True: pass")
+            kernel.send(op="interrupt")
+            self.assertEqual(kernel.answer(), {"ok": False, "exit": 130})
+            self.assertEqual(kernel.cell("while True: pass", interrupted=True)[1]["ok"], False)
+            kernel.send(op="interrupt")         # comes too late
+            self.assertEqual(kernel.execute("2")["result"], 2)
+
     def test_a_value_without_json_form_is_text(self):
         self.assertEqual(self.kernel().execute("{1}")["result"], "{1}")
 

@@ -132,9 +132,11 @@ class Kernel(Peer):
         self.begin(op="run", code=code)
         return self.answer()
 
-    def cell(self, code, **options):
+    def cell(self, code, interrupted=False, **options):
         """Events of a notebook's cell and its answer."""
         self.begin(op="run", code=code, notebook=options)
+        if interrupted:
+            self.send(op="interrupt")
         return self.events_and_answer()
 
     def events_and_answer(self):
