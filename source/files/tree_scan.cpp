@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,14 @@ constexpr std::array<std::string_view, 15> left_out{
     ".m2",    ".nuget", ".git",     ".venv",   "venv",        ".ipynb_checkpoints"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
+
+// A folder of another user, in which nothing can be put: no run has filled it.
+bool is_closed_strangers(int above, const char* name)
+{
+    struct stat status {};
+    return ::fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid != ::geteuid() &&
+           ::faccessat(above, name, W_OK | X_OK, AT_EACCESS) != 0;
+}
 
 constexpr std::size_t most_open = 64;  // folders on the way down; those above are opened again by ".."
 
@@ -83,7 +92,7 @@ private:
     {
         unique_fd opened = open_folder_with_rights(above, name);
         if (!opened) {
-            cut_ = cut_ || (errno != ENOENT && errno != ENOTDIR && errno != ELOOP);
+            cut_ = cut_ || (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && !is_closed_strangers(above, name));
             return;
         }
         folder_reader reader(std::move(opened));

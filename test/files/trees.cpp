@@ -198,6 +198,23 @@ TEST_CASE("a folder that cannot be read is named, and the copy has not silently 
     CHECK(problem == "a/foreign: Permission denied");
 }
 
+TEST_CASE("a closed folder of another user counts nothing, one that can be filled counts as full")
+{
+    if (!is_root()) return;
+    const file_scene scene;
+    for (const fs::path& each : {scene.base, scene.place}) REQUIRE(::chown(each.c_str(), nobody, nobody) == 0);
+    fs::create_directory(scene.place / "strangers");
+    scene.put("strangers/file", std::string(100'000, 'x'));
+    fs::permissions(scene.place / "strangers", fs::perms(0));
+    {
+        const as_nobody unprivileged;
+        CHECK(whole(disk_usage(scene.place)) < 100'000);
+    }
+    fs::permissions(scene.place / "strangers", fs::perms(0333));
+    const as_nobody unprivileged;
+    CHECK(whole(disk_usage(scene.place)) > std::uint64_t{1} << 40);
+}
+
 TEST_CASE("folders that lack their owner's rights are copied, counted and removed by an ordinary user, too")
 {
     if (!is_root()) return;
