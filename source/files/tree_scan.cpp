@@ -32,12 +32,12 @@ constexpr std::array<std::string_view, 15> left_out{
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
-// A folder of another user, in which nothing can be put: no run has filled it.
+// A folder of another user below which nothing can be reached: no run has filled it.
 bool is_closed_strangers(int above, const char* name)
 {
     struct stat status {};
     return ::fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid != ::geteuid() &&
-           ::faccessat(above, name, W_OK | X_OK, AT_EACCESS) != 0;
+           ::faccessat(above, name, X_OK, AT_EACCESS) != 0;
 }
 
 constexpr std::size_t most_open = 64;  // folders on the way down; those above are opened again by ".."
