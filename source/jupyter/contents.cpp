@@ -114,7 +114,7 @@ awaitable<place> contents::existing(caller who, std::string path) const
 
 awaitable<std::string> contents::bytes_of(place at) const
 {
-    auto work = [inside = at.inside, policy = file_policy(config_.file_max_size, {"*"})](const file_root& root) {
+    auto work = [inside = at.inside, policy = files_.policy()](const file_root& root) {
         return read_bytes(root, policy, file_path("path", inside));
     };
     auto bytes = co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));

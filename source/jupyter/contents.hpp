@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "jupyter/folders.hpp"
 #include "sandboxes/sandbox_files.hpp"
@@ -24,8 +23,7 @@ struct wanted_content {
 class contents {
 public:
     /// All must outlive this.
-    contents(const settings& config, folders& places, sandbox_files& files, blocking_pool& pool)
-        : config_(config), folders_(places), files_(files), pool_(pool)
+    contents(folders& places, sandbox_files& files, blocking_pool& pool) : folders_(places), files_(files), pool_(pool)
     {
     }
 
@@ -52,12 +50,12 @@ private:
     awaitable<entry> look(place at) const;
     awaitable<std::string> bytes_of(place at) const;
     awaitable<> store(place at, std::string bytes) const;
+    awaitable<> make_folder(place at) const;
     awaitable<std::string> model_after(place at) const;
     awaitable<json::array> listed(place folder) const;
     json::array sandboxes_of(const caller& who) const;
     awaitable<place> free_place(place folder, std::string stem, std::string ending, std::string between) const;
 
-    const settings& config_;
     folders& folders_;
     sandbox_files& files_;
     blocking_pool& pool_;

@@ -40,13 +40,18 @@ std::string bytes_in(const json::object& model, std::string_view body)
     return std::move(*bytes);
 }
 
+// b.ipynb → b and .ipynb
+std::pair<std::string, std::string> stem_and_ending(std::string_view name)
+{
+    const auto dot = std::min(name.rfind('.'), name.size());
+    return {std::string(name.substr(0, dot)), std::string(name.substr(dot))};
+}
+
 // a/b.ipynb → a/.ipynb_checkpoints/b-checkpoint.ipynb
 std::string checkpoint_of(std::string_view path)
 {
-    const auto name = name_in(path);
-    const auto dot = std::min(name.rfind('.'), name.size());
-    auto kept = std::string(name.substr(0, dot)) + "-checkpoint" + std::string(name.substr(dot));
-    return joined(joined(folder_of(path), checkpoint_folder), kept);
+    const auto [stem, ending] = stem_and_ending(name_in(path));
+    return joined(joined(folder_of(path), checkpoint_folder), stem + "-checkpoint" + ending);
 }
 
 place beside(place at, std::string (*other)(std::string_view))
@@ -74,9 +79,8 @@ untitled new_name(const json::object& wish)
 
 untitled copied_name(std::string_view from)
 {
-    const auto name = name_in(from);
-    const auto dot = std::min(name.rfind('.'), name.size());
-    return {std::string(name.substr(0, dot)) + "-Copy1", std::string(name.substr(dot)), "-"};
+    auto [stem, ending] = stem_and_ending(name_in(from));
+    return {stem + "-Copy1", std::move(ending), "-"};
 }
 
 }  // namespace
@@ -87,6 +91,12 @@ awaitable<> contents::store(place at, std::string bytes) const
     who.principal = at.where.owner;
     folders_.sandboxes().hold(who, at.where);  // from now on its files are somebody's
     co_await files_.put(std::move(at.where), std::move(at.inside), std::move(bytes));
+}
+
+awaitable<> contents::make_folder(place at) const
+{
+    auto work = [inside = at.inside + "/."](const file_root& root) { root.make_parent(file_path("path", inside)); };
+    co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));
 }
 
 awaitable<std::string> contents::model_after(place at) const
@@ -106,8 +116,7 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
     auto at = co_await folders_.find_or_make(std::move(who), path);
     const auto before = co_await look(at);
     if (view_of(model, "type") == "directory") {
-        auto make = [inside = at.inside + "/."](const file_root& root) { root.make_parent(file_path("path", inside)); };
-        co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(make));
+        co_await make_folder(at);
     } else {
         co_await store(at, bytes_in(model, body));
     }
@@ -141,8 +150,7 @@ awaitable<std::string> contents::make(caller who, std::string folder, json::obje
     auto in = co_await folders_.find_or_make(std::move(who), std::move(folder));
     auto at = co_await free_place(std::move(in), name.stem, name.ending, name.between);
     if (view_of(wish, "type") == "directory") {
-        auto make = [inside = at.inside + "/."](const file_root& root) { root.make_parent(file_path("path", inside)); };
-        co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(make));
+        co_await make_folder(at);
     } else {
         co_await store(at, std::move(bytes));
     }
@@ -164,9 +172,7 @@ awaitable<std::string> contents::rename(caller who, std::string path, std::strin
     if (there.there && at.inside != goal->inside)
         throw gateway_error(409, "There is a file " + goal->path + " already.");
     file_move_request what{at.inside, goal->inside, false};
-    auto move = [what, policy = file_policy(config_.file_max_size, {"*"})](const file_root& root) {
-        move_file(root, policy, what);
-    };
+    auto move = [what, policy = files_.policy()](const file_root& root) { move_file(root, policy, what); };
     if (at.inside != goal->inside) co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(move));
     auto model = co_await model_after(std::move(*goal));
     co_return model;
@@ -180,8 +186,7 @@ awaitable<> contents::remove(caller who, std::string path) const
     auto at = co_await existing(std::move(who), path);
     const auto seen = co_await look(at);
     const std::string gone = ".removed-" + random_id(8);
-    auto work = [inside = at.inside, gone, folder = seen.is_folder,
-                 policy = file_policy(config_.file_max_size, {"*"})](const file_root& root) {
+    auto work = [inside = at.inside, gone, folder = seen.is_folder, policy = files_.policy()](const file_root& root) {
         if (folder)
             move_file(root, policy, {inside, gone, false});
         else
@@ -222,8 +227,9 @@ awaitable<> contents::restore(caller who, std::string path) const
 awaitable<> contents::remove_checkpoint(caller who, std::string path) const
 {
     auto at = co_await existing(std::move(who), std::move(path));
-    auto work = [kept = checkpoint_of(at.inside), policy = file_policy(config_.file_max_size, {"*"})](
-                    const file_root& root) { delete_file(root, policy, file_path("path", kept)); };
+    auto work = [kept = checkpoint_of(at.inside), policy = files_.policy()](const file_root& root) {
+        delete_file(root, policy, file_path("path", kept));
+    };
     co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));
 }
 

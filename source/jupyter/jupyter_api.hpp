@@ -20,7 +20,7 @@ public:
                 sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
         : config_(config),
           folders_(sandboxes),
-          contents_(config, folders_, files, pool),
+          contents_(folders_, files, pool),
           kernels_(config, executor, kernels, folders_)
     {
     }

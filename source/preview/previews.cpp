@@ -43,7 +43,7 @@ previews::previews(asio::any_io_executor executor, const settings& config, sandb
 
 std::string previews::url_of(const port_link& link, const caller& who) const
 {
-    const std::string address = sandboxes_.address_for(who);
+    const std::string& address = sandboxes_.address_for(who);
     return address.empty() ? address : cmcp::url_of(link, address, config_.preview_domain);
 }
 
@@ -104,7 +104,7 @@ awaitable<tcp::socket> previews::enter(sandbox_record where, std::uint16_t port)
 std::optional<previews::inner_page> previews::behind(const caller& who, const std::string& url)
 {
     auto token = token_in(url, sandboxes_.address_for(who), config_.preview_domain);
-    if (token.text.empty()) token = token_in(url, sandboxes_.address_for({}), config_.preview_domain);
+    if (token.text.empty()) token = token_in(url, sandboxes_.public_url(), config_.preview_domain);
     const auto link = links_.find(token.text);
     if (!link || link->owner != who.principal) return std::nullopt;
     auto where = sandboxes_.store().find(who.principal, link->sandbox);
@@ -133,7 +133,7 @@ std::optional<port_link> previews::link_for(const preview_request& wanted) const
 awaitable<> previews::serve(exchange& x)
 {
     const http_request& request = x.request();
-    auto wanted = read_preview_request(request, config_.preview_domain, sandboxes_.address_for({}));
+    auto wanted = read_preview_request(request, config_.preview_domain, sandboxes_.public_url());
     auto link = wanted ? link_for(*wanted) : std::nullopt;
     http_reply refusal = preview_problem(request, 404, link_ended);
     if (wanted && link) {

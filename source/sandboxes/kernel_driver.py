@@ -22,7 +22,7 @@ out, err, link = os.dup(1), os.dup(2), os.dup(3)
 os.close(3)
 owner = os.getpid()
 jobs, replies = queue.SimpleQueue(), queue.SimpleQueue()
-running, whole, pending, too_early = (threading.Event() for _ in range(4))
+running, whole, pending = threading.Event(), threading.Event(), threading.Event()
 beginning = threading.Lock()
 handed_back = threading.Semaphore(0)
 
@@ -44,25 +44,25 @@ def listen():
                 if running.is_set():
                     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
                 else:
-                    too_early.set()
+                    pending.set()
         elif message['op'] == 'programs':
             later.update(message['programs'])
         elif message['op'] == 'reply':
             replies.put(message)
         else:
-            too_early.clear()                   # it was for the job before
+            pending.clear()                     # it was for the job before
             jobs.put(message)
             if message['op'] == 'take':
                 handed_back.acquire()           # who takes reads what follows
 
-# From here on signals interrupt; what came before counts when the code begins.
+# From here on signals interrupt; what came before waits until it is heeded.
 def begin_work():
     with beginning:
         running.set()
 
-def heed_early_interrupt():
-    if too_early.is_set():
-        too_early.clear()
+def heed_interrupt():
+    if running.is_set() and pending.is_set():
+        pending.clear()
         raise KeyboardInterrupt
 
 def interrupted(number, frame):
@@ -74,14 +74,12 @@ def interrupted(number, frame):
 # Until its end an interrupt waits.
 @contextlib.contextmanager
 def undisturbed():
-    pending.clear()
     whole.set()
     try:
         yield
     finally:
         whole.clear()
-    if pending.is_set() and running.is_set():
-        raise KeyboardInterrupt
+    heed_interrupt()
 
 def say(message):
     data = json.dumps(message, allow_nan=False).encode()
@@ -122,12 +120,12 @@ def finish_figures():
 
 def attempt(source):
     try:
-        begin_work()
         try:
+            begin_work()
             displays.clear()
             look_for_packages()
             try:
-                heed_early_interrupt()
+                heed_interrupt()
                 answer = run_source(source)
             finally:
                 finish_figures()
@@ -215,8 +213,8 @@ def run_job(job):
 # What a client of Jupyter's protocol asks about the code and its names.
 def look(job):
     try:
-        begin_work()
         try:
+            begin_work()
             load_later('kernel_notebook')
             return {'ok': True, 'exit': 0, 'state': questions_of_clients[job['question']](job['content'])}
         finally:
@@ -229,8 +227,8 @@ def move_state(job):
     global fresh, was_kept
     fresh, was_kept = fresh and job['op'] != 'take', was_kept or job['op'] == 'keep'
     try:
-        begin_work()
         try:
+            begin_work()
             look_for_packages()     # the state has sys.path in it
             exec(compile(job['program'], '<state>', 'exec'), globals())
             answer = {'ok': True, 'exit': 0, 'state': globals()[job['op']](job)}

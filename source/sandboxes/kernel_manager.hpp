@@ -64,7 +64,7 @@ public:
 
     /// Ends the kernel; the next one has its variables or forgets them. False: there was no kernel.
     awaitable<bool> restart(sandbox_record where, bool keep_variables, std::string name = {});
-    awaitable<> stop();  ///< with keep() of each
+    awaitable<> stop();  ///< the variables of sandboxes' own kernels are kept, as by keep()
 
 private:
     struct kernel;

@@ -75,7 +75,7 @@ def notebook_text(value, column=0, indent=0, behind=0, around=()):
 
 # A form that is no JSON, or too large, is left out.
 def bundle(made, plain):
-    told, room = {'text/plain': plain}, most_told
+    shown, room = {'text/plain': plain}, most_told
     for kind, data in made.items():
         if kind == 'text/plain':
             continue
@@ -90,8 +90,8 @@ def bundle(made, plain):
             print('A display has no %s: it has %d bytes, and at most %d are shown.' % (kind, size, most_told), file=sys.stderr)
             continue
         room -= size
-        told[str(kind)] = data
-    return told
+        shown[str(kind)] = data
+    return shown
 
 def plain_in_notebook(value, made):
     given = made.get('text/plain')
@@ -117,13 +117,13 @@ def figures_in_notebook(plt):
         plt.close('all')
 
 def error_of(problem):
-    told = traceback.TracebackException(type(problem), problem, problem.__traceback__)
-    without_own_frames(told, problem, sys.maxsize)
+    report = traceback.TracebackException(type(problem), problem, problem.__traceback__)
+    without_own_frames(report, problem, sys.maxsize)
     try:
         value = str(problem)
     except Exception:
         value = safe_repr(problem)
-    return {'ename': type(problem).__name__, 'evalue': cut(value, 10000), 'traceback': cut(''.join(told.format()), 100000).rstrip('\n').split('\n')}
+    return {'ename': type(problem).__name__, 'evalue': cut(value, 10000), 'traceback': cut(''.join(report.format()), 100000).rstrip('\n').split('\n')}
 
 def expressions(wanted):
     answers = {}
@@ -152,13 +152,13 @@ def run_cell(job, earlier):
     global notebook, count, captured
     before, captured, reply = count, None, {}
     try:
-        begin_work()
         try:
+            begin_work()
             displays.clear()
             look_for_packages()
             begin_notebook(job, earlier)
             try:
-                heed_early_interrupt()
+                heed_interrupt()
                 run_source(job['code'])
             finally:
                 reply['execution_count'] = count
@@ -181,13 +181,13 @@ def run_cell(job, earlier):
 dotted = re.compile(r'[A-Za-z_][\w.]*$')
 
 def names_like(text):
-    completer, found = rlcompleter.Completer(module.__dict__), []
+    completer, names = rlcompleter.Completer(module.__dict__), []
     completer.complete(text, 0)
     for name in getattr(completer, 'matches', [])[:1000]:
         name = name.rstrip('() :')
-        if name not in found:
-            found.append(name)
-    return found
+        if name not in names:
+            names.append(name)
+    return names
 
 def keys_like(name, quote, begin):
     try:
@@ -199,10 +199,10 @@ def keys_like(name, quote, begin):
 def files_like(begin):
     folder, _, name = begin.rpartition('/')
     try:
-        found = sorted(entry.name + '/' * entry.is_dir() for entry in os.scandir(os.path.expanduser(folder or ('/' if begin[:1] == '/' else '.'))))
+        entries = sorted(entry.name + '/' * entry.is_dir() for entry in os.scandir(os.path.expanduser(folder or ('/' if begin[:1] == '/' else '.'))))
     except OSError:
         return []
-    return [(folder + '/' if '/' in begin else '') + each for each in found if each.startswith(name) and (name or not each.startswith('.'))]
+    return [(folder + '/' if '/' in begin else '') + each for each in entries if each.startswith(name) and (name or not each.startswith('.'))]
 
 def modules_like(begin):
     import pkgutil
@@ -212,16 +212,16 @@ def completions(before):
     """The matches, and the text before the cursor that they stand for."""
     line = before.rpartition('\n')[2]
     key = re.search(r'([A-Za-z_][\w.]*)\[(["\'])([^"\']*)$', line)
-    if key and (found := keys_like(*key.groups())):
-        return found, key.group(3)
+    if key and (keys := keys_like(*key.groups())):
+        return keys, key.group(3)
     wished = re.match(r'\s*(?:import|from)\s+(?:[\w.]+\s*,\s*)*(\w*)$', line)
     if wished:
         return modules_like(wished.group(1)), wished.group(1)
     magic = re.match(r'\s*(%{1,2}\w*)$', line)
     if magic:
         shell()
-        found = ['%%' + name for name in cell_magics] + ([] if magic.group(1).startswith('%%') else ['%' + name for name in line_magics])
-        return sorted(name for name in found if name.startswith(magic.group(1))), magic.group(1)
+        magics = ['%%' + name for name in cell_magics] + ([] if magic.group(1).startswith('%%') else ['%' + name for name in line_magics])
+        return sorted(name for name in magics if name.startswith(magic.group(1))), magic.group(1)
     quoted = re.search(r'["\']([^"\']*)$', line)
     if quoted and len(re.findall(r'["\']', line)) % 2:
         return files_like(quoted.group(1)), quoted.group(1)

@@ -22,6 +22,8 @@ public:
     /// Path as sandbox tools take it, made relative to the workspace. Throws sandbox_error (InvalidArgument).
     std::string relative(std::string_view field, const std::string& path) const;
 
+    file_policy policy() const;  ///< any extension
+
     /// Bytes into a file.
     awaitable<stored_file> put(sandbox_record where, std::string path, std::string bytes);
 
@@ -42,7 +44,6 @@ public:
 
 private:
     awaitable<stored_file> publish(sandbox_record where, written_file written, disk_reservations::share disk);
-    file_policy policy() const;  ///< any extension
     std::string local_path(const std::string& named) const;
 
     const settings& config_;

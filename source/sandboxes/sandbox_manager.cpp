@@ -31,6 +31,12 @@ std::string encoded_path(const std::string& path)
     return percent_encoded(path, [](unsigned char c) { return plain_in_name(c) || c == '/' || c == '~'; });
 }
 
+std::string without_end_slashes(std::string url)
+{
+    while (url.ends_with('/')) url.pop_back();
+    return url;
+}
+
 [[noreturn]] void not_found(const std::string& id_or_name)
 {
     throw sandbox_error("NotFound", "There is no sandbox \"" + id_or_name.substr(0, 100) +
@@ -48,7 +54,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       places_(folder.path()),
       store_(folder.database()),
       cells_(backend),
-      public_url_(config.public_url),
+      public_url_(without_end_slashes(config.public_url)),
       images_(config),
       fetches_(config, executor, images_, image_fetcher_program(config)),
       tasks_(executor)
@@ -63,14 +69,12 @@ double sandbox_manager::now()
 
 void sandbox_manager::set_public_url(std::string url)
 {
-    if (config_.public_url.empty()) public_url_ = std::move(url);
+    if (config_.public_url.empty()) public_url_ = without_end_slashes(std::move(url));
 }
 
-std::string sandbox_manager::address_for(const caller& who) const
+const std::string& sandbox_manager::address_for(const caller& who) const
 {
-    std::string address = public_url_.empty() || who.address.empty() ? public_url_ : who.address;
-    while (address.ends_with('/')) address.pop_back();
-    return address;
+    return public_url_.empty() || who.address.empty() ? public_url_ : who.address;
 }
 
 std::string sandbox_manager::uri_of(const sandbox_record& where, const std::string& path)
@@ -80,7 +84,7 @@ std::string sandbox_manager::uri_of(const sandbox_record& where, const std::stri
 
 std::string sandbox_manager::link_to(const caller& who, const sandbox_record& where, const std::string& path) const
 {
-    const std::string address = address_for(who);
+    const std::string& address = address_for(who);
     if (address.empty()) return uri_of(where, path);
     const std::string inside = config_.sandbox_work_dir + "/" + path;
     std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);

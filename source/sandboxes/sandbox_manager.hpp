@@ -102,12 +102,12 @@ public:
     const handle_maker& handles() const { return handles_; }
     sandbox_cells& cells() { return cells_; }
 
-    /// `scheme://host:port` for links; empty where there is no HTTP server.
+    /// `scheme://host:port` for links, kept without a slash at its end; empty where there is no HTTP server.
     void set_public_url(std::string url);
     const std::string& public_url() const { return public_url_; }
 
-    /// This server's address as the caller reaches it, without a slash at its end; empty where there is no HTTP server.
-    std::string address_for(const caller& who) const;
+    /// This server's address as the caller reaches it, in the same form.
+    const std::string& address_for(const caller& who) const;
 
     /// For `who`, whose link leads to the address that they use. With tokens it is signed. `path`: relative to the
     /// workspace.
