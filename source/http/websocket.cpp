@@ -7,6 +7,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -40,9 +41,16 @@ beast::http::request<beast::http::empty_body> handshake_of(const http_request& r
 }  // namespace
 
 struct websocket::connection {
-    connection(stream_socket socket, std::size_t most) : stream(std::move(socket)), longest_message(most) {}
+    connection(stream_socket socket, std::size_t most) : stream(std::move(socket)), longest_message(most)
+    {
+        stream.control_callback([this](beast::websocket::frame_type kind, beast::string_view payload) {
+            if (kind == beast::websocket::frame_type::pong)
+                std::from_chars(payload.data(), payload.data() + payload.size(), answered);
+        });
+    }
     beast::websocket::stream<stream_socket> stream;
     std::size_t longest_message;
+    std::uint32_t answered = 0;
 };
 
 void websocket_register::abort_all()
@@ -117,6 +125,16 @@ awaitable<bool> websocket::write(std::string_view bytes, bool as_text)
     auto [failure, length] = co_await connection_->stream.async_write(asio::buffer(bytes), as_tuple);
     co_return !failure;
 }
+
+awaitable<bool> websocket::ping(std::uint32_t number)
+{
+    const auto digits = std::to_string(number);
+    const beast::websocket::ping_data payload(digits.data(), digits.size());
+    auto [failure] = co_await connection_->stream.async_ping(payload, as_tuple);
+    co_return !failure;
+}
+
+std::uint32_t websocket::answered() const { return connection_->answered; }
 
 awaitable<> websocket::close(std::uint16_t code, std::string_view reason)
 {

@@ -56,6 +56,12 @@ public:
 
     awaitable<std::optional<message>> read();  ///< nothing: it is closed, or broken
     awaitable<bool> write(std::string_view bytes, bool as_text = false);
+
+    /// A ping with this number. While read() goes on, answered() is the number of the last ping that the peer answered:
+    /// what came before that answer was sent before the peer saw what was written behind the ping.
+    awaitable<bool> ping(std::uint32_t number);
+    std::uint32_t answered() const;
+
     awaitable<> close(std::uint16_t code, std::string_view reason);  ///< codes of RFC 6455 section 7.4
     void abort();
 

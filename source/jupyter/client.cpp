@@ -22,6 +22,14 @@ void client::post(text written)
     changed_.notify();
 }
 
+void client::mark()
+{
+    if (gone_) return;
+    ++marks_;
+    unsent_.push_back(nullptr);
+    changed_.notify();
+}
+
 awaitable<> client::room()
 {
     const auto self = shared_from_this();
@@ -73,17 +81,28 @@ awaitable<> client::read(reader take)
     changed_.notify();
 }
 
+awaitable<bool> client::write_next()
+{
+    const text next = unsent_.front();
+    bool written = false;
+    if (next)
+        written = co_await socket_->write(*next, framing_ == framing::json);
+    else
+        written = co_await socket_->ping(++marks_sent_);
+    if (!written || unsent_.empty()) co_return false;
+    unsent_.pop_front();
+    if (next) unsent_bytes_ -= next->size();
+    co_return true;
+}
+
 awaitable<> client::write()
 {
     for (;;) {
         while (!gone_ && unsent_.empty() && !closing_) co_await changed_.wait();
         if (gone_) co_return;
         if (unsent_.empty()) break;
-        const text next = unsent_.front();
-        const bool written = co_await socket_->write(*next, framing_ == framing::json);
-        if (!written || unsent_.empty()) co_return;
-        unsent_.pop_front();
-        unsent_bytes_ -= next->size();
+        const bool written = co_await write_next();
+        if (!written) co_return;
         changed_.notify();
     }
     co_await socket_->close(normal_end, "the kernel has ended");

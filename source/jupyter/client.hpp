@@ -32,6 +32,13 @@ public:
     /// While the peer is slow. A peer that stays so is cut off.
     awaitable<> room();
 
+    /// An error follows, which the peer has seen when it sends more behind its answer to this mark.
+    void mark();
+
+    /// Messages that the peer sent before it saw the last error are not to run.
+    void abort_unaware() { aborted_through_ = marks_; }
+    bool is_unaware() const { return socket_->answered() < aborted_through_; }
+
     /// Until the end of the connection.
     awaitable<> run(reader take);
 
@@ -40,13 +47,17 @@ public:
 private:
     awaitable<> read(reader take);
     awaitable<> write();
+    awaitable<bool> write_next();
     void leave();
 
     std::unique_ptr<websocket> socket_;
     framing framing_;
     std::chrono::milliseconds patience_;
-    std::deque<text> unsent_;
+    std::deque<text> unsent_;  // null: a mark
     std::size_t unsent_bytes_ = 0;
+    std::uint32_t marks_ = 0;
+    std::uint32_t marks_sent_ = 0;
+    std::uint32_t aborted_through_ = 0;  // mark
     event changed_;
     bool closing_ = false;
     bool gone_ = false;

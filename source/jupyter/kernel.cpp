@@ -107,7 +107,8 @@ void kernel::take(message heard, const std::shared_ptr<client>& from)
         return take_order(std::move(heard), from);
     if (queue_.size() >= most_waiting || waiting_bytes_ + heard.size > most_bytes_waiting) return from->close();
     waiting_bytes_ += heard.size;
-    queue_.push_back({std::move(heard), from});
+    const bool aborted = from->is_unaware() && heard.type() == "execute_request";
+    queue_.push_back({std::move(heard), from, aborted});
     if (std::exchange(working_, true)) return;
     struct worker {
         static awaitable<> run(std::shared_ptr<kernel> of) { co_await of->work(); }
@@ -225,8 +226,10 @@ awaitable<json::object> kernel::look(message heard)
     co_return reply;
 }
 
+// Also what is still on its way: a client sends all cells of a notebook at once.
 void kernel::abort_waiting()
 {
+    for (const auto& each : clients_) each->abort_unaware();
     for (auto& each : queue_) each.aborted = each.aborted || each.heard.type() == "execute_request";
 }
 
@@ -239,9 +242,11 @@ message kernel::new_message(std::string channel, std::string type, json::object 
 awaitable<> kernel::publish(std::string type, json::object content, json::object parent)
 {
     const auto all = clients_;
+    const bool fails = type == "error";
     const auto shown = new_message("iopub", std::move(type), std::move(content), std::move(parent));
     std::array<client::text, 2> written;
     for (const auto& each : all) {
+        if (fails) each->mark();
         auto& text = written[each->as() == framing::v1 ? 1 : 0];
         if (!text) text = std::make_shared<const std::string>(write_message(shown, each->as()));
         each->post(text);
