@@ -40,6 +40,7 @@ tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside)
                                                     {"diff", schema::string("What has changed, as diff -u shows it")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "path", "replaced", "diff"}),
+                   .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},

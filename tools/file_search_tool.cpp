@@ -53,6 +53,7 @@ tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_
                    .description =
                        "Find lines by a regular expression in files. .git, node_modules and the like are left out.",
                    .output_schema = file_search_output(),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = places.with_place<input>(
              {{"pattern", &input::pattern, "", rule::required, rule::example("def \\w+_test")},

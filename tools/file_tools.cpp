@@ -64,6 +64,7 @@ tool_owner make_file_read(const file_places& places)
                         {"next_line", schema::typed("integer", "The line to go on with.")},
                         {"error", schema::string("What went wrong and what to do.")}},
                        {"success"}),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
                    .size_argument = "limit"},
          .input = places.with_place<input>(
@@ -99,6 +100,7 @@ tool_owner make_file_write(const file_places& places)
                                                     {"path", schema::string("The path of the file.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
+                   .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = places.with_place<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
                                             {"content", &input::content, "", rule::required, rule::example("hello")},
@@ -173,6 +175,7 @@ tool_owner make_file_list(const file_places& places)
                    .description = "List a folder of the workspace, or of a sandbox. While the result has next_cursor, "
                                   "go on with it as cursor.",
                    .output_schema = file_list_output(),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::with_default},
@@ -204,6 +207,7 @@ tool_owner make_file_delete(file_manager& files)
                                                     {"path", schema::string("The path of the file.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
+                   .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {{"path", &file_delete_input::path, "", rule::required, rule::example("notes/a.txt")}},
          .process = std::bind_front(process_file_delete, std::ref(files)),
@@ -229,6 +233,7 @@ tool_owner make_file_move(file_manager& files)
                                                     {"destination", schema::string("The new path.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
+                   .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {{"source", &input::source, "", rule::required, rule::example("a.txt")},
                    {"destination", &input::destination, "With the new name", rule::required,

@@ -128,6 +128,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                         {"image_digest", schema::string("sha256:… of the image")},
                         {"languages", schema::array("What execute_code runs", schema::string(""))}},
                        {"status", "container_id"}),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {{"image", &initialize_input::image, "One of SANDBOX_IMAGES"}},
          .process =
@@ -217,6 +218,7 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                        {{"output", schema::string("What it printed, standard output and errors in their order")}},
                        {"status", "exit_code", "output"})),
                    .may_show_images = true,
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may},
          .input = {{"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
@@ -262,6 +264,7 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
                                   "example when it hangs.",
                    .output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox")}},
                                                        {"status", "message"}),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {latest_sandbox_id_field(), {"keep_files", &stop_input::keep_files, "", rule::with_default}},
          .process = told_process<stop_input>{[](const stop_input&) { return std::string("Stopping the sandbox."); },

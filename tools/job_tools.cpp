@@ -116,6 +116,7 @@ tool_owner make_job_poll(job_manager& jobs)
                         {"error", schema::string("What went wrong and what to do")}},
                        {"job_id", "state", "output", "cursor"})),
                    .may_show_images = true,
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
                    {"cursor", &input::cursor, "Of the answer before", rule::between(0, std::int64_t{1} << 60)},
@@ -141,6 +142,7 @@ tool_owner make_job_list(job_manager& jobs)
                        {{"jobs", schema::array("", with_job_properties(schema::object("", {}, {"job_id", "state"})))},
                         {"error", schema::string("")}},
                        {"jobs"}),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {},
          .process = std::bind_front(process_job_list, std::ref(jobs))});
@@ -165,6 +167,7 @@ tool_owner make_job_kill(job_manager& jobs)
                        with_job_properties(schema::output({{"success", schema::boolean("It does not run any more")},
                                                            {"error", schema::string("What went wrong and what to do")}},
                                                           {"success", "job_id", "state"})),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {job_id_field()},
          .process = std::bind_front(process_job_kill, std::ref(jobs))});

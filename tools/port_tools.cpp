@@ -89,6 +89,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
                                        {"note", schema::string("Advice")},
                                        {"error", schema::string("What went wrong and what to do")}},
                                       {"sandbox_id", "port", "url", "expires", "listening"}),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    port_field(),
@@ -129,6 +130,7 @@ tool_owner make_list_exposed_ports(previews& shown, sandbox_manager& sandboxes)
                         {"listening", schema::array("Ports on which a program listens", schema::typed("integer", ""))},
                         {"error", schema::string("What went wrong and what to do")}},
                        {"sandbox_id", "exposed", "listening"}),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_list_ports, std::ref(shown), std::ref(sandboxes))});
@@ -155,6 +157,7 @@ tool_owner make_unexpose_port(previews& shown, sandbox_manager& sandboxes)
                                                     {"port", schema::typed("integer", "The port")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id", "port"}),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(), port_field()},
          .process = std::bind_front(process_unexpose, std::ref(shown), std::ref(sandboxes))});

@@ -76,6 +76,7 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
                                                     {"kernel", kernel_schema()},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"sandbox_id", "name", "status", "forked_from", "kernel"}),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(), {"name", &fork_input::name, "Of the new one"}},
          .process = std::bind_front(process_fork, std::ref(kernels), std::ref(sandboxes))});
@@ -132,6 +133,7 @@ tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
                    .description = "Keep the files and packages of a sandbox as they are, for restore_sandbox; list or "
                                   "delete what was kept.",
                    .output_schema = snapshot_output(),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    {"action", &input::action, "create by default", rule::one_of({"create", "list", "delete"})},
@@ -162,6 +164,7 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
                                                     {"snapshot_id", schema::string("Handle of the snapshot")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id", "snapshot_id"}),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(), {"snapshot", &restore_input::snapshot, "Name or handle", rule::required}},
          .process = std::bind_front(process_restore, std::ref(sandboxes))});
@@ -185,6 +188,7 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
                                                     {"was_running", schema::boolean("Whether code ran")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "was_running"}),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_interrupt, std::ref(kernels), std::ref(sandboxes))});
@@ -213,6 +217,7 @@ tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandbox
                                                     {"was_running", schema::boolean("Whether there was a kernel")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "was_running"}),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {sandbox_id_field(),
                    {"keep_variables", &restart_input::keep_variables,

@@ -43,6 +43,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
                    {"error", schema::string("What went wrong and what to do")}},
                   {"sandbox_id", "name", "status"}),
+              .needs = scope::sandboxes,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
               .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may},
          .input = {{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}},
@@ -107,6 +108,7 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
                    .description =
                        "Your sandboxes with state, packages and ports. A stopped one starts when it is used.",
                    .output_schema = list_sandboxes_output(),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {},
          .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes), std::ref(shown))});
@@ -129,6 +131,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
                                                     {"sandbox_id", schema::string("Its handle")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id"}),
+                   .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_delete, std::ref(sandboxes))});

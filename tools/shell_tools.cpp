@@ -87,6 +87,7 @@ tool_owner make_shell_open(shell_manager& shells, sandbox_manager& sandboxes)
                   "Open bash with a terminal in a sandbox, for programs that need one (vim, debuggers, python -i). "
                   "Type with shell_send, read with shell_read. For plain commands use execute_terminal_command.",
               .output_schema = view_output(),
+              .needs = scope::run,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(), columns_field("80 by default"), rows_field("24 by default")},
          .process = std::bind_front(process_open, std::ref(shells), std::ref(sandboxes))});
@@ -115,6 +116,7 @@ tool_owner make_shell_send(shell_manager& shells)
                    .description =
                        "Type text, then keys, in a shell, or resize it. A command needs a line feed or the key enter.",
                    .output_schema = view_output(),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
                    {"text", &input::text, ""},
@@ -191,6 +193,7 @@ tool_owner make_shell_read(shell_manager& shells)
               .description =
                   "Output of a shell since the latest answer, once what it waits for is there or the output pauses.",
               .output_schema = read_output(),
+              .needs = scope::run,
               .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
                    {"cursor", &input::cursor, "Of an earlier answer", rule::between(0, furthest_cursor)},
@@ -220,6 +223,7 @@ tool_owner make_shell_close(shell_manager& shells)
                    .title = "Close a shell",
                    .description = "Hang up a shell with its jobs.",
                    .output_schema = view_output(),
+                   .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {shell_id_field()},
          .process = std::bind_front(process_close, std::ref(shells))});

@@ -213,6 +213,7 @@ tool_owner make_system_env_var(const settings& config)
                    .description =
                        "Settings of this server and variables of a run, without secrets; all of them without var_name.",
                    .output_schema = env_var_output(),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {{"var_name", &env_var_input::var_name, "", json::object{{"minLength", 1}, {"maxLength", 256}}}},
          .process = std::bind_front(process_env_var, visible_variables(config))});
@@ -240,6 +241,7 @@ tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, pytho
                    .title = "About this server",
                    .description = about_system_info,
                    .output_schema = system_info_output(),
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {},
          .process = std::bind_front(process_system_info, std::move(facts))});

@@ -47,6 +47,7 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
                         {"error", schema::string("What went wrong and what to do")}},
                        {"success", "path", "about"}),
                    .may_show_images = true,
+                   .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::required, rule::example("plot.png")},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 
 namespace cmcp::kinds {
 
@@ -214,6 +215,30 @@ settings::words word_list(std::string_view text)
 {
     if (has_control(text)) throw bad_value("words separated by commas");
     return split(text);
+}
+
+// Plain HTTP would let anybody on the way answer for the issuer.
+settings::words issuer_list(std::string_view text)
+{
+    auto issuers = word_list(text);
+    for (const auto& each : issuers) {
+        const bool near = each.starts_with("http://localhost") || each.starts_with("http://127.0.0.1") ||
+                          each.starts_with("http://[::1]");
+        if ((!each.starts_with("https://") && !near) || each.find_first_of("?# @") != std::string::npos)
+            throw bad_value(
+                "addresses of authorization servers, exactly as their tokens name them (iss): https://…, on "
+                "this machine also http://localhost…");
+    }
+    return issuers;
+}
+
+std::string scope_list(std::string_view text)
+{
+    const std::string all = plain_text()(text);
+    std::string each;
+    for (std::istringstream words(all); words >> each;)
+        if (!each.starts_with("mcp:")) throw bad_value("scopes such as mcp:read mcp:run, between blanks");
+    return all;
 }
 
 settings::words image_list(std::string_view text)

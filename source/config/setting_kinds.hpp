@@ -53,6 +53,8 @@ std::string preview_domain(std::string_view text);  ///< empty, or a DNS name, w
 std::string absolute_path(std::string_view text);
 std::filesystem::path file_path(std::string_view text);
 std::filesystem::path folder(std::string_view text);  ///< not empty; becomes absolute
+settings::words issuer_list(std::string_view text);   ///< https addresses, on this machine also http
+std::string scope_list(std::string_view text);        ///< "mcp:read mcp:run"
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
 settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
 settings::words command_names(std::string_view text);

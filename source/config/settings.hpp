@@ -27,6 +27,13 @@ struct settings {
 
     settings();  ///< the defaults
 
+    /// Whether requests need credentials that say who asks.
+    bool callers_have_names() const
+    {
+        return !auth_tokens.empty() || !auth_issuers.empty() || !auth_introspection_url.empty() || has_api_keys;
+    }
+    bool has_api_keys = false;  ///< at the start (container-mcp key)
+
 #define TOPIC(title) static_assert(true)
 #define SETTING(variable, type, member, ...) \
     type member {}

@@ -84,7 +84,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     if (done.peer_gone) co_return done;
     auto began = std::chrono::steady_clock::now();
     request.id = log::next_id('r');
-    if (refusal.status == 401) context.note_refused_login(request);
+    if (refusal.status == 401) context.note_refused_login(request, refusal.problem);
     exchange x(peer, request, context.guard);
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
@@ -133,7 +133,7 @@ void connection_context::close_idle()
 }
 
 // The path is a peer's text; the query may hold a session id.
-void connection_context::note_refused_login(const http_request& request)
+void connection_context::note_refused_login(const http_request& request, std::string_view sentence)
 {
     constexpr std::size_t longest_path = 200;
     if (!refused_logins.may_write()) return;
@@ -142,7 +142,7 @@ void connection_context::note_refused_login(const http_request& request)
                                    {"peer", request.address},
                                    {"method", request.method},
                                    {"path", std::string_view(request.path).substr(0, longest_path)},
-                                   {"reason", request_guard::login_problem(request)}});
+                                   {"reason", authenticator::problem(request, sentence)}});
 }
 
 // No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.

@@ -23,7 +23,8 @@ struct connection_context {
     {
     }
 
-    void note_refused_login(const http_request& request);  ///< a line of the log, unless there are many
+    /// A line of the log with the answer's sentence, unless there are many.
+    void note_refused_login(const http_request& request, std::string_view sentence);
     void close_idle();  ///< ends the connections of which no request has begun to arrive
 
     const settings& config;

@@ -73,7 +73,7 @@ awaitable<bool> exchange::begin_stream(std::string_view content_type, fields ext
     co_return sent;
 }
 
-bool exchange::has_own_token() const { return guard_.has_own_token(request_); }
+bool exchange::has_own_token() const { return guard_.logins().brings_own(request_); }
 
 void exchange::go_on_with(awaitable<bool> rest)
 {

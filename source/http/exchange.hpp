@@ -61,7 +61,7 @@ public:
     /// body of known length write_body() follows, with another one body(). 101 ends the request's use of HTTP.
     awaitable<bool> begin_relayed(int status, std::string head, std::optional<std::uint64_t> length, bool has_body);
     client_socket& peer() { return peer_; }
-    bool has_own_token() const;  ///< Authorization is this server's own
+    bool has_own_token() const;  ///< Authorization is for this server
 
     /// After begin_stream(): the rest of the stream, which the connection awaits when the request and all that its
     /// route holds are gone, because the rest may last for hours. Its result: whether the stream has ended as it

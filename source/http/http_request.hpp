@@ -1,5 +1,7 @@
 #pragma once
 
+#include "identity/login.hpp"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +25,9 @@ struct http_request {
     std::vector<std::pair<std::string_view, std::string_view>>
         fields;  ///< names in lower case, in the order of arrival
     std::string body;
-    std::string principal;                ///< of the token; empty: no authentication is configured
+    std::string principal;                ///< that of `who`; empty: nobody has a name here
+    login_ptr who;                        ///< by the credentials; null: the route is open
+    bool login_pending = false;           ///< the credentials' issuer has to be asked first
     std::string address;                  ///< of the peer, without the port
     std::string id;                       ///< the request's name in the log and X-Request-Id
     const route* target = nullptr;        ///< of the route table; null: no route fits

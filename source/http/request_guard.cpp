@@ -1,11 +1,8 @@
 #include "http/request_guard.hpp"
 #include "http/route.hpp"
-#include "http/signed_link.hpp"
 #include "text/ascii.hpp"
-#include "text/signature.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace cmcp {
 
@@ -70,40 +67,10 @@ std::string origin_refusal(std::string_view origin)
     return "Requests from pages of " + name + " are refused; add " + name + " to MCP_ALLOWED_ORIGINS if it is yours.";
 }
 
-std::optional<std::string> token_behind(std::string_view scheme, const http_request& request)
-{
-    const auto credentials =
-        request.count("authorization") == 1 ? *request.header("authorization") : std::string_view();
-    const bool fits =
-        credentials.size() > scheme.size() && equal_ignoring_case(credentials.substr(0, scheme.size()), scheme);
-    return fits ? std::optional(std::string(credentials.substr(scheme.size()))) : std::nullopt;
-}
-
-// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
-std::optional<std::string> bearer_token(const http_request& request)
-{
-    auto token = token_behind("Bearer ", request);
-    if (token || request.target == nullptr || !request.target->jupyter) return token;
-    token = token_behind("token ", request);
-    if (!token && request.count("authorization") == 0) token = request.parameter("token");
-    return token;
-}
-
-// A balancer asks for a probe without a token, and in HTTP/1.0 without a Host (RFC 9112 section 3.2 asks for a Host
-// from HTTP/1.1 on).
-bool is_probe(const http_request& request)
-{
-    return request.target != nullptr && request.target->access == route_access::probe && request.query.empty();
-}
-
+// In HTTP/1.0 a balancer sends no Host (RFC 9112 section 3.2 asks for one from HTTP/1.1 on).
 bool may_lack_host(const http_request& request)
 {
     return request.version == 10 && request.count("host") == 0 && is_probe(request);
-}
-
-bool is_open(const http_request& request)
-{
-    return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
 }
 
 bool is_json(std::string_view content_type)
@@ -140,7 +107,10 @@ bool from_another_page(const http_request& request)
     return !link || (request.method != "GET" && request.method != "HEAD");
 }
 
-request_guard::request_guard(const settings& config) : config_(config), public_origin_(origin_of(config.public_url)) {}
+request_guard::request_guard(const settings& config, const authenticator& logins)
+    : config_(config), logins_(logins), public_origin_(origin_of(config.public_url))
+{
+}
 
 std::optional<http_reply> request_guard::check(http_request& request) const
 {
@@ -148,7 +118,7 @@ std::optional<http_reply> request_guard::check(http_request& request) const
     if (auto refused = check_source(request)) return refused;
     if (request.target != nullptr && request.target->relays) return std::nullopt;
     if (request.method == "OPTIONS") return preflight(request);
-    if (auto refused = authenticate(request)) return refused;
+    if (auto refused = logins_.check(request)) return refused;
     return check_media(request);
 }
 
@@ -212,60 +182,6 @@ std::optional<http_reply> request_guard::check_media(const http_request& request
     if (request.count("content-type") != 1 || !is_json(*request.header("content-type")))
         return error_reply(415, "Send the body with Content-Type: application/json.");
     return std::nullopt;
-}
-
-std::optional<http_reply> request_guard::authenticate(http_request& request) const
-{
-    if (config_.auth_tokens.empty() || is_open(request)) return std::nullopt;
-    if (takes_signature(request)) return check_signature(request);
-    const auto token = bearer_token(request);
-    bool known = false;
-    for (const auto& [name, secret] : config_.auth_tokens)
-        if (token && same_secret(*token, secret) && !known) {
-            request.principal = name;
-            known = true;
-        }
-    if (known) return std::nullopt;
-    auto reply = error_reply(401, token ? "The bearer token is not known here; check it against MCP_AUTH_TOKENS, or "
-                                          "against the file auth-token in SANDBOX_ROOT."
-                                        : "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS, or "
-                                          "that of the file auth-token in SANDBOX_ROOT.");
-    reply.with("WWW-Authenticate", token ? "Bearer error=\"invalid_token\"" : "Bearer");
-    return reply;
-}
-
-// A token that comes along counts, so that programs may go on with a link whose time is over.
-bool request_guard::takes_signature(const http_request& request) const
-{
-    const bool reads = request.method == "GET" || request.method == "HEAD";
-    return reads && request.target != nullptr && request.target->signed_links && bears_signature(request) &&
-           request.count("authorization") == 0;
-}
-
-std::optional<http_reply> request_guard::check_signature(http_request& request) const
-{
-    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    for (const auto& [name, secret] : config_.auth_tokens)
-        if (is_signed_for(request, name, config_.link_key, now)) {
-            request.principal = name;
-            return std::nullopt;
-        }
-    return error_reply(403,
-                       "This link has ended, or is not as the server made it; a tool that names the file, such as "
-                       "download_file_from_sandbox, gives a new one.");
-}
-
-bool request_guard::has_own_token(const http_request& request) const
-{
-    const auto token = bearer_token(request);
-    const auto is_it = [&](const auto& known) { return token && same_secret(*token, known.second); };
-    return std::any_of(config_.auth_tokens.begin(), config_.auth_tokens.end(), is_it);
-}
-
-std::string_view request_guard::login_problem(const http_request& request)
-{
-    if (bearer_token(request)) return "unknown token";
-    return request.count("authorization") == 0 ? "no token" : "no bearer token";
 }
 
 http_reply request_guard::preflight(const http_request& request) const

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "http/authenticator.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 
@@ -15,24 +16,21 @@ namespace cmcp {
 bool from_another_page(const http_request& request);
 
 /// Decides before anything runs whether a request is let in: framing fields that smuggle, Host and Origin (DNS
-/// rebinding, cross-site requests), CORS preflights, bearer tokens, media types. Looks at the header and at the
+/// rebinding, cross-site requests), CORS preflights, logins, media types. Looks at the header and at the
 /// request's target in the route table.
 class request_guard {
 public:
-    explicit request_guard(const settings& config);
+    /// Both must outlive this.
+    request_guard(const settings& config, const authenticator& logins);
 
-    /// The answer that ends the request, or nothing when the request may go on; fills `principal` then. The router has
-    /// placed the request.
+    /// The answer that ends the request, or nothing when the request may go on; fills `who` and `principal` then. The
+    /// router has placed the request. Where `login_pending` is set: await logins().settle(), and check again.
     std::optional<http_reply> check(http_request& request) const;
 
     /// Appends the CORS lines of an answer when the request came from an allowed origin.
     void share_with_origin(const http_request& request, std::string& lines) const;
 
-    /// Why a request that check() answers with 401 is none of a known principal.
-    static std::string_view login_problem(const http_request& request);
-
-    /// Whether the request brings a token of this server, wherever it goes.
-    bool has_own_token(const http_request& request) const;
+    const authenticator& logins() const { return logins_; }
 
     bool host_allowed(std::string_view host) const;
 
@@ -44,12 +42,10 @@ private:
     std::optional<http_reply> check_framing(const http_request& request) const;
     std::optional<http_reply> check_source(const http_request& request) const;
     std::optional<http_reply> check_media(const http_request& request) const;
-    std::optional<http_reply> authenticate(http_request& request) const;
-    bool takes_signature(const http_request& request) const;
-    std::optional<http_reply> check_signature(http_request& request) const;
     http_reply preflight(const http_request& request) const;
 
     const settings& config_;
+    const authenticator& logins_;
     std::string public_origin_;  ///< of MCP_PUBLIC_URL; empty: none
 };
 

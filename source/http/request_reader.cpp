@@ -68,6 +68,10 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
     auto refused = refuse_by_header(into);
+    if (into.login_pending) {
+        co_await guard_.logins().settle(into);
+        refused = refuse_by_header(into);
+    }
     const auto memory = budget_.of(into.principal);
     if (!refused && memory->exhausted() && progress == state::more && parser.announced() > small_body)
         refused = memory_short(*memory);

@@ -12,7 +12,7 @@ namespace cmcp {
 
 /// The clients that may use a route.
 enum class route_access {
-    caller,  ///< a known principal, where MCP_AUTH_TOKENS names any
+    caller,  ///< a known principal, where callers have names
     open,    ///< anybody, because the page holds no secret
     probe,   ///< anybody whose request has no query; in HTTP/1.0 even without a Host
 };
@@ -48,6 +48,7 @@ struct route {
     std::string path;                       ///< "/*" at its end means everything below
     handler serve;
     route_access access = route_access::caller;
+    scope_set needs = {};  ///< of the caller; empty: any caller, or the handler decides
     route_body body = route_body::none;
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter

@@ -1,7 +1,10 @@
 #include "http/signed_link.hpp"
 
+#include "text/encodings.hpp"
 #include "text/number.hpp"
 #include "text/signature.hpp"
+
+#include <cctype>
 
 namespace cmcp {
 namespace {
@@ -17,10 +20,14 @@ std::string signature_for(const signed_file& of, std::string_view owner, std::st
 
 }  // namespace
 
-std::string signed_query(const signed_file& of, std::string_view owner, std::string_view key)
+std::string signed_query(const signed_file& of, std::string_view owner, std::string_view key, bool named)
 {
-    return "&expires=" + std::to_string(of.expires) + "&signature=" + signature_for(of, owner, key);
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
+    return (named ? "&as=" + percent_encoded(owner, plain) : "") + "&expires=" + std::to_string(of.expires) +
+           "&signature=" + signature_for(of, owner, key);
 }
+
+std::optional<std::string> owner_of_link(const http_request& request) { return request.parameter("as"); }
 
 bool bears_signature(const http_request& request) { return request.parameter("signature").has_value(); }
 

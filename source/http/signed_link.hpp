@@ -3,6 +3,7 @@
 #include "http/http_request.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,11 @@ struct signed_file {
     std::int64_t expires = 0;  ///< seconds since 1970
 };
 
-/// The end of the link's query, "&expires=…&signature=…".
-std::string signed_query(const signed_file& of, std::string_view owner, std::string_view key);
+/// The end of the link's query, "&expires=…&signature=…"; `named`: with the owner, "&as=…".
+std::string signed_query(const signed_file& of, std::string_view owner, std::string_view key, bool named);
+
+/// The owner that the link names, whether it is signed or not.
+std::optional<std::string> owner_of_link(const http_request& request);
 
 /// Whether the request's query bears a signature at all.
 bool bears_signature(const http_request& request);

@@ -46,6 +46,7 @@ enum class era_of_peer {
 struct peer {
     era_of_peer era = era_of_peer::stateless;
     std::string principal{};                ///< of a stateless request; a session has its own
+    scope_set scopes = scope_set::all();    ///< the same
     std::string profile{};                  ///< the same
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request

@@ -126,7 +126,12 @@ awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless
 
 std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
 {
-    return std::make_shared<stateless_request>(std::move(incoming), from.principal, from.profile, from.address);
+    caller who;
+    who.principal = from.principal;
+    who.scopes = from.scopes;
+    who.profile = from.profile;
+    who.address = from.address;
+    return std::make_shared<stateless_request>(std::move(incoming), std::move(who));
 }
 
 void stateless_era::check(served_request& request) const
@@ -209,7 +214,8 @@ void stateless_era::complete(const served_request& request, json::object& result
 {
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
-        add_cache_hints(result, request.method, offered_.tools.profiles().by_principal());
+        add_cache_hints(result, request.method,
+                        offered_.tools.profiles().by_principal() || !request.who->principal.empty());
     }
     add_server_info(result, offered_.identity);
 }

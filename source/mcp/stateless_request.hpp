@@ -12,12 +12,9 @@ namespace cmcp {
 /// A request of 2026-07-28 with what its `_meta` says.
 class stateless_request final : public served_request {
 public:
-    stateless_request(jsonrpc::request incoming, std::string principal, std::string profile, std::string address)
-        : served_request(std::move(incoming), nullptr)
+    stateless_request(jsonrpc::request incoming, caller from)
+        : served_request(std::move(incoming), nullptr), own(std::move(from))
     {
-        own.principal = std::move(principal);
-        own.profile = std::move(profile);
-        own.address = std::move(address);
     }
 
     /// The part of a call that goes on when the call becomes a task: takes its params.

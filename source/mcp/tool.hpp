@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "identity/scope.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/tool_context.hpp"
 
@@ -32,6 +33,7 @@ struct tool_definition {
     json::object listed_schema{};  ///< what tools/list has in place of it; empty: the input schema itself
     json::object output_schema{};  ///< empty: none is published
     bool may_show_images = false;  ///< then the output schema is published over REST alone: images come without object
+    scope needs = scope::admin;    ///< of the caller, so that a tool that names none is closed to ordinary ones
     tool_annotations annotations{};
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;

@@ -78,7 +78,8 @@ std::vector<const tool*> tool_registry::listed(const caller& who) const
 {
     std::vector<const tool*> shown;
     for (const auto& item : tools_)
-        if (profiles_.shows(who, item->definition().name)) shown.push_back(item.get());
+        if (who.scopes.covers(item->definition().needs) && profiles_.shows(who, item->definition().name))
+            shown.push_back(item.get());
     return shown;
 }
 

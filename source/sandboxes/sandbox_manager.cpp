@@ -88,9 +88,11 @@ std::string sandbox_manager::link_to(const caller& who, const sandbox_record& wh
     if (address.empty()) return uri_of(where, path);
     const std::string inside = config_.sandbox_work_dir + "/" + path;
     std::string link = address + "/sandbox/file?sandbox_id=" + where.id + "&file_path=" + encoded_path(inside);
-    if (config_.auth_tokens.empty()) return link;
+    if (!config_.callers_have_names()) return link;
+    const auto is_owner = [&](const auto& token) { return token.first == where.owner; };
+    const bool named = std::ranges::none_of(config_.auth_tokens, is_owner);
     const auto expires = static_cast<std::int64_t>(now()) + config_.link_ttl / 1s;
-    return link + signed_query({where.id, inside, expires}, where.owner, config_.link_key);
+    return link + signed_query({where.id, inside, expires}, where.owner, config_.link_key, named);
 }
 
 void sandbox_manager::check_name(std::string_view name)

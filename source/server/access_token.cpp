@@ -1,6 +1,7 @@
 #include "server/access_token.hpp"
 
 #include "http/bound_address.hpp"
+#include "identity/identity_store.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/ascii.hpp"
@@ -26,7 +27,7 @@ std::filesystem::path token_file(const settings& config) { return config.sandbox
 
 bool wants_token(const settings& config)
 {
-    if (!config.auth_tokens.empty() || config.auth == "none") return false;
+    if (config.callers_have_names() || config.auth == "none") return false;
     return config.auth == "token" || !bound_address::only_this_machine(config.host);
 }
 
@@ -74,9 +75,23 @@ std::string settle(const kept_secret& of, bool& fresh)
     return fresh ? secret : read(of);
 }
 
+void note_keys(settings& config)
+{
+    const auto file = identity_store::file_in(config.sandbox_root);
+    if (std::filesystem::exists(file)) config.has_api_keys = identity_store(file).has_keys();
+}
+
+// A token is made for one server. Where any name may lead here, which one that is must be told.
+void check_issuers(const settings& config)
+{
+    const bool issued = !config.auth_issuers.empty() || !config.auth_introspection_url.empty();
+    if (!issued || !config.public_url.empty() || bound_address::only_this_machine(config.host)) return;
+    throw config_error("AUTH_ISSUERS needs MCP_PUBLIC_URL, the address that clients use: tokens must name it (aud)");
+}
+
 void settle_link_key(settings& config)
 {
-    if (config.auth_tokens.empty() || !config.link_key.empty()) return;
+    if (!config.callers_have_names() || !config.link_key.empty()) return;
     bool fresh = false;
     config.link_key = settle({config.sandbox_root / "link-key", "", "set SANDBOX_LINK_KEY"}, fresh);
 }
@@ -86,6 +101,8 @@ void settle_link_key(settings& config)
 access_token settle_access(settings& config)
 {
     access_token access;
+    note_keys(config);
+    check_issuers(config);
     if (wants_token(config)) {
         access.file = token_file(config);
         config.auth_tokens = {{"", settle({access.file, "cmcp_", instead_of_token}, access.fresh)}};
@@ -94,8 +111,19 @@ access_token settle_access(settings& config)
     return access;
 }
 
+std::string credentials_in_words(const settings& config)
+{
+    const std::string issued = config.auth_issuers.empty() && config.auth_introspection_url.empty()
+                                   ? ""
+                                   : "a token of an authorization server (AUTH_ISSUERS)";
+    if (!config.has_api_keys) return issued;
+    return "an API key (container-mcp key list)" + (issued.empty() ? "" : " or " + issued);
+}
+
 std::string access_in_words(const settings& config)
 {
+    if (config.auth_tokens.empty() && config.callers_have_names())
+        return "callers need " + credentials_in_words(config);
     if (!config.auth_tokens.empty())
         return "callers need one of " + std::to_string(config.auth_tokens.size()) + " tokens (MCP_AUTH_TOKENS)";
     if (wants_token(config)) return "callers need the token of " + token_file(config).string();

@@ -17,6 +17,9 @@ struct access_token {
 /// Where there are tokens, `config.link_key` gets the kept key. Throws config_error when one cannot be kept.
 access_token settle_access(settings& config);
 
+/// "an API key or a token of an authorization server": what callers need beside or in place of MCP_AUTH_TOKENS.
+std::string credentials_in_words(const settings& config);
+
 /// A sentence for doctor: the callers that are let in.
 std::string access_in_words(const settings& config);
 

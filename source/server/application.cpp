@@ -1,5 +1,6 @@
 #include "server/application.hpp"
 
+#include "app/issuer_fetch.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
 #include "sandboxes/language_trials.hpp"
@@ -82,7 +83,8 @@ awaitable<> start_browser(web_browser& browser)
 }  // namespace
 
 application::application(asio::any_io_executor executor, const settings& config, started_sandbox started)
-    : config_(config),
+    : executor_(executor),
+      config_(config),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
       core_(executor, identity(), limits_of(config), managers_->background),
@@ -128,7 +130,7 @@ awaitable<> application::stop()
 gateways application::to_sandboxes()
 {
     return {managers_->sandbox_files_.get(), managers_->shell_gateway_.get(), managers_->shown.get(),
-            managers_->jupyter_.get()};
+            managers_->jupyter_.get(), make_issuer_fetch(executor_, config_)};
 }
 
 void application::set_public_url(std::string url)

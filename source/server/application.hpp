@@ -34,6 +34,7 @@ public:
     void set_public_url(std::string url);  ///< for links to files
 
 private:
+    asio::any_io_executor executor_;
     const settings& config_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;

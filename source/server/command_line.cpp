@@ -33,6 +33,7 @@ struct raw_options {
     std::string env_file, toml_file;
     bool debug = false, json = false, live = false, version = false;
     image_line image;
+    identity_line identity;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -66,6 +67,37 @@ void add_image_commands(CLI::App& image, image_line& into, bool& json)
     image.require_subcommand(1);
 }
 
+void add_key_commands(CLI::App& key, identity_line& into, bool& json)
+{
+    auto* create = key.add_subcommand("create", "Make a key and show it, this once");
+    create->add_option("principal", into.what, "To whom belongs what is made with the key")->required();
+    create->add_option("--scopes", into.scopes, "Between blanks; all but mcp:admin when left out");
+    create->add_option("--profile", into.profile, "Profile of tools that its clients are shown");
+    create->add_option("--networks", into.networks, "Addresses and blocks from which it may be used (any)");
+    create->add_option("--lasts", into.lasts, "Time until it expires: 12h, 90d, 1y (without end)");
+    create->add_option("--note", into.note, "For people");
+    create->add_flag("--json", json, "Print JSON");
+    key.add_subcommand("list", "Show the keys, without their secrets")->add_flag("--json", json, "Print JSON");
+    key.add_subcommand("revoke", "End a key at once")->add_option("key", into.what, "Its id")->required();
+    auto* rotate = key.add_subcommand("rotate", "Make a key with the same rights, and revoke the old one");
+    rotate->add_option("key", into.what, "The old one's id")->required();
+    rotate->add_flag("--json", json, "Print JSON");
+    key.require_subcommand(1);
+}
+
+void add_principal_commands(CLI::App& principal, identity_line& into, bool& json)
+{
+    auto* link = principal.add_subcommand("link", "Give a person of an authorization server a principal's name");
+    link->add_option("principal", into.what, "The name, as that of a key or of MCP_AUTH_TOKENS")->required();
+    auto* unlink = principal.add_subcommand("unlink", "Take it back");
+    for (auto* each : {link, unlink}) {
+        each->add_option("--issuer", into.issuer, "As in AUTH_ISSUERS")->required();
+        each->add_option("--subject", into.subject, "As its tokens name the person (sub)")->required();
+    }
+    principal.add_subcommand("list", "Show the links")->add_flag("--json", json, "Print JSON");
+    principal.require_subcommand(1);
+}
+
 void add_commands(CLI::App& app, raw_options& into)
 {
     app.fallthrough();  // inherited by the commands: flags may stand before or after them
@@ -77,6 +109,9 @@ void add_commands(CLI::App& app, raw_options& into)
         app.add_subcommand("health", "Ask the server on MCP_HOST and MCP_PORT whether it works (for health checks)");
     auto* image = app.add_subcommand("image", "Add, list, remove and verify the images that sandboxes may have");
     add_image_commands(*image, into.image, into.json);
+    add_key_commands(*app.add_subcommand("key", "Create, list, revoke and rotate API keys"), into.identity, into.json);
+    add_principal_commands(*app.add_subcommand("principal", "Link people of authorization servers to names"),
+                           into.identity, into.json);
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
     doctor->add_flag("--json", into.json, "Print JSON");
@@ -184,12 +219,14 @@ command_line parse_command_line(int argc, char** argv)
     command_line line;
     for (const auto* command : app.get_subcommands()) {
         line.command = command->get_name();
-        for (const auto* action : command->get_subcommands()) raw.image.action = action->get_name();
+        for (const auto* action : command->get_subcommands())
+            raw.image.action = raw.identity.action = action->get_name();
     }
     if (raw.version) line.command = "version";
     line.json = raw.json;
     line.live = raw.live;
     line.image = raw.image;
+    line.identity = raw.identity;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
     return line;

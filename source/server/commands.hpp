@@ -14,13 +14,27 @@ struct image_line {
     bool insecure = false;
 };
 
+/// The words behind `key` and `principal`.
+struct identity_line {
+    std::string action;  ///< create, list, revoke, rotate; link, unlink, list
+    std::string what;    ///< id of a key, or name of a principal
+    std::string scopes = "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web";
+    std::string profile;
+    std::string networks;
+    std::string lasts;  ///< "90d"; empty: without end
+    std::string note;
+    std::string issuer;
+    std::string subject;
+};
+
 /// The user's command line.
 struct command_line {
-    std::string command = "serve";  ///< serve, stdio, config, doctor, health, image or version
+    std::string command = "serve";  ///< serve, stdio, config, doctor, health, image, key, principal or version
     settings_sources sources;
     bool json = false;  ///< config, doctor: for programs instead of people
     bool live = false;  ///< health: whether the server answers, not whether it is ready
     image_line image;
+    identity_line identity;
 };
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
@@ -40,5 +54,10 @@ int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that 
 int health(const loaded_settings& loaded, bool live);
 /// Work on the store of images; 1 when `verify` finds a difference.
 int images(const loaded_settings& loaded, const image_line& line, bool json);
+
+/// API keys and the subjects of authorization servers that are principals by name. A running server sees a change
+/// within a second.
+int keys(const loaded_settings& loaded, const identity_line& line, bool json);
+int principals(const loaded_settings& loaded, const identity_line& line, bool json);
 
 }  // namespace cmcp::command

@@ -72,6 +72,8 @@ int run(const command::command_line& line)
     if (line.command == "doctor") return command::doctor(loaded, line.json);
     if (line.command == "health") return command::health(loaded, line.live);
     if (line.command == "image") return command::images(loaded, line.image, line.json);
+    if (line.command == "key") return command::keys(loaded, line.identity, line.json);
+    if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
     if (line.command == "stdio") return command::stdio(loaded);
     return command::serve(loaded);
 }

@@ -34,13 +34,13 @@ void log_listening(const bound_address& bound)
 void log_address(const bound_address& bound, const settings& config)
 {
     log_listening(bound);
-    if (!bound.is_local() && config.auth_tokens.empty()) {
+    if (!bound.is_local() && !config.callers_have_names()) {
         log::warning(
             "open_to_the_network",
             {{"advice", "anyone who reaches this address can run code: set MCP_AUTH=auto or MCP_AUTH_TOKENS"}});
     }
     const auto& origins = config.allowed_origins;
-    if (config.auth_tokens.empty() && std::find(origins.begin(), origins.end(), "*") != origins.end())
+    if (!config.callers_have_names() && std::find(origins.begin(), origins.end(), "*") != origins.end())
         log::warning("open_to_web_pages", {{"advice",
                                             "any page in a browser on this machine can run code: set MCP_AUTH_TOKENS, "
                                             "or name the pages in MCP_ALLOWED_ORIGINS"}});
@@ -81,6 +81,8 @@ std::string token_line(const bound_address& bound, const settings& config)
     if (!config.auth_tokens.empty() && config.auth_tokens.front().first.empty())
         return "1, kept in " + (config.sandbox_root / "auth-token").string() +
                ": clients send `Authorization: Bearer …`";
+    if (config.auth_tokens.empty() && config.callers_have_names())
+        return "callers send `Authorization: Bearer …` with " + credentials_in_words(config);
     if (!config.auth_tokens.empty())
         return std::to_string(config.auth_tokens.size()) + ": clients send `Authorization: Bearer …`";
     if (!bound.path().empty()) return "none: only this user may connect (the socket has mode 0600)";
@@ -94,7 +96,9 @@ std::string connect_line(const bound_address& bound, const settings& config)
         return "curl --unix-socket " + bound.path() +
                " http://localhost/healthz; clients that speak TCP only: " + "`container-mcp stdio`, or a proxy";
     std::string line = "claude mcp add --transport http container-mcp \"" + bound.url() + "/mcp?profile=agent\"";
-    return config.auth_tokens.empty() ? line : line + " --header \"Authorization: Bearer …\"";
+    return !config.callers_have_names() || !config.auth_issuers.empty()
+               ? line
+               : line + " --header \"Authorization: Bearer …\"";
 }
 
 // The only place where the token is shown. Lines of JSON are for programs, which read the file.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -152,8 +153,11 @@ private:
     bool open_ = true;
 };
 
-/// Brings the tables of the sandbox store to the newest form, one step a transaction. Throws database_error when the
-/// file was written by a newer version of this program.
+/// Brings the tables to the newest form: the steps (SQL) that the file does not have yet, one a transaction. Throws
+/// database_error when a newer version of this program wrote the file; `named`: "sandbox store".
+void migrate(database& store, std::span<const char* const> steps, const char* named);
+
+/// The steps of the sandbox store.
 void migrate(database& store);
 
 }  // namespace cmcp

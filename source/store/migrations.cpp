@@ -39,21 +39,23 @@ constexpr std::array<const char*, 5> steps{
 
 }  // namespace
 
-void migrate(database& store)
+void migrate(database& store, std::span<const char* const> all, const char* named)
 {
-    const auto newest = static_cast<std::int64_t>(steps.size());
+    const auto newest = static_cast<std::int64_t>(all.size());
     if (store.version() > newest)
-        throw database_error(
-            "the sandbox store was written by a newer version of container-mcp; run that version, or set "
-            "SANDBOX_ROOT to another folder");
+        throw database_error("the " + std::string(named) +
+                             " was written by a newer version of container-mcp; run that version, or set "
+                             "SANDBOX_ROOT to another folder");
     for (;;) {
         transaction step(store);
         const auto at = store.version();  // within the transaction: another process may be migrating, too
         if (at >= newest) return step.commit();
-        store.execute(steps[static_cast<std::size_t>(at)]);
+        store.execute(all[static_cast<std::size_t>(at)]);
         store.execute(("PRAGMA user_version = " + std::to_string(at + 1)).c_str());
         step.commit();
     }
 }
+
+void migrate(database& store) { migrate(store, steps, "sandbox store"); }
 
 }  // namespace cmcp

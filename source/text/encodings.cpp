@@ -29,15 +29,17 @@ std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
     return encoded;
 }
 
-std::string sha256_hex(std::string_view text)
+std::string sha256(std::string_view text)
 {
     char digest[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
     if (EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest), &size, EVP_sha256(), nullptr) !=
         1)
         throw std::runtime_error("SHA-256 is not available");
-    return hex_text({digest, size});
+    return {digest, size};
 }
+
+std::string sha256_hex(std::string_view text) { return hex_text(sha256(text)); }
 
 bool is_sha256_hex(std::string_view text)
 {
@@ -66,6 +68,25 @@ std::optional<std::string> base64_decode(std::string_view text)
     bytes.resize(static_cast<std::size_t>(size) - padding);
     if (base64_encode(bytes) != text) return std::nullopt;  // the library lets white space and other bits pass
     return bytes;
+}
+
+std::string base64url_encode(std::string_view bytes)
+{
+    std::string text = base64_encode(bytes);
+    while (text.ends_with('=')) text.pop_back();
+    std::replace(text.begin(), text.end(), '+', '-');
+    std::replace(text.begin(), text.end(), '/', '_');
+    return text;
+}
+
+std::optional<std::string> base64url_decode(std::string_view text)
+{
+    if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
+    std::string padded(text);
+    std::replace(padded.begin(), padded.end(), '-', '+');
+    std::replace(padded.begin(), padded.end(), '_', '/');
+    padded.append((4 - padded.size() % 4) % 4, '=');
+    return base64_decode(padded);
 }
 
 }  // namespace cmcp

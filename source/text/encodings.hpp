@@ -12,7 +12,10 @@ std::string hex_text(std::string_view bytes);
 /// The text with "%C3" for each byte that `stays` refuses.
 std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char));
 
-/// 64 lower-case digits. Throws std::runtime_error when the library has no SHA-256.
+/// 32 bytes. Throws std::runtime_error when the library has no SHA-256.
+std::string sha256(std::string_view text);
+
+/// The same as 64 lower-case digits.
 std::string sha256_hex(std::string_view text);
 
 /// Whether the text is one that sha256_hex() may give.
@@ -23,5 +26,11 @@ std::string base64_encode(std::string_view bytes);
 
 /// Nothing when the text is not canonical base64 with padding.
 std::optional<std::string> base64_decode(std::string_view text);
+
+/// RFC 4648 section 5, without padding.
+std::string base64url_encode(std::string_view bytes);
+
+/// Nothing when the text is not canonical base64url without padding.
+std::optional<std::string> base64url_decode(std::string_view text);
 
 }  // namespace cmcp

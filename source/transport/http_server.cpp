@@ -2,8 +2,10 @@
 
 #include "async/loop_delay.hpp"
 #include "async/task_group.hpp"
+#include "http/authenticator.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
+#include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "transport/http_sse.hpp"
@@ -39,6 +41,15 @@ void turn_away(stream_socket socket)
     socket.shutdown(stream_socket::shutdown_send, ignored);
 }
 
+// A token must be made for one of them, so these are only the names that nobody else has.
+std::vector<std::string> own_addresses(const bound_address& bound)
+{
+    std::vector<std::string> all;
+    for (const auto* name : {"http://127.0.0.1:", "http://localhost:", "http://[::1]:"})
+        all.push_back(name + std::to_string(bound.port()));
+    return all;
+}
+
 void record_delay(loop_delay::clock::duration waited)
 {
     static auto& seconds =
@@ -69,7 +80,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           core(served),
           layers(std::move(report_layers)),
           shown(to.previews),
-          guard(config),
+          logins(io.get_executor(), config, std::move(to.issuers)),
+          by_header(logins),
+          guard(config, by_header),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
@@ -82,6 +95,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         sessions.on_drop([this](const caller& who) { core.session_ended(who); });
         streamable.add_routes(routes);
         sse.add_routes(routes);
+        if (!config.auth_issuers.empty()) add_metadata_routes(routes, config);
         add_tool_routes(routes, core, config);
         if (to.files != nullptr) add_file_routes(routes, *to.files);
         if (to.shells != nullptr) add_shell_route(routes, *to.shells, sockets);
@@ -135,6 +149,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     server_core& core;
     std::function<json::value()> layers;
     preview_gateway* shown;
+    gatekeeper logins;
+    authenticator by_header;
     request_guard guard;
     websocket_register sockets;
     router routes;
@@ -162,6 +178,7 @@ const bound_address& http_server::address() const { return self_->listens.addres
 void http_server::start()
 {
     auto* self = self_.get();
+    if (self->config.public_url.empty()) self->logins.serve_at(own_addresses(self->listens.address()));
     self->listens.start(self->housekeeping, [self](stream_socket socket) { self->take(std::move(socket)); });
     auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());

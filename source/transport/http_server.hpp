@@ -8,6 +8,7 @@
 #include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/shell_gateway.hpp"
+#include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
 
 #include <functional>
@@ -15,12 +16,13 @@
 
 namespace cmcp {
 
-/// The way of the HTTP side to what lies in sandboxes.
+/// The ways of the HTTP side to what lies in sandboxes and outside.
 struct gateways {
     file_gateway* files = nullptr;
     shell_gateway* shells = nullptr;
     preview_gateway* previews = nullptr;
     jupyter_gateway* jupyter = nullptr;
+    document_fetch issuers = {};  ///< reaches authorization servers
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.

@@ -1,6 +1,6 @@
 #include "transport/http_sse.hpp"
 
-#include "transport/endpoint_address.hpp"
+#include "http/endpoint_address.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
@@ -52,6 +52,7 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& request
         return nullptr;
     }
     opened->state->who.profile = profile_of(request);
+    opened->state->who.scopes = shown_scopes(request);
     opened->state->who.address = address_used(request, config_);
     core_.watch(opened->state);
     return opened;
@@ -87,6 +88,7 @@ awaitable<> http_sse::post(exchange& x)
         refused = error_reply(404, "There is no such session: open /sse again.");
     if (!refused) refused = decode_body(x.request(), config_, received);
     if (!refused) refused = refuse_batch(received, to->state->who.protocol);
+    if (!refused) refused = refuse_scopes(x.request(), config_, core_.tools(), received.messages);
     if (refused) {
         co_await x.reply(std::move(*refused));
         co_return;

@@ -1,8 +1,8 @@
 #include "transport/landing_page.hpp"
 
+#include "http/endpoint_address.hpp"
 #include "text/ascii.hpp"
 #include "text/words.hpp"
-#include "transport/endpoint_address.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -77,7 +77,7 @@ std::string state_rows(const settings& config, const std::vector<std::string>& t
                        const std::function<json::object()>& details)
 {
     std::string rows = server_row(troubles);
-    if (!config.auth_tokens.empty()) return rows;
+    if (config.callers_have_names()) return rows;
     const json::object now = details();
     if (const auto* layers = now.if_contains("layers"); layers != nullptr && layers->is_array())
         rows += layer_rows(layers->as_array());
@@ -93,7 +93,7 @@ struct replacement {
 
 std::vector<replacement> replacements(const http_request& request, const settings& config, std::string state)
 {
-    const bool token = !config.auth_tokens.empty();
+    const bool token = config.callers_have_names();
     return {{"version", html_escaped(CMCP_VERSION)},
             {"state", std::move(state)},
             {"tokens", token ? "<p>The server asks for a token: put yours in place of YOUR_TOKEN.</p>\n" : ""},

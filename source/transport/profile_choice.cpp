@@ -4,7 +4,14 @@ namespace cmcp {
 
 std::string profile_of(const http_request& request)
 {
-    return request.query.empty() ? std::string() : request.parameter("profile").value_or("");
+    const auto own = request.who ? request.who->profile : std::string();
+    return request.query.empty() ? own : request.parameter("profile").value_or(own);
+}
+
+// A client of an authorization server can ask for more scopes when it meets a tool that needs them.
+scope_set shown_scopes(const http_request& request)
+{
+    return !request.who || request.who->by_issuer ? scope_set::all() : request.who->scopes;
 }
 
 std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools)

@@ -9,8 +9,11 @@
 
 namespace cmcp {
 
-/// The profile of tools that the address names, as /mcp?profile=agent does; empty: none.
+/// The profile of tools that the address names, as /mcp?profile=agent does, or the caller's credentials; empty: none.
 std::string profile_of(const http_request& request);
+
+/// The scopes of which a caller is shown the tools.
+scope_set shown_scopes(const http_request& request);
 
 /// 400 that names the known profiles, where the address names another.
 std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools);

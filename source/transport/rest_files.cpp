@@ -272,11 +272,13 @@ void add_file_routes(router& routes, file_gateway& files)
     routes.add({.methods = {"GET", "HEAD"},
                 .path = "/sandbox/file",
                 .serve = [&files](exchange& x) { return download(x, files); },
+                .needs = scope::read,
                 .signed_links = true,
                 .operations = describe_download});
     routes.add({.methods = {"POST"},
                 .path = "/sandbox/file",
                 .serve = [&files](exchange& x) { return upload(x, files); },
+                .needs = scope::files,
                 .body = route_body::streamed,
                 .operations = describe_upload});
 }

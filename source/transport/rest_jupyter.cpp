@@ -8,6 +8,7 @@ void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_regi
         routes.add({.methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
                     .path = path,
                     .serve = [&kernels, &sockets](exchange& x) { return kernels.serve(x, sockets); },
+                    .needs = scope_set(scope::run) | scope::files,  // notebooks run, and are saved
                     .body = route_body::any,
                     .jupyter = true});
 }

@@ -33,6 +33,10 @@ void add_shell_route(router& routes, shell_gateway& shells, websocket_register& 
 /// /api and below: the REST and WebSocket API of a Jupyter server. It is described by Jupyter, not in /openapi.json.
 void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets);
 
+/// GET and HEAD /.well-known/oauth-protected-resource, also with /mcp and /sse behind it: the authorization servers and
+/// scopes of this server (RFC 9728).
+void add_metadata_routes(router& routes, const settings& config);
+
 /// GET and HEAD /openapi.json: an OpenAPI 3.1 document of the operations of all routes, with the tools of the caller's
 /// profile.
 void add_openapi_route(router& routes, const tool_registry& tools);

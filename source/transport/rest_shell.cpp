@@ -163,6 +163,7 @@ void add_shell_route(router& routes, shell_gateway& shells, websocket_register& 
     routes.add({.methods = {"GET"},
                 .path = "/sandbox/shell",
                 .serve = [&shells, &sockets](exchange& x) { return serve_shell(x, shells, sockets); },
+                .needs = scope::run,
                 .operations = describe_shell});
 }
 

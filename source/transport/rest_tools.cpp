@@ -1,8 +1,9 @@
 #include "async/canceller.hpp"
+#include "http/authenticator.hpp"
+#include "http/endpoint_address.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
-#include "transport/endpoint_address.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_routes.hpp"
@@ -111,6 +112,8 @@ std::optional<http_reply> refuse(server_core& core, const settings& config, cons
     const tool* called = core.tools().find(name);
     if (called == nullptr)
         return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
+    if (request.who && !request.who->scopes.covers(called->definition().needs))
+        return scope_refusal(request, config, called->definition().needs);
     if (const std::string obstacle = called->obstacle(); !obstacle.empty())
         return error_reply(503, obstacle, "NotAvailable");
     std::string problem;
@@ -178,6 +181,7 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
     peer from{.principal = x.request().principal,
+              .scopes = shown_scopes(x.request()),
               .reply = sink,
               .address = address_used(x.request(), config),
               .is_program = true};
@@ -216,6 +220,7 @@ std::vector<route_operation> describe_tools(const tool_registry& tools, const ht
 {
     caller who;
     who.principal = request.principal;
+    who.scopes = shown_scopes(request);
     who.profile = profile_of(request);
     std::vector<route_operation> operations;
     for (const auto* each : tools.listed(who)) operations.push_back(operation_of(each->definition()));

@@ -1,6 +1,8 @@
 #include "transport/rpc_over_http.hpp"
 
+#include "http/authenticator.hpp"
 #include "jsonrpc/message.hpp"
+#include "mcp/needed_scopes.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -45,6 +47,14 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
         return rpc_error_reply(400, nullptr, e);
     }
     return std::nullopt;
+}
+
+std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, const tool_registry& tools,
+                                        const std::vector<jsonrpc::message>& messages)
+{
+    const auto needed = needed_scopes(tools, messages);
+    if (request.who && request.who->scopes.covers(needed)) return std::nullopt;
+    return scope_refusal(request, config, needed);
 }
 
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken)

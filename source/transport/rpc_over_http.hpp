@@ -4,6 +4,7 @@
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "jsonrpc/message.hpp"
+#include "mcp/tool_registry.hpp"
 #include "transport/session_store.hpp"
 
 #include <optional>
@@ -24,6 +25,10 @@ http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& e
 
 /// Decodes the body and frees it; its requests take the ids of the HTTP request. The answer when it is no JSON-RPC.
 std::optional<http_reply> decode_body(http_request& request, const settings& config, jsonrpc::payload& into);
+
+/// 403 where the caller's scopes do not cover all the messages.
+std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, const tool_registry& tools,
+                                        const std::vector<jsonrpc::message>& messages);
 
 /// JSON-RPC batches came with 2025-03-26 and went with 2025-06-18.
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken);

@@ -1,7 +1,7 @@
 #include "transport/streamable_http.hpp"
 
+#include "http/endpoint_address.hpp"
 #include "mcp/header_check.hpp"
-#include "transport/endpoint_address.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/stream_writer.hpp"
@@ -115,6 +115,7 @@ awaitable<> streamable_http::post(exchange& x)
                         "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities.");
         refused = rpc_error_reply(400, id_of(received), error);
     }
+    if (!refused) refused = refuse_scopes(x.request(), config_, core_.tools(), received.messages);
     if (refused) return x.reply(std::move(*refused));
     if (claimed) return serve_stateless(x, std::move(received.messages.front()), accepted);
     return serve_session(x, std::move(received), accepted);
@@ -148,6 +149,7 @@ awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request requ
     options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
     stream_writer writer(x, stream, who, std::move(options));
     peer from{.principal = x.request().principal,
+              .scopes = shown_scopes(x.request()),
               .profile = profile_of(x.request()),
               .reply = std::move(stream),
               .address = address_used(x.request(), config_)};
@@ -189,6 +191,7 @@ std::shared_ptr<http_session> streamable_http::session_for(const http_request& r
         return nullptr;
     }
     opened->state->who.profile = profile_of(request);
+    opened->state->who.scopes = shown_scopes(request);
     opened->state->who.address = address_used(request, config_);
     core_.watch(opened->state);
     return opened;

@@ -140,6 +140,11 @@ http_stream::request fetch::make_request() const
     // A key for one server is not shown to another that it redirects to.
     if (at_.origin() == request_.url.origin())
         for (const auto& [name, value] : request_.headers) request.set(name, value);
+    if (request_.form.empty()) return request;
+    request.method(http::verb::post);
+    request.set(http::field::content_type, "application/x-www-form-urlencoded");
+    request.body() = request_.form;
+    request.prepare_payload();
     return request;
 }
 

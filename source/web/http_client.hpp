@@ -48,6 +48,7 @@ struct fetch_request {
     web_url url;
     std::string accept = "*/*";
     std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
+    std::string form{};                                        ///< posted as a form of the web; empty: GET
     std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked; of a piece with a receiver
     std::size_t max_redirects = 10;
     std::chrono::milliseconds timeout{30'000};  ///< for everything

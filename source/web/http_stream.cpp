@@ -35,7 +35,7 @@ awaitable<> http_stream::handshake(boost::asio::ssl::context& trust, host who)
 
 awaitable<error_code> http_stream::write(const request& message)
 {
-    http::request_serializer<http::empty_body> serializer(message);
+    http::request_serializer<http::string_body> serializer(message);
     if (tls_) {
         auto [failure, sent] = co_await http::async_write(*tls_, serializer, as_tuple);
         co_return failure;

@@ -9,9 +9,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -25,7 +25,7 @@ namespace cmcp {
 class http_stream {
 public:
     using parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
-    using request = boost::beast::http::request<boost::beast::http::empty_body>;
+    using request = boost::beast::http::request<boost::beast::http::string_body>;
 
     explicit http_stream(egress_socket connection);
     http_stream(const http_stream&) = delete;

@@ -3,6 +3,7 @@
 #include "http/raw_header.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_parser.hpp"
+#include "test/support/guarded.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -45,7 +46,7 @@ void feed(request_parser& parser, std::string_view bytes)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const settings config;
-    static const request_guard guard(config);
+    static const test::guarded guard(config);
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
     raw_header whole(max_header);
     raw_header slow(max_header);

@@ -22,6 +22,7 @@ public:
         definition_.name = std::move(name);
         definition_.description = "Fixture.";
         definition_.input_schema = open_schema();
+        definition_.needs = scope::read;
     }
 
     const tool_definition& definition() const override { return definition_; }

@@ -4,8 +4,10 @@
 #include "http/signed_link.hpp"
 
 #include "test/support/catch.hpp"
+#include "test/support/guarded.hpp"
 
 using namespace cmcp;
+using cmcp::test::guarded;
 
 namespace {
 
@@ -20,7 +22,7 @@ http_request good_post()
 
 int status_with(const settings& config, http_request request)
 {
-    request_guard guard(config);
+    guarded guard(config);
     auto refused = guard.check(request);
     return refused ? refused->status : 0;
 }
@@ -45,7 +47,7 @@ TEST_CASE("only names of this server are taken as Host")
     settings config;
     config.host = "192.0.2.7";
     config.allowed_hosts = {"mcp.example.org", "other.example.org:8443"};
-    request_guard guard(config);
+    guarded guard(config);
     for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8000", "[::1]", "192.0.2.7:8000",
                       "mcp.example.org:443", "other.example.org:8443"})
         CHECK(guard.host_allowed(good));
@@ -58,14 +60,14 @@ TEST_CASE("a wildcard listening address is no Host")
 {
     settings config;
     config.host = "0.0.0.0";
-    CHECK_FALSE(request_guard(config).host_allowed("0.0.0.0:8000"));
+    CHECK_FALSE(guarded(config).host_allowed("0.0.0.0:8000"));
 }
 
 TEST_CASE("foreign origins are refused")
 {
     settings config;
     config.allowed_origins = {"https://app.example.org"};
-    request_guard guard(config);
+    guarded guard(config);
     for (auto good :
          {"http://localhost:8000", "https://127.0.0.1:8000", "http://[::1]:8000", "https://app.example.org"})
         CHECK(guard.origin_allowed(good, "localhost:8000"));
@@ -79,15 +81,15 @@ TEST_CASE("a page of another port of this machine is refused unless it is listed
 {
     settings config;
     for (auto bad : {"http://localhost:3000", "http://127.0.0.1:3000", "http://localhost", "https://[::1]"})
-        CHECK_FALSE(request_guard(config).origin_allowed(bad, "127.0.0.1:8000"));
+        CHECK_FALSE(guarded(config).origin_allowed(bad, "127.0.0.1:8000"));
     for (auto inspector : {"http://localhost:6274", "http://127.0.0.1:6274"})
-        CHECK(request_guard(config).origin_allowed(inspector, "127.0.0.1:8000"));
+        CHECK(guarded(config).origin_allowed(inspector, "127.0.0.1:8000"));
     config.allowed_origins = {"http://localhost:3000"};
-    CHECK(request_guard(config).origin_allowed("http://localhost:3000", "127.0.0.1:8000"));
-    CHECK_FALSE(request_guard(config).origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
+    CHECK(guarded(config).origin_allowed("http://localhost:3000", "127.0.0.1:8000"));
+    CHECK_FALSE(guarded(config).origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
     auto request = good_post();
     request.fields.emplace_back("origin", "http://localhost:5173");
-    const auto refused = request_guard(config).check(request);
+    const auto refused = guarded(config).check(request);
     REQUIRE(refused);
     CHECK(refused->status == 403);
     CHECK(refused->problem.find("add http://localhost:5173 to MCP_ALLOWED_ORIGINS") != std::string::npos);
@@ -98,7 +100,7 @@ TEST_CASE("the server's own pages may call it by the name they were loaded from"
     settings config;
     config.host = "192.0.2.7";
     config.allowed_hosts = {"mcp.example.org"};
-    const request_guard guard(config);
+    const guarded guard(config);
     CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org"));
     CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org:443"));
     CHECK(guard.origin_allowed("http://192.0.2.7:8000", "192.0.2.7:8000"));
@@ -111,7 +113,7 @@ TEST_CASE("MCP_PUBLIC_URL names a Host and an origin of the server's own")
 {
     settings config;
     config.public_url = "https://Tools.example.org:8443/mcp";
-    const request_guard guard(config);
+    const guarded guard(config);
     CHECK(guard.host_allowed("tools.example.org:8443"));
     CHECK(guard.origin_allowed("https://tools.example.org:8443", "tools.example.org:8443"));
     CHECK_FALSE(guard.origin_allowed("http://tools.example.org:8443", "attacker.example"));
@@ -123,9 +125,9 @@ TEST_CASE("a star among the Hosts lets no page rebind its name to this server")
 {
     settings config;
     config.allowed_hosts = {"*"};
-    CHECK(request_guard(config).host_allowed("evil.example:8000"));
-    CHECK_FALSE(request_guard(config).host_allowed("evil.example:8000:1"));
-    CHECK_FALSE(request_guard(config).origin_allowed("http://evil.example:8000", "evil.example:8000"));
+    CHECK(guarded(config).host_allowed("evil.example:8000"));
+    CHECK_FALSE(guarded(config).host_allowed("evil.example:8000:1"));
+    CHECK_FALSE(guarded(config).origin_allowed("http://evil.example:8000", "evil.example:8000"));
 }
 
 TEST_CASE("what a page of another site loads is refused, and a link that is followed is not")
@@ -155,7 +157,7 @@ TEST_CASE("a star allows every origin, and its answers say so")
 {
     settings config;
     config.allowed_origins = {"*"};
-    request_guard guard(config);
+    guarded guard(config);
     for (auto any : {"http://evil.example", "https://app.example.org:8443", "null", "http://localhost"})
         CHECK(guard.origin_allowed(any, "localhost"));
     auto request = good_post();
@@ -241,7 +243,7 @@ TEST_CASE("a bearer token names the principal")
 {
     settings config;
     config.auth_tokens = {{"anna", "secret-one"}, {"ben", "secret-two"}};
-    request_guard guard(config);
+    guarded guard(config);
     auto request = good_post();
     auto refused = guard.check(request);
     REQUIRE(refused);
@@ -297,13 +299,13 @@ TEST_CASE("a signed link stands for its owner's token")
     settings config;
     config.auth_tokens = {{"ann", "token of ann"}, {"bob", "token of bob"}};
     config.link_key = "the key of this server";
-    const request_guard guard(config);
+    const guarded guard(config);
     route files;
     files.signed_links = true;
     constexpr std::int64_t never = 253'402'300'799;
     const std::string file = "sandbox_id=sbx_1&file_path=/app/results/a%20b.png";
     const auto query_of = [&](std::int64_t expires) {
-        return file + signed_query({"sbx_1", "/app/results/a b.png", expires}, "bob", config.link_key);
+        return file + signed_query({"sbx_1", "/app/results/a b.png", expires}, "bob", config.link_key, false);
     };
     const auto asks = [&](std::string method, std::string query, route& target) {
         http_request request;

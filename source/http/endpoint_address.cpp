@@ -1,4 +1,4 @@
-#include "transport/endpoint_address.hpp"
+#include "http/endpoint_address.hpp"
 
 #include "text/ascii.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t longest_prefix = 256;
 
-std::string without_last_slash(std::string_view path)
+std::string without_end_slashes(std::string_view path)
 {
     while (path.ends_with('/')) path.remove_suffix(1);
     return std::string(path);
@@ -52,7 +52,7 @@ bool plain_address(std::string_view text)
 std::optional<std::string> known_prefix(const http_request& request, const std::string& public_url)
 {
     const auto prefix = request.header("x-forwarded-prefix");
-    if (prefix && is_prefix(*prefix)) return without_last_slash(*prefix);
+    if (prefix && is_prefix(*prefix)) return without_end_slashes(*prefix);
     if (!public_url.empty()) return path_of(public_url);
     return forwarded(request) ? std::nullopt : std::optional(std::string());
 }
@@ -62,7 +62,7 @@ std::optional<std::string> known_prefix(const http_request& request, const std::
 std::string path_of(const std::string& url)
 {
     const auto parsed = boost::urls::parse_uri(url);
-    return parsed ? without_last_slash(std::string_view(parsed->encoded_path())) : std::string();
+    return parsed ? without_end_slashes(std::string_view(parsed->encoded_path())) : std::string();
 }
 
 std::string endpoint_address(const http_request& request, const std::string& public_url, std::string_view session)
@@ -73,12 +73,12 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 
 std::string address_used(const http_request& request, const settings& config)
 {
-    if (!config.public_url.empty()) return without_last_slash(config.public_url);
+    if (!config.public_url.empty()) return without_end_slashes(config.public_url);
     const auto host = request.header("host").value_or("");
     const bool secure =
         request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
     const auto prefix =
-        without_last_slash(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
+        without_end_slashes(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
     if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
     return (secure ? "https://" : "http://") + std::string(host) +
            (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");

@@ -1,0 +1,188 @@
+#include "http/authenticator.hpp"
+
+#include "http/endpoint_address.hpp"
+#include "http/route.hpp"
+#include "http/signed_link.hpp"
+#include "text/ascii.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace cmcp {
+
+namespace {
+
+struct authorization {
+    std::string scheme;  // in lower case; empty: there is none
+    std::string token;
+};
+
+bool is_open(const http_request& request)
+{
+    return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
+}
+
+// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
+authorization authorization_of(const http_request& request)
+{
+    const bool jupyter = request.target != nullptr && request.target->jupyter;
+    if (request.count("authorization") == 0 && jupyter)
+        if (auto token = request.parameter("token")) return {"bearer", std::move(*token)};
+    if (request.count("authorization") != 1) return {};
+    const auto field = *request.header("authorization");
+    const auto blank = std::min(field.find(' '), field.size());
+    auto scheme = lower_case(field.substr(0, blank));
+    if (jupyter && scheme == "token") scheme = "bearer";
+    if (scheme != "bearer" && scheme != "dpop") return {};
+    return {std::move(scheme), std::string(trimmed(field.substr(blank)))};
+}
+
+credentials credentials_of(const http_request& request, const authorization& brought, const settings& config)
+{
+    credentials of;
+    of.scheme = brought.scheme;
+    of.token = brought.token;
+    of.peer = request.address;
+    if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
+    of.proof.proof = *request.header("dpop");
+    of.proof.method = request.method;
+    of.proof.addresses = {address_used(request, config) + request.path};
+    return of;
+}
+
+// A character that would end the quotation is left out.
+std::string quoted(std::string_view text)
+{
+    std::string out = "\"";
+    for (const char c : text)
+        if (c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x7f) out += c;
+    return out + '"';
+}
+
+// A client registers with its authorization server for the scopes of the first challenge, and never gets others, so
+// all that an ordinary caller needs is there at once.
+std::string challenge(const http_request& request, const settings& config, std::string_view scheme,
+                      std::string_view error, std::string_view sentence, scope_set scopes)
+{
+    std::string out(scheme);
+    auto add = [&out, between = " "](std::string_view name, std::string_view value) mutable {
+        if (!value.empty()) out.append(std::exchange(between, ", ")).append(name).append("=").append(quoted(value));
+    };
+    add("error", error);
+    if (!error.empty()) add("error_description", sentence);
+    add("scope", scopes.text());
+    if (!config.auth_issuers.empty()) add("resource_metadata", metadata_address(request, config, request.path));
+    if (scheme == "DPoP") add("algs", "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512");
+    return out;
+}
+
+bool is_endpoint(std::string_view path) { return path == "/mcp" || path == "/sse"; }
+
+// A token that comes along counts, so that programs may go on with a link whose time is over.
+bool takes_signature(const http_request& request)
+{
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    return reads && request.target != nullptr && request.target->signed_links && bears_signature(request) &&
+           request.count("authorization") == 0;
+}
+
+}  // namespace
+
+bool is_probe(const http_request& request)
+{
+    return request.target != nullptr && request.target->access == route_access::probe && request.query.empty();
+}
+
+scope_set offered_scopes(const settings& config)
+{
+    auto offered = scope_set::ordinary();
+    if (!config.enable_web) offered = offered.without(scope::web);
+    if (!config.enable_sandbox) offered = offered.without(scope_set(scope::sandboxes) | scope::packages);
+    return offered;
+}
+
+std::string metadata_address(const http_request& request, const settings& config, std::string_view path)
+{
+    return address_used(request, config) + "/.well-known/oauth-protected-resource" +
+           std::string(is_endpoint(path) ? path : "");
+}
+
+http_reply scope_refusal(const http_request& request, const settings& config, scope_set needed)
+{
+    const bool by_issuer = request.who && request.who->by_issuer;
+    const std::string missing = needed.without(request.who ? request.who->scopes : scope_set()).text();
+    const std::string sentence = "This needs the scope " + (missing.empty() ? needed.text() : missing) +
+                                 ", which your credentials do not have" +
+                                 (by_issuer ? "; ask the authorization server for it." : "; ask who gave them to you.");
+    auto reply = error_reply(403, sentence);
+    const auto all = request.who ? request.who->scopes | needed : needed;
+    reply.with("WWW-Authenticate", challenge(request, config, "Bearer", "insufficient_scope", sentence, all));
+    return reply;
+}
+
+std::optional<http_reply> authenticator::check(http_request& request) const
+{
+    request.login_pending = false;
+    if (is_open(request)) return std::nullopt;
+    if (logins_.config().callers_have_names() && takes_signature(request)) return check_signature(request);
+    const auto brought = authorization_of(request);
+    auto judged = logins_.judge(credentials_of(request, brought, logins_.config()));
+    request.login_pending = judged.later;
+    if (!judged.who) return refuse(request, judged);
+    return admit(request, std::move(judged.who));
+}
+
+awaitable<> authenticator::settle(http_request& request) const
+{
+    auto brought = authorization_of(request);
+    return logins_.ask(std::move(brought.token));
+}
+
+std::optional<http_reply> authenticator::admit(http_request& request, login_ptr who) const
+{
+    request.principal = who->principal;
+    request.who = std::move(who);
+    const auto needed = request.target == nullptr ? scope_set() : request.target->needs;
+    if (request.who->scopes.covers(needed)) return std::nullopt;
+    return scope_refusal(request, logins_.config(), needed);
+}
+
+http_reply authenticator::refuse(const http_request& request, const admission& refused) const
+{
+    if (refused.unavailable) return error_reply(503, refused.problem, "NotAvailable").with("Retry-After", "30");
+    const auto& config = logins_.config();
+    auto reply = error_reply(401, refused.problem);
+    const auto scopes = logins_.has_issuers() ? offered_scopes(config) : scope_set();
+    reply.with("WWW-Authenticate", challenge(request, config, "Bearer", refused.error, refused.problem, scopes));
+    if (logins_.has_issuers() && config.auth_dpop != "off")
+        reply.with("WWW-Authenticate", challenge(request, config, "DPoP", refused.error, refused.problem, scopes));
+    return reply;
+}
+
+std::optional<http_reply> authenticator::check_signature(http_request& request) const
+{
+    const auto& config = logins_.config();
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    const auto owner = owner_of_link(request);
+    const auto is_signed = [&](std::string_view name) { return is_signed_for(request, name, config.link_key, now); };
+    if (owner && is_signed(*owner)) return admit(request, logins_.by_link(*owner));
+    for (const auto& [name, secret] : config.auth_tokens)
+        if (is_signed(name)) return admit(request, logins_.by_link(name));
+    return error_reply(403,
+                       "This link has ended, or is not as the server made it; a tool that names the file, such as "
+                       "download_file_from_sandbox, gives a new one.");
+}
+
+bool authenticator::brings_own(const http_request& request) const
+{
+    const auto brought = authorization_of(request);
+    return !brought.scheme.empty() && logins_.owns(brought.token);
+}
+
+std::string_view authenticator::problem(const http_request& request, std::string_view sentence)
+{
+    if (!authorization_of(request).scheme.empty()) return sentence;
+    return request.count("authorization") == 0 ? "no token" : "no bearer token";
+}
+
+}  // namespace cmcp

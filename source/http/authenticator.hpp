@@ -1,0 +1,50 @@
+#pragma once
+
+#include "http/http_reply.hpp"
+#include "http/http_request.hpp"
+#include "identity/gatekeeper.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// The caller of a request: by the credentials of its header, by a signed link, or anybody where nobody has a name.
+class authenticator {
+public:
+    /// The gatekeeper must outlive this.
+    explicit authenticator(gatekeeper& logins) : logins_(logins) {}
+
+    /// 401, 403 or 503, or nothing when the caller may use the route; fills `who` and `principal` then. Sets
+    /// `login_pending` where settle() has to find out first.
+    std::optional<http_reply> check(http_request& request) const;
+    awaitable<> settle(http_request& request) const;
+
+    /// Whether the request brings credentials of this server, wherever it goes.
+    bool brings_own(const http_request& request) const;
+
+    /// For the log, about a request that check() answered with 401: the answer's sentence, or that there was no token.
+    static std::string_view problem(const http_request& request, std::string_view sentence);
+
+private:
+    std::optional<http_reply> admit(http_request& request, login_ptr who) const;
+    http_reply refuse(const http_request& request, const admission& refused) const;
+    std::optional<http_reply> check_signature(http_request& request) const;
+
+    gatekeeper& logins_;
+};
+
+/// A probe of a balancer, which may come without credentials.
+bool is_probe(const http_request& request);
+
+/// 403: the caller's credentials lack scopes. A client with an authorization server can ask for them (step-up).
+http_reply scope_refusal(const http_request& request, const settings& config, scope_set needed);
+
+/// The scopes of the tools that the settings leave on.
+scope_set offered_scopes(const settings& config);
+
+/// The metadata of the endpoint at `path` (RFC 9728), where a client reaches this server.
+std::string metadata_address(const http_request& request, const settings& config, std::string_view path);
+
+}  // namespace cmcp

@@ -1,0 +1,100 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "identity/api_key.hpp"
+#include "identity/introspection.hpp"
+#include "identity/issuer.hpp"
+#include "identity/login_cache.hpp"
+#include "identity/proofs.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+class identity_store;
+
+/// Credentials as a request brings them.
+struct credentials {
+    std::string_view scheme;  ///< of Authorization, in lower case; empty: the request brings none
+    std::string_view token;
+    std::string_view peer;         ///< address
+    std::string_view certificate;  ///< thumbprint of the client's certificate; empty: it has none
+    proven_request proof{};        ///< of DPoP; without its token
+};
+
+/// The decision about a request by its credentials.
+struct admission {
+    login_ptr who;             ///< null: it is refused
+    std::string problem{};     ///< a sentence; empty with `who`
+    std::string_view error{};  ///< of RFC 6750 section 3.1 and RFC 9449 section 7.1; empty: there were no credentials
+    bool later = false;        ///< ask() finds out
+    bool unavailable = false;  ///< the authorization server does not answer
+};
+
+/// Knows the tokens of MCP_AUTH_TOKENS, API keys, and the tokens of the authorization servers of AUTH_ISSUERS. A look
+/// at a token that was seen before asks nobody. Io thread only.
+class gatekeeper {
+public:
+    /// `fetch` reaches the authorization servers. Throws config_error.
+    gatekeeper(asio::any_io_executor executor, const settings& config, document_fetch fetch);
+    gatekeeper(const gatekeeper&) = delete;
+    gatekeeper& operator=(const gatekeeper&) = delete;
+    ~gatekeeper();
+
+    /// The addresses of this server for which tokens must be made, where the settings name none.
+    void serve_at(const std::vector<std::string>& addresses);
+
+    admission judge(const credentials& of);
+
+    /// After judge() said `later`: from its end on judge() knows.
+    awaitable<> ask(std::string token);
+
+    /// The login of a principal whose link was signed.
+    login_ptr by_link(std::string_view principal) const;
+
+    /// Whether the token is, or may be, a credential for this server.
+    bool owns(std::string_view token);
+
+    bool has_issuers() const { return !issuers_.empty() || !introspection_.url.empty(); }
+    const settings& config() const { return config_; }
+
+private:
+    using time_point = login::clock::time_point;
+    struct known_key {
+        key_record record;
+        login_ptr who;
+        event::clock::time_point looked;
+    };
+
+    admission judge_key(const api_key& key, const credentials& of);
+    admission judge_issued(const credentials& of);
+    admission admit_issued(const token_verdict& verdict, const credentials& of, time_point now);
+    std::string problem_of_binding(const login& who, const credentials& of, time_point now);
+    admission judge_signed(const jose::jwt& token, const std::string& digest, time_point now);
+    issuer* issuer_of(std::string_view name);
+    const known_key* look_up(const std::string& id);
+    identity_store* store();
+    awaitable<> introspect(std::string token);
+
+    const settings& config_;
+    document_fetch fetch_;
+    std::vector<std::pair<std::string, login_ptr>> tokens_;
+    login_ptr everybody_;  // where no credentials are needed
+    token_rules rules_;
+    introspection introspection_;
+    std::size_t introspections_ = 0;
+    std::deque<issuer> issuers_;
+    login_cache cache_;
+    proofs proofs_;
+    std::unique_ptr<identity_store> store_;
+    std::map<std::string, known_key, std::less<>> keys_;
+    task_group tasks_;
+};
+
+}  // namespace cmcp

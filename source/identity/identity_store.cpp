@@ -1,0 +1,77 @@
+#include "identity/identity_store.hpp"
+
+#include <array>
+
+namespace cmcp {
+
+namespace {
+
+// Never change a step that was released: add one.
+constexpr std::array<const char*, 1> steps{
+    R"(CREATE TABLE keys (
+           id TEXT PRIMARY KEY, digest TEXT NOT NULL, principal TEXT NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
+           profile TEXT NOT NULL, networks TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
+           revoked REAL NOT NULL, used REAL NOT NULL);
+       CREATE TABLE links (
+           issuer TEXT NOT NULL, subject TEXT NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (issuer, subject));)",
+};
+
+}  // namespace
+
+identity_store::identity_store(const std::filesystem::path& file) : db_(file) { migrate(db_, steps, "store of keys"); }
+
+void identity_store::add(const key_record& key) { db_.insert("keys", key); }
+
+std::optional<key_record> identity_store::find(std::string_view id)
+{
+    return db_.prepare("SELECT * FROM keys WHERE id = ?1", id).record<key_record>();
+}
+
+std::vector<key_record> identity_store::keys()
+{
+    return db_.prepare("SELECT * FROM keys ORDER BY created, id").records<key_record>();
+}
+
+bool identity_store::has_keys()
+{
+    const auto [count] = db_.prepare("SELECT EXISTS (SELECT 1 FROM keys WHERE revoked = 0)").row<std::int64_t>();
+    return count != 0;
+}
+
+bool identity_store::revoke(std::string_view id, double now)
+{
+    db_.prepare("UPDATE keys SET revoked = ?2 WHERE id = ?1 AND revoked = 0", id, now).run();
+    return db_.changes() != 0;
+}
+
+void identity_store::note_use(std::string_view id, double now)
+{
+    db_.prepare("UPDATE keys SET used = ?2 WHERE id = ?1", id, now).run();
+}
+
+void identity_store::link(const linked_subject& one)
+{
+    db_.prepare("INSERT OR REPLACE INTO links VALUES (?1, ?2, ?3)", one.issuer, one.subject, one.principal).run();
+}
+
+bool identity_store::unlink(std::string_view issuer, std::string_view subject)
+{
+    db_.prepare("DELETE FROM links WHERE issuer = ?1 AND subject = ?2", issuer, subject).run();
+    return db_.changes() != 0;
+}
+
+std::string identity_store::principal_of(std::string_view issuer, std::string_view subject)
+{
+    const auto [principal] =
+        db_.prepare("SELECT ifnull((SELECT principal FROM links WHERE issuer = ?1 AND subject = ?2), '')", issuer,
+                    subject)
+            .row<std::string>();
+    return principal;
+}
+
+std::vector<linked_subject> identity_store::links()
+{
+    return db_.prepare("SELECT * FROM links ORDER BY principal, issuer, subject").records<linked_subject>();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "identity/api_key.hpp"
+#include "store/database.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// A person or program of an authorization server that an administrator has given the name of a principal.
+struct linked_subject {
+    std::string issuer;
+    std::string subject;
+    std::string principal;
+
+    auto columns() { return std::tie(issuer, subject, principal); }
+};
+
+/// API keys and links in <SANDBOX_ROOT>/identity.db. The server and its commands have it open at the same time; a
+/// change of one is seen by the other with its next look. A call takes some ten microseconds. Throws database_error.
+class identity_store {
+public:
+    explicit identity_store(const std::filesystem::path& file);
+
+    static std::filesystem::path file_in(const std::filesystem::path& sandbox_root)
+    {
+        return sandbox_root / "identity.db";
+    }
+
+    void add(const key_record& key);
+    std::optional<key_record> find(std::string_view id);
+    std::vector<key_record> keys();  ///< oldest first
+    bool has_keys();                 ///< that are not revoked
+    bool revoke(std::string_view id, double now);
+    void note_use(std::string_view id, double now);
+
+    void link(const linked_subject& one);  ///< in place of an earlier link
+    bool unlink(std::string_view issuer, std::string_view subject);
+    std::string principal_of(std::string_view issuer, std::string_view subject);  ///< empty: nobody has linked it
+    std::vector<linked_subject> links();
+
+private:
+    database db_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,125 @@
+#include "identity/jose.hpp"
+
+#include "jsonrpc/read_object.hpp"
+#include "text/encodings.hpp"
+
+#include <cjose/header.h>
+#include <cjose/jwk.h>
+#include <cjose/jws.h>
+
+#include <algorithm>
+#include <array>
+
+namespace cmcp::jose {
+
+namespace {
+
+constexpr std::size_t longest_token = 16 * 1024;
+constexpr std::size_t least_modulus = 2048 / 8;
+
+constexpr std::array<std::string_view, 9> algorithms{"RS256", "RS384", "RS512", "PS256", "PS384",
+                                                     "PS512", "ES256", "ES384", "ES512"};
+
+// Empty where there is none: a header and claims have members.
+json::object object_in(std::string_view encoded)
+{
+    constexpr std::size_t depth = 8;
+    return jsonrpc::read_object(base64url_decode(encoded).value_or(""), depth);
+}
+
+std::string_view curve_for(std::string_view algorithm)
+{
+    if (algorithm == "ES256") return "P-256";
+    if (algorithm == "ES384") return "P-384";
+    return algorithm == "ES512" ? "P-521" : "";
+}
+
+bool is_for_signatures(const json::object& jwk)
+{
+    const auto use = view_of(jwk, "use");
+    if (!use.empty() && use != "sig") return false;
+    const auto* operations = jwk.if_contains("key_ops");
+    if (operations == nullptr) return true;
+    const auto verifies = [](const json::value& each) { return each.is_string() && each.get_string() == "verify"; };
+    return operations->is_array() && std::ranges::any_of(operations->get_array(), verifies);
+}
+
+// Only these go to the library, so that nothing else in a key has an effect.
+json::object public_members(const json::object& jwk)
+{
+    const auto type = view_of(jwk, "kty");
+    if (type == "RSA") return {{"e", view_of(jwk, "e")}, {"kty", type}, {"n", view_of(jwk, "n")}};
+    if (type != "EC") return {};
+    return {{"crv", view_of(jwk, "crv")}, {"kty", type}, {"x", view_of(jwk, "x")}, {"y", view_of(jwk, "y")}};
+}
+
+bool is_strong(const json::object& members)
+{
+    if (view_of(members, "kty") != "RSA") return true;
+    const auto modulus = base64url_decode(view_of(members, "n"));
+    return modulus && modulus->size() >= least_modulus && modulus->front() != 0;
+}
+
+struct signature_closer {
+    void operator()(cjose_jws_t* of) const { cjose_jws_release(of); }
+};
+
+}  // namespace
+
+std::string_view jwt::algorithm() const { return view_of(header, "alg"); }
+std::string_view jwt::key_id() const { return view_of(header, "kid"); }
+
+bool is_known_algorithm(std::string_view name)
+{
+    return std::find(algorithms.begin(), algorithms.end(), name) != algorithms.end();
+}
+
+std::optional<jwt> read_jwt(std::string_view compact)
+{
+    const auto first = compact.find('.');
+    const auto second = compact.find('.', std::min(first, compact.size() - 1) + 1);
+    if (compact.size() > longest_token || first == std::string_view::npos || second == std::string_view::npos ||
+        compact.find('.', second + 1) != std::string_view::npos)
+        return std::nullopt;
+    auto header = object_in(compact.substr(0, first));
+    auto claims = object_in(compact.substr(first + 1, second - first - 1));
+    const bool canonical = base64url_decode(compact.substr(second + 1)).has_value();
+    if (!canonical || header.empty() || claims.empty() || header.contains("crit")) return std::nullopt;
+    return jwt{std::string(compact), std::move(header), std::move(claims)};
+}
+
+std::optional<public_key> public_key::read(const json::object& jwk)
+{
+    public_key key;
+    key.members_ = public_members(jwk);
+    if (key.members_.empty() || jwk.contains("d") || !is_for_signatures(jwk) || !is_strong(key.members_))
+        return std::nullopt;
+    const std::string text = json::serialize(key.members_);
+    cjose_jwk_t* const imported = cjose_jwk_import(text.data(), text.size(), nullptr);
+    if (imported == nullptr) return std::nullopt;
+    key.key_.reset(imported, cjose_jwk_release);
+    key.id_ = view_of(jwk, "kid");
+    key.algorithm_ = view_of(jwk, "alg");
+    return key;
+}
+
+bool public_key::fits(std::string_view algorithm) const
+{
+    if (!is_known_algorithm(algorithm) || (!algorithm_.empty() && algorithm_ != algorithm)) return false;
+    const auto curve = curve_for(algorithm);
+    return view_of(members_, "kty") == (curve.empty() ? "RSA" : "EC") && view_of(members_, "crv") == curve;
+}
+
+bool public_key::verifies(const jwt& token) const
+{
+    if (!fits(token.algorithm())) return false;
+    const std::unique_ptr<cjose_jws_t, signature_closer> read(
+        cjose_jws_import(token.compact.data(), token.compact.size(), nullptr));
+    if (!read) return false;
+    const char* const algorithm = cjose_header_get(cjose_jws_get_protected(read.get()), CJOSE_HDR_ALG, nullptr);
+    return algorithm != nullptr && algorithm == token.algorithm() && cjose_jws_verify(read.get(), key_.get(), nullptr);
+}
+
+std::string public_key::thumbprint() const { return base64url_encode(sha256(json::serialize(members_))); }
+
+}  // namespace cmcp::jose

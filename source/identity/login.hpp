@@ -1,0 +1,27 @@
+#pragma once
+
+#include "identity/scope.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+/// The rights that credentials give. Shared by the requests that bring them.
+struct login {
+    using clock = std::chrono::system_clock;
+
+    std::string principal;   ///< owns what the requests make; empty: the default caller
+    std::string credential;  ///< for people: "token ann", "key 3f…", "issuer https://…"; no secret
+    scope_set scopes = scope_set::ordinary();
+    std::string profile{};                              ///< of tools (tool_profiles); empty: that of the server
+    clock::time_point ends = clock::time_point::max();  ///< of the credentials
+    bool by_issuer = false;                             ///< a client may ask its authorization server for more scopes
+    std::string proof_key{};    ///< JWK thumbprint of the key that DPoP proofs are signed with (RFC 9449 section 6)
+    std::string certificate{};  ///< thumbprint of the client certificate that must come along (RFC 8705 section 3)
+};
+
+using login_ptr = std::shared_ptr<const login>;
+
+}  // namespace cmcp

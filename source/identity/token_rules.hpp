@@ -1,0 +1,41 @@
+#pragma once
+
+#include "identity/jose.hpp"
+#include "identity/login.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// The conditions under which an issuer's token is good here.
+struct token_rules {
+    std::vector<std::string> issuers;
+    std::vector<std::string> audiences;  ///< one of them must be among the token's
+    std::vector<std::string> types;      ///< of the header, in lower case without "application/"
+    std::string subject_claim = "sub";
+    scope_set default_scopes;  ///< of tokens that carry none of this server
+    std::chrono::seconds skew{60};
+    std::function<std::string(std::string_view issuer, std::string_view subject)>
+        linked;  ///< the principal that an administrator has linked; empty: none
+};
+
+/// A login, or the reason why there is none.
+struct token_verdict {
+    login_ptr who;
+    std::string problem;  ///< a sentence; empty with `who`
+};
+
+/// Judges a token whose signature is verified (RFC 9068 section 4).
+token_verdict judge_token(const jose::jwt& token, const token_rules& rules, login::clock::time_point now);
+
+/// The same claims as an introspection answers them (RFC 7662 section 2.2).
+token_verdict judge_claims(const json::object& claims, const token_rules& rules, login::clock::time_point now);
+
+/// The principal of an issuer's subject that nobody has linked: "oauth-" and 24 hexadecimal digits.
+std::string principal_of(std::string_view issuer, std::string_view subject);
+
+}  // namespace cmcp

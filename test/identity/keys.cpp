@@ -1,0 +1,132 @@
+#include "identity/identity_store.hpp"
+#include "identity/networks.hpp"
+#include "test/identity/issuer_rig.hpp"
+
+#include "test/support/catch.hpp"
+
+#include <filesystem>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+struct temporary {
+    std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                   ("cmcp-keys-" + std::to_string(::getpid()) + "-" + std::to_string(std::rand()));
+    temporary() { std::filesystem::create_directories(folder); }
+    ~temporary() { std::filesystem::remove_all(folder); }
+};
+
+key_record record_of(const api_key& key, std::string principal)
+{
+    key_record record;
+    record.id = key.id;
+    record.digest = sha256_hex(key.secret);
+    record.principal = std::move(principal);
+    record.scopes = "mcp:read mcp:files";
+    return record;
+}
+
+struct server {
+    explicit server(const std::filesystem::path& folder)
+    {
+        config.sandbox_root = folder;
+        config.has_api_keys = true;
+        logins = std::make_unique<gatekeeper>(io.get_executor(), config, document_fetch());
+    }
+    admission judge(const std::string& token, std::string_view peer = "192.0.2.1")
+    {
+        credentials of;
+        of.scheme = "bearer";
+        of.token = token;
+        of.peer = peer;
+        return logins->judge(of);
+    }
+    settings config;
+    asio::io_context io;
+    std::unique_ptr<gatekeeper> logins;
+};
+
+double now() { return static_cast<double>(std::time(nullptr)); }
+
+}  // namespace
+
+TEST_CASE("a key is read as it is written, and in no other form")
+{
+    const auto key = api_key::make();
+    const auto text = key.text();
+    REQUIRE(api_key::read(text));
+    CHECK(api_key::read(text)->secret == key.secret);
+    CHECK(text.size() == 4 + 12 + 1 + 43);
+    CHECK_FALSE(api_key::read(text + "x"));
+    CHECK_FALSE(api_key::read(text.substr(1)));
+    CHECK_FALSE(api_key::read("cmk_" + std::string(56, 'a')));
+    CHECK(api_key::make().text() != text);
+}
+
+TEST_CASE("a key is a login with its rights, and its secret is not in the store")
+{
+    const temporary place;
+    identity_store store(identity_store::file_in(place.folder));
+    CHECK_FALSE(store.has_keys());
+    const auto key = api_key::make();
+    auto record = record_of(key, "ann");
+    record.profile = "agent";
+    store.add(record);
+    CHECK(store.has_keys());
+    server at(place.folder);
+    const auto judged = at.judge(key.text());
+    REQUIRE(judged.who);
+    CHECK(judged.who->principal == "ann");
+    CHECK(judged.who->scopes.text() == "mcp:read mcp:files");
+    CHECK(judged.who->profile == "agent");
+    CHECK_FALSE(judged.who->by_issuer);
+    CHECK(store.find(key.id)->used > 0);
+    CHECK(store.find(key.id)->digest.find(key.secret) == std::string::npos);
+    CHECK_FALSE(at.judge("").who);
+    CHECK_FALSE(at.judge("cmk_" + key.id + "_" + std::string(43, 'A')).who);
+    CHECK_FALSE(at.judge(api_key::make().text()).who);
+}
+
+TEST_CASE("keys that are revoked, expired or used from elsewhere are refused with the reason")
+{
+    const temporary place;
+    identity_store store(identity_store::file_in(place.folder));
+    const auto revoked = api_key::make(), expired = api_key::make(), bound = api_key::make();
+    store.add(record_of(revoked, "a"));
+    auto record = record_of(expired, "b");
+    record.expires = now() - 1;
+    store.add(record);
+    record = record_of(bound, "c");
+    record.networks = "10.0.0.0/8 2001:db8::/32";
+    store.add(record);
+    CHECK(store.revoke(revoked.id, now()));
+    CHECK_FALSE(store.revoke(revoked.id, now()));
+    server at(place.folder);
+    CHECK(at.judge(revoked.text()).problem.find("revoked") != std::string::npos);
+    CHECK(at.judge(expired.text()).problem.find("expired") != std::string::npos);
+    CHECK(at.judge(bound.text()).problem.find("address") != std::string::npos);
+    for (const auto* peer : {"10.1.2.3", "::ffff:10.1.2.3", "2001:db8:1::1"}) CHECK(at.judge(bound.text(), peer).who);
+    for (const auto* peer : {"11.0.0.1", "2001:db9::1", "", "::1"}) CHECK_FALSE(at.judge(bound.text(), peer).who);
+}
+
+TEST_CASE("links between subjects and names are kept")
+{
+    identity_store store(database::in_memory);
+    store.link({"https://as", "1", "ann"});
+    store.link({"https://as", "1", "bob"});
+    CHECK(store.principal_of("https://as", "1") == "bob");
+    CHECK(store.principal_of("https://as", "2").empty());
+    CHECK(store.unlink("https://as", "1"));
+    CHECK_FALSE(store.unlink("https://as", "1"));
+    CHECK(store.links().empty());
+}
+
+TEST_CASE("blocks of addresses are checked as they are read")
+{
+    CHECK(networks::parse("").empty());
+    CHECK(networks::parse("10.0.0.1,::1").hold("::1"));
+    for (const auto* wrong : {"10.0.0.0/33", "ten", "10.0.0/8", "::/129", "10.0.0.1/"})
+        CHECK_THROWS_AS(networks::parse(wrong), std::invalid_argument);
+}
