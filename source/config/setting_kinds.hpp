@@ -55,6 +55,7 @@ std::filesystem::path file_path(std::string_view text);
 std::filesystem::path folder(std::string_view text);  ///< not empty; becomes absolute
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
 settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
+settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include "http/signed_link.hpp"
 #include "text/ascii.hpp"
 #include "text/signature.hpp"
+#include "tls/client_certificate.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -104,6 +105,12 @@ bool may_lack_host(const http_request& request)
 bool is_open(const http_request& request)
 {
     return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
+}
+
+// The client has proved by its certificate who it is; a token that comes along counts instead.
+bool brings_named_certificate(const http_request& request)
+{
+    return request.certificate && !request.certificate->name.empty() && request.count("authorization") == 0;
 }
 
 bool is_json(std::string_view content_type)
@@ -216,8 +223,14 @@ std::optional<http_reply> request_guard::check_media(const http_request& request
 
 std::optional<http_reply> request_guard::authenticate(http_request& request) const
 {
+    const bool certified = brings_named_certificate(request);
+    if (certified) request.principal = request.certificate->name;
     if (config_.auth_tokens.empty() || is_open(request)) return std::nullopt;
-    if (takes_signature(request)) return check_signature(request);
+    if (takes_signature(request)) {
+        auto refused = check_signature(request);
+        return certified ? std::nullopt : refused;
+    }
+    if (certified) return std::nullopt;
     const auto token = bearer_token(request);
     bool known = false;
     for (const auto& [name, secret] : config_.auth_tokens)
