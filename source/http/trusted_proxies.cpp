@@ -2,6 +2,8 @@
 
 #include "http/forwarded_hops.hpp"
 
+#include <boost/asio/ip/address.hpp>
+
 #include <algorithm>
 
 namespace cmcp {
