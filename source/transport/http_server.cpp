@@ -142,9 +142,10 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     void take(stream_socket socket)
     {
-        const bool full = connections.size() >= config.max_connections;
-        if (full && context.tls == nullptr) turn_away(std::move(socket));
-        if (full) return;
+        if (connections.size() >= config.max_connections) {
+            if (context.tls == nullptr) turn_away(std::move(socket));  // a client of TLS could not read it
+            return;
+        }
         std::shared_ptr<connection_context> shared(shared_from_this(), &context);
         connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
     }
