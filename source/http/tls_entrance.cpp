@@ -30,15 +30,14 @@ tls_entrance::tls_entrance(const settings& config) : certificate_(config), threa
 awaitable<bool> tls_entrance::admit(std::shared_ptr<client_socket> peer, std::chrono::milliseconds patience)
 {
     auto session = std::make_unique<tls_session>(certificate_.context(), peer->stream().socket().native_handle());
-    auto done = co_await shake_hands(peer, *session, clock::now() + patience);
-    if (done) {
-        count_handshake(session->resumed() ? "resumed" : "full");
+    const bool finished = co_await shake_hands(peer, *session, clock::now() + patience);
+    const bool admitted = finished && session->is_admissible();
+    count_handshake(!admitted ? "refused" : session->resumed() ? "resumed" : "full");
+    if (admitted)
         peer->go_on_with(std::move(session));
-    } else {
-        count_handshake("refused");
-        note_refusal(*peer, *session);
-    }
-    co_return done;
+    else
+        note_refusal(peer->address(), finished ? "the client's certificate is not valid any more" : session->problem());
+    co_return admitted;
 }
 
 awaitable<bool> tls_entrance::shake_hands(std::shared_ptr<client_socket> peer, tls_session& session,
@@ -67,13 +66,10 @@ awaitable<error_code> tls_entrance::step(std::string address, tls_session& sessi
     co_return result;
 }
 
-void tls_entrance::note_refusal(const client_socket& peer, const tls_session& session)
+void tls_entrance::note_refusal(const std::string& peer, const std::string& problem)
 {
     if (!refused_.may_write()) return;
-    const bool slow = peer.timed_out() || session.problem().empty();
-    log::info("tls_refused",
-              {{"peer", peer.address()},
-               {"reason", slow ? std::string("the handshake was not finished in time") : session.problem()}});
+    log::info("tls_refused", {{"peer", peer}, {"reason", problem.empty() ? "the handshake took too long" : problem}});
 }
 
 }  // namespace cmcp

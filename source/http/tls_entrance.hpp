@@ -28,7 +28,7 @@ private:
 
     awaitable<bool> shake_hands(std::shared_ptr<client_socket> peer, tls_session& session, clock::time_point until);
     awaitable<boost::system::error_code> step(std::string address, tls_session& session, clock::time_point until);
-    void note_refusal(const client_socket& peer, const tls_session& session);
+    void note_refusal(const std::string& peer, const std::string& problem);  ///< no problem: it took too long
 
     server_certificate certificate_;
     log::bounded_log refused_{"tls_refused_more"};

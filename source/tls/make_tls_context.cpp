@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -117,7 +118,7 @@ bool begin_ticket(const ticket_keys::key& with, const unsigned char* iv, EVP_CIP
 // SSL_CTX_set_tlsext_ticket_key_evp_cb(3) says what is returned. A handshake may be on any thread.
 int ticket_key(SSL* connection, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
                int making)
-{
+try {
     auto& keys = *static_cast<ticket_keys*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(connection)));
     if (making != 0) {
         const auto key = keys.to_make();
@@ -130,6 +131,8 @@ int ticket_key(SSL* connection, unsigned char* name, unsigned char* iv, EVP_CIPH
     if (!key) return 0;
     if (!begin_ticket(key->is, iv, cipher, mac, 0)) return -1;
     return key->old ? 2 : 1;
+} catch (const std::exception&) {
+    return -1;  // OpenSSL cannot be left by an exception
 }
 
 void keep_sessions(SSL_CTX* context, ticket_keys& tickets)

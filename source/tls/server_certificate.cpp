@@ -32,6 +32,11 @@ bool server_certificate::file_state::operator==(const file_state& other) const
 server_certificate::server_certificate(const settings& config)
     : config_(config), tickets_(std::make_shared<ticket_keys>(ticket_period))
 {
+    const auto places = folders(config);
+    if (std::find(places.begin(), places.end(), "/") != places.end())
+        throw certificate_problem(
+            "A file of TLS_CERT, TLS_KEY or TLS_CLIENT_CA lies in the folder /: put these files into a folder of their "
+            "own, because the confined server may read the whole folder");
     read();
 }
 

@@ -73,6 +73,11 @@ void tls_session::end()
     if (::SSL_shutdown(ssl_.get()) < 0) ::ERR_clear_error();
 }
 
+bool tls_session::is_admissible() const
+{
+    return (::SSL_get_verify_mode(ssl_.get()) & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) == 0 || client();
+}
+
 bool tls_session::holds_input() const { return ::SSL_has_pending(ssl_.get()) == 1; }
 
 }  // namespace cmcp

@@ -36,6 +36,9 @@ public:
     side wants() const { return wants_; }
     bool holds_input() const;  ///< of which the socket does not tell any more
     bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
+    /// Whether a client that needs a certificate has one that is valid now; the one of a resumed session may have
+    /// ended.
+    bool is_admissible() const;
     std::optional<client_certificate> client() const { return client_certificate_of(ssl_.get()); }
 
 private:

@@ -165,6 +165,7 @@ TEST_CASE("the folders of certificates are those of the names and those behind l
     CHECK(std::count(all.begin(), all.end(), folder) == 1);
     CHECK(std::count(all.begin(), all.end(), (files.folder() / "live").string()) == 1);
     CHECK(server_certificate::folders(settings()).empty());
+    CHECK(says(problem_of(settings_of({"/cert.pem", "/cert.key"})), {"folder of their own"}));
 }
 
 }  // namespace cmcp
