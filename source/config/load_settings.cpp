@@ -75,8 +75,8 @@ void apply(loaded_settings& into, const assignments& items, finder find)
     }
 }
 
-constexpr std::array<std::string_view, 8> our_prefixes{"MCP_", "BASH_",    "PYTHON_", "FILE_",
-                                                       "WEB_", "SANDBOX_", "TOOLS_",  "HTTP_"};
+constexpr std::array<std::string_view, 9> our_prefixes{"MCP_",     "BASH_",  "PYTHON_", "FILE_", "WEB_",
+                                                       "SANDBOX_", "TOOLS_", "HTTP_",   "TLS_"};
 
 // Variables of bash itself, of the official Python images and of proxies begin as ours do.
 constexpr std::array<std::string_view, 12> of_others{"HTTP_PROXY",    "BASH_ENV",           "BASH_VERSION",
@@ -154,11 +154,26 @@ void check_timeouts(loaded_settings& into, const char* name, std::chrono::millis
                        ") is not allowed: it must not exceed " + max_name + "=" + kinds::printed(limit));
 }
 
+void check_tls(const settings& config)
+{
+    const bool asks_clients = config.tls_client_auth != "off";
+    if (config.tls_cert.empty() != config.tls_key.empty())
+        throw config_error("TLS_CERT and TLS_KEY belong together: set both to serve HTTPS, or none");
+    if (asks_clients && config.tls_cert.empty())
+        throw config_error("TLS_CLIENT_AUTH=" + config.tls_client_auth + " needs TLS: set TLS_CERT and TLS_KEY");
+    if (asks_clients && config.tls_client_ca.empty())
+        throw config_error("TLS_CLIENT_AUTH=" + config.tls_client_auth +
+                           " needs TLS_CLIENT_CA: set it to the authorities that sign certificates of clients");
+    if (!asks_clients && !config.tls_client_ca.empty())
+        throw config_error("TLS_CLIENT_CA does nothing without TLS_CLIENT_AUTH: set that to accept or require");
+}
+
 void apply_rules(loaded_settings& into)
 {
     auto& config = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
+    check_tls(config);
     if (!config.debug) return;
     config.log_level = "DEBUG";
     into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");

@@ -4,6 +4,10 @@
 #include "text/number.hpp"
 #include "text/words.hpp"
 
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/network_v4.hpp>
+#include <boost/asio/ip/network_v6.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <sstream>
@@ -18,6 +22,16 @@ bool has_control(std::string_view value)
 }
 
 std::string bare(std::string_view text) { return std::string(trimmed(text, white_space)); }
+
+bool is_network(const std::string& word)
+{
+    namespace ip = boost::asio::ip;
+    boost::system::error_code no_address, no_v4, no_v6;
+    ip::make_address(word, no_address);
+    ip::make_network_v4(word, no_v4);
+    ip::make_network_v6(word, no_v6);
+    return word == "unix" || !no_address || !no_v4 || !no_v6;
+}
 
 // "1.25" as 1250; nothing when it is no such number.
 std::optional<std::uint64_t> thousandths(std::string_view text)
@@ -248,6 +262,14 @@ settings::words image_list(std::string_view text)
         if (const auto equals = name.find('='); equals != std::string::npos && name.substr(equals) != "=native")
             throw bad_value("names of images separated by commas, each alone or with =native behind it");
     return names;
+}
+
+settings::words network_list(std::string_view text)
+{
+    auto words = word_list(text);
+    if (!std::all_of(words.begin(), words.end(), is_network))
+        throw bad_value("IP addresses and networks as 10.0.0.0/8, separated by commas, or unix");
+    return words;
 }
 
 settings::words command_names(std::string_view text)

@@ -47,6 +47,20 @@ SETTING("AUTH_INTROSPECTION_TTL", milliseconds, auth_introspection_ttl, "60", se
         "how long its answer counts, seconds: a revoked token is good for so long");
 SETTING("AUTH_ADMINS", words, auth_admins, "", word_list,
         "principals that administer the server whatever the scopes of their tokens are");
+SETTING("TLS_CERT", path, tls_cert, "", file_path,
+        "PEM file with the server's certificate and behind it those of its issuers: the server speaks HTTPS; empty: "
+        "plain HTTP");
+SETTING("TLS_KEY", path, tls_key, "", file_path, "PEM file with the certificate's private key, without a password");
+SETTING("TLS_MIN", std::string, tls_min, "1.3", choice({"1.2", "1.3"}), "oldest version of TLS that clients may speak");
+SETTING(
+    "TLS_CLIENT_AUTH", std::string, tls_client_auth, "off", choice({"off", "accept", "require"}),
+    "certificates of clients: off never asks for one, accept takes one in place of a token, require refuses clients "
+    "without one");
+SETTING("TLS_CLIENT_CA", path, tls_client_ca, "", file_path,
+        "PEM file with the authorities that sign certificates of clients");
+SETTING("MCP_TRUSTED_PROXIES", words, trusted_proxies, "", network_list,
+        "addresses and networks of proxies (10.0.0.0/8), and unix for clients of the UNIX socket, whose PROXY protocol "
+        "and Forwarded or X-Forwarded-* fields are believed; empty: none");
 SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");
 SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level, "DEBUG, INFO, WARNING or ERROR", "logging.level");
 SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json (JSON lines)",
@@ -60,7 +74,7 @@ SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(
         "largest request header, bytes");
 SETTING("HTTP_MAX_BODY_MB", std::size_t, max_body_bytes, "16", number(1, 4096, mib), "largest request body, MiB");
 SETTING("HTTP_HEADER_TIMEOUT", milliseconds, header_timeout, "10", seconds(100ms, day),
-        "time for a request's header, seconds");
+        "time for a request's header, and for a handshake of TLS, seconds");
 SETTING("HTTP_BODY_TIMEOUT", milliseconds, body_timeout, "30", seconds(100ms, day),
         "time for a request's body, seconds");
 SETTING("HTTP_IDLE_TIMEOUT", milliseconds, idle_timeout, "120", seconds(100ms, day),

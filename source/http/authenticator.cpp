@@ -4,6 +4,7 @@
 #include "http/route.hpp"
 #include "http/signed_link.hpp"
 #include "text/ascii.hpp"
+#include "tls/client_certificate.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -43,6 +44,7 @@ credentials credentials_of(const http_request& request, const authorization& bro
     of.scheme = brought.scheme;
     of.token = brought.token;
     of.peer = request.address;
+    if (request.certificate) of.certificate = request.certificate->thumbprint;
     if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
     of.proof.proof = *request.header("dpop");
     of.proof.method = request.method;
@@ -77,6 +79,12 @@ std::string challenge(const http_request& request, const settings& config, std::
 }
 
 bool is_endpoint(std::string_view path) { return path == "/mcp" || path == "/sse"; }
+
+// The client has proved by its certificate who it is; a token that comes along counts instead.
+bool brings_named_certificate(const http_request& request)
+{
+    return request.certificate && !request.certificate->name.empty() && request.count("authorization") == 0;
+}
 
 // A token that comes along counts, so that programs may go on with a link whose time is over.
 bool takes_signature(const http_request& request)
@@ -124,7 +132,13 @@ std::optional<http_reply> authenticator::check(http_request& request) const
 {
     request.login_pending = false;
     if (is_open(request)) return std::nullopt;
-    if (logins_.config().callers_have_names() && takes_signature(request)) return check_signature(request);
+    const bool certified = brings_named_certificate(request);
+    const bool by_link = logins_.config().callers_have_names() && takes_signature(request);
+    if (by_link) {
+        auto refused = check_signature(request);
+        if (!refused || !certified) return refused;
+    }
+    if (certified) return admit(request, logins_.by_certificate(request.certificate->name));
     const auto brought = authorization_of(request);
     auto judged = logins_.judge(credentials_of(request, brought, logins_.config()));
     request.login_pending = judged.later;

@@ -139,7 +139,8 @@ std::string unix_path_of(const std::string& host)
     return host.starts_with(unix_scheme) ? host.substr(unix_scheme.size()) : std::string();
 }
 
-bound_address::bound_address(const std::string& host, std::uint16_t port) : path_(unix_path_of(host))
+bound_address::bound_address(const std::string& host, std::uint16_t port, bool secure)
+    : path_(unix_path_of(host)), secure_(secure && path_.empty())
 {
     if (path_.empty())
         bind_addresses(host, port);
@@ -185,7 +186,7 @@ std::string bound_address::url() const
 {
     if (!path_.empty()) return "http://localhost";
     const std::string name = ip_.is_unspecified() ? (ip_.is_v6() ? "::1" : "127.0.0.1") : ip_.to_string();
-    return "http://" + (ip_.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(port_);
+    return (secure_ ? "https://" : "http://") + (ip_.is_v6() ? "[" + name + "]" : name) + ":" + std::to_string(port_);
 }
 
 }  // namespace cmcp

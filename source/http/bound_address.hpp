@@ -15,8 +15,9 @@ namespace cmcp {
 /// of "unix:/path", which has mode 0600. Clients that connect before somebody accepts wait.
 class bound_address {
 public:
-    /// Throws std::runtime_error with a sentence when no address can be had. Port 0: one that is free.
-    bound_address(const std::string& host, std::uint16_t port);
+    /// Throws std::runtime_error with a sentence when no address can be had. Port 0: one that is free. `secure`: the
+    /// server speaks TLS there, unless it is a UNIX socket.
+    bound_address(const std::string& host, std::uint16_t port, bool secure = false);
 
     /// Whether no other machine can reach what `host` stands for.
     static bool only_this_machine(const std::string& host);
@@ -28,6 +29,7 @@ public:
     std::uint16_t port() const { return port_; }  ///< 0: a UNIX socket
 
     bool is_local() const { return !path_.empty() || ip_.is_loopback(); }
+    bool is_secure() const { return secure_; }
     bool is_unspecified() const { return path_.empty() && ip_.is_unspecified(); }
 
     /// How a client of this machine names the server; of a UNIX socket the part behind the socket's path.
@@ -41,6 +43,7 @@ private:
     std::string path_;
     boost::asio::ip::address ip_;
     std::uint16_t port_ = 0;
+    bool secure_ = false;
 };
 
 /// The path of "unix:/path"; empty: `host` is none.

@@ -1,6 +1,7 @@
 #include "http/client_socket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -41,14 +42,21 @@ std::string address_in_words(const asio::generic::stream_protocol::endpoint& pee
 
 client_socket::client_socket(stream_socket socket, milliseconds write_timeout,
                              std::shared_ptr<deadline_wheel> deadlines)
-    : deadline_wheel::entry(std::move(deadlines)), socket_(std::move(socket)), write_timeout_(write_timeout)
+    : deadline_wheel::entry(std::move(deadlines)), stream_(std::move(socket)), write_timeout_(write_timeout)
 {
     error_code ignored;
-    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket_.non_blocking(true, ignored);
-    ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
-    const auto peer = socket_.remote_endpoint(ignored);
+    stream_socket& accepted = stream_.socket();
+    accepted.set_option(asio::ip::tcp::no_delay(true), ignored);
+    accepted.non_blocking(true, ignored);
+    ::fcntl(accepted.native_handle(), F_SETFD, FD_CLOEXEC);
+    const auto peer = accepted.remote_endpoint(ignored);
     if (!ignored) address_ = address_in_words(peer);
+}
+
+void client_socket::go_on_with(std::unique_ptr<tls_session> session)
+{
+    if (auto client = session->client()) certificate_ = std::make_shared<client_certificate>(std::move(*client));
+    stream_.go_on_with(std::move(session));
 }
 
 std::string_view client_socket::buffered() const
@@ -78,11 +86,7 @@ void client_socket::deadline_passed()
     abort();
 }
 
-void client_socket::abort()
-{
-    error_code ignored;
-    socket_.cancel(ignored);
-}
+void client_socket::abort() { stream_.cancel(); }
 
 // Reads without waiting. `end`: no more input will come. All connections share the buffer, so that each connection
 // holds no more than its own input.
@@ -90,7 +94,7 @@ bool client_socket::take_available(std::size_t most, bool& end)
 {
     static std::array<char, most_read_at_once> arrived;
     error_code error;
-    auto size = socket_.read_some(asio::buffer(arrived, most), error);
+    auto size = stream_.read_some(asio::buffer(arrived, most), error);
     end = error && error != asio::error::would_block;
     if (error) return false;
     buffer_.commit(asio::buffer_copy(buffer_.prepare(size), asio::buffer(arrived, size)));
@@ -110,7 +114,7 @@ awaitable<bool> client_socket::read_some(std::size_t most)
     while (!end && !timed_out_) {
         if (take_available(most, end)) co_return true;
         if (end) break;
-        auto [error] = co_await socket_.async_wait(stream_socket::wait_read, as_tuple);
+        auto [error] = co_await stream_.async_wait_on(as_tuple);
         if (error) break;
     }
     co_return false;
@@ -124,7 +128,7 @@ awaitable<bool> client_socket::write(std::string_view first, std::string_view se
 bool client_socket::write_now(parts_to_write& parts)
 {
     error_code error;
-    while (!error && asio::buffer_size(parts) != 0) take_away(parts, socket_.write_some(parts, error));
+    while (!error && asio::buffer_size(parts) != 0) take_away(parts, stream_.write_some(parts, error));
     const bool broken = error && error != asio::error::would_block;
     gone_ = gone_ || broken;
     return !broken;
@@ -136,7 +140,7 @@ awaitable<bool> client_socket::write_rest(parts_to_write parts)
         if (!write_now(parts)) co_return false;
         if (asio::buffer_size(parts) == 0) co_return true;
         set_deadline(write_timeout_);
-        auto [error, written] = co_await socket_.async_write_some(parts, as_tuple);
+        auto [error, written] = co_await stream_.async_write_some(parts, as_tuple);
         clear_deadline();
         take_away(parts, written);
         if (!error) continue;
@@ -145,12 +149,25 @@ awaitable<bool> client_socket::write_rest(parts_to_write parts)
     }
 }
 
+auto client_socket::look()
+{
+    return [weak = weak_from_this(), generation = watch_](error_code error = {}) {
+        auto self = weak.lock();
+        if (self && !error && generation == self->watch_) self->look_at_input();
+    };
+}
+
+void client_socket::await_input() { stream_.socket().async_wait(stream_socket::wait_read, look()); }
+
 void client_socket::watch(std::function<void()> on_gone)
 {
     on_gone_ = std::move(on_gone);
     ++watch_;
     watching_ = true;
-    await_input();
+    if (stream_.holds_input())
+        asio::post(executor(), look());  // perhaps of the end, of which the socket does not tell any more
+    else
+        await_input();
 }
 
 void client_socket::unwatch()
@@ -158,14 +175,6 @@ void client_socket::unwatch()
     on_gone_ = nullptr;
     ++watch_;
     if (std::exchange(watching_, false)) abort();
-}
-
-void client_socket::await_input()
-{
-    socket_.async_wait(stream_socket::wait_read, [weak = weak_from_this(), generation = watch_](error_code error) {
-        auto self = weak.lock();
-        if (self && !error && generation == self->watch_) self->look_at_input();
-    });
 }
 
 // A readable socket holds the next requests of a pipeline, which are kept, or the end of the peer's side.
@@ -187,28 +196,27 @@ void client_socket::lost()
     if (tell) tell();
 }
 
-stream_socket client_socket::release()
+client_stream client_socket::release()
 {
     unwatch();
     clear_deadline();
     gone_ = true;
-    return std::move(socket_);
+    return std::move(stream_);
 }
 
 awaitable<> client_socket::close_gently(milliseconds limit)
 {
-    error_code ignored;
     unwatch();
-    socket_.shutdown(stream_socket::shutdown_send, ignored);
+    stream_.end_output();
     set_deadline(limit);
-    for (std::size_t drained = 0; !ignored && !timed_out_ && drained < most_drained;) {
+    for (std::size_t drained = 0; !timed_out_ && drained < most_drained;) {
         buffer_.consume(buffer_.size());
         auto more = co_await read_some();
         if (!more) break;
         drained += buffer_.size();
     }
     clear_deadline();
-    socket_.close(ignored);
+    stream_.close();
 }
 
 }  // namespace cmcp

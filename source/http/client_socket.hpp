@@ -2,7 +2,7 @@
 
 #include "async/asio.hpp"
 #include "async/deadline_wheel.hpp"
-#include "http/stream_socket.hpp"
+#include "http/client_stream.hpp"
 
 #include <boost/beast/core/flat_buffer.hpp>
 
@@ -15,7 +15,7 @@
 
 namespace cmcp {
 
-/// A connected socket with its input buffer, one deadline for the pending operation, and a watch for the peer's end
+/// A client's connection with its input buffer, one deadline for the pending operation, and a watch for the peer's end
 /// while nothing is read or written. One coroutine at a time uses the socket.
 class client_socket : public std::enable_shared_from_this<client_socket>, private deadline_wheel::entry {
 public:
@@ -23,8 +23,16 @@ public:
 
     client_socket(stream_socket socket, milliseconds write_timeout, std::shared_ptr<deadline_wheel> deadlines);
 
-    asio::any_io_executor executor() { return socket_.get_executor(); }
+    asio::any_io_executor executor() { return stream_.get_executor(); }
     const std::string& address() const { return address_; }
+    void set_address(std::string client) { address_ = std::move(client); }  ///< behind a proxy that tells it
+    client_stream& stream() { return stream_; }                             ///< for what comes before the first request
+
+    /// The rest of the connection is in TLS.
+    void go_on_with(std::unique_ptr<tls_session> session);
+    bool is_secure() const { return stream_.tls() != nullptr; }
+    const std::shared_ptr<const client_certificate>& certificate() const { return certificate_; }  ///< null: none
+
     boost::beast::flat_buffer& buffer() { return buffer_; }
     std::string_view buffered() const;
     void release_buffer();        ///< gives the memory of an empty buffer back
@@ -38,7 +46,7 @@ public:
 
     /// The caller awaits the first bytes of a request and passes their number to arrived(). Ends with an error at the
     /// deadline, at abort(), at the end of input and when the socket is broken.
-    auto read_first() { return socket_.async_read_some(buffer_.prepare(most_read_first), as_tuple); }
+    auto read_first() { return stream_.async_read_some(buffer_.prepare(most_read_first), as_tuple); }
     void arrived(std::size_t first_bytes);
     /// Appends at most `most` bytes to buffer(). False: end of input, deadline or error.
     awaitable<bool> read_some(std::size_t most = 64 * 1024);
@@ -57,7 +65,7 @@ public:
     void unwatch();
     bool gone() const { return gone_; }
 
-    stream_socket release();  ///< the connection is another's from now on
+    client_stream release();  ///< the connection is another's from now on
 
     /// Ends the connection. Waits for the peer's end at most `limit`, because a reset could overtake the last answer.
     awaitable<> close_gently(milliseconds limit);
@@ -65,16 +73,18 @@ public:
 private:
     static constexpr std::size_t most_read_first = 1024;  // most requests; each connection that is idle holds as much
 
+    auto look();  ///< a handler that calls look_at_input() while this watch lasts
     void await_input();
     void look_at_input();
     void lost();
     void deadline_passed() override;
     bool take_available(std::size_t most, bool& end);
 
-    stream_socket socket_;
+    client_stream stream_;
     boost::beast::flat_buffer buffer_;
     std::function<void()> on_gone_;
     std::string address_;
+    std::shared_ptr<const client_certificate> certificate_;
     milliseconds write_timeout_;
     unsigned watch_ = 0;
     bool watching_ = false;

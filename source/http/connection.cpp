@@ -1,6 +1,7 @@
 #include "http/connection.hpp"
 
 #include "http/body_stream.hpp"
+#include "http/connection_opening.hpp"
 #include "http/request_reader.hpp"
 #include "log/log.hpp"
 #include "log/request_id.hpp"
@@ -103,7 +104,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
 
 awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
 {
-    request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes);
+    request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     for (bool go_on = true; go_on;) {
         auto begun = reader.begun();
@@ -125,11 +126,26 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
     if (!peer->gone()) co_await peer->close_gently(limit);
 }
 
+awaitable<> open_and_serve(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
+{
+    const bool open = co_await open_connection(peer, context);
+    if (open) co_await serve_peer(std::move(peer), std::move(context));
+}
+
 }  // namespace
 
 void connection_context::close_idle()
 {
     for (auto* reader : readers) reader->interrupt_if_idle();
+    for (auto* opening : openings) opening->set_deadline(std::chrono::milliseconds(0));
+}
+
+void connection_context::settle_logs()
+{
+    refused_logins.settle();
+    refused_openings.settle();
+    proxies.settle();
+    if (tls != nullptr) tls->settle();
 }
 
 // The path is a peer's text; the query may hold a session id.
@@ -150,7 +166,9 @@ awaitable<> serve_connection(stream_socket socket, std::shared_ptr<connection_co
 {
     auto timeout = context->config.write_timeout;
     auto peer = std::make_shared<client_socket>(std::move(socket), timeout, context->deadlines);
-    return serve_peer(std::move(peer), std::move(context));
+    const bool at_once = context->tls == nullptr && context->proxies.empty();
+    return at_once ? serve_peer(std::move(peer), std::move(context))
+                   : open_and_serve(std::move(peer), std::move(context));
 }
 
 }  // namespace cmcp

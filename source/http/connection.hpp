@@ -8,6 +8,8 @@
 #include "http/request_reader.hpp"
 #include "http/router.hpp"
 #include "http/stream_socket.hpp"
+#include "http/tls_entrance.hpp"
+#include "http/trusted_proxies.hpp"
 #include "log/bounded_log.hpp"
 
 #include <memory>
@@ -19,21 +21,31 @@ namespace cmcp {
 struct connection_context {
     connection_context(const settings& limits, const request_guard& guards, const router& routing,
                        std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
-        : config(limits), guard(guards), routes(routing), deadlines(std::move(wheel)), budget(std::move(memory))
+        : config(limits),
+          guard(guards),
+          routes(routing),
+          proxies(limits.trusted_proxies),
+          deadlines(std::move(wheel)),
+          budget(std::move(memory))
     {
     }
 
     /// A line of the log with the answer's sentence, unless there are many.
     void note_refused_login(const http_request& request, std::string_view sentence);
-    void close_idle();  ///< ends the connections of which no request has begun to arrive
+    void close_idle();   ///< ends the connections of which no request has begun to arrive
+    void settle_logs();  ///< to be called from time to time
 
     const settings& config;
     const request_guard& guard;
     const router& routes;
+    const trusted_proxies proxies;
+    tls_entrance* tls = nullptr;  ///< null: plain HTTP
     std::shared_ptr<deadline_wheel> deadlines;
     std::shared_ptr<memory_budget> budget;  ///< bodies count against it
     bool stopping = false;
     log::bounded_log refused_logins{"login_refused_more"};
+    log::bounded_log refused_openings{"proxy_header_refused_more"};
+    std::set<client_socket*> openings;  ///< of connections that are not open for requests yet
     std::set<request_reader*> readers;  ///< of connections that read a request or wait for one
 };
 

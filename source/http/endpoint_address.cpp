@@ -74,14 +74,12 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 std::string address_used(const http_request& request, const settings& config)
 {
     if (!config.public_url.empty()) return without_end_slashes(config.public_url);
-    const auto host = request.header("host").value_or("");
-    const bool secure =
-        request.count("x-forwarded-proto") == 1 && equal_ignoring_case(*request.header("x-forwarded-proto"), "https");
+    const auto host = request.forwarded_host.empty() ? request.header("host").value_or("") : request.forwarded_host;
     const auto prefix =
         without_end_slashes(request.count("x-forwarded-prefix") == 1 ? *request.header("x-forwarded-prefix") : "");
-    if (!plain_address(host)) return "http://127.0.0.1:" + std::to_string(config.port);
-    return (secure ? "https://" : "http://") + std::string(host) +
-           (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
+    const std::string scheme = request.secure ? "https://" : "http://";
+    if (!plain_address(host)) return scheme + "127.0.0.1:" + std::to_string(config.port);
+    return scheme + std::string(host) + (prefix.starts_with('/') && plain_address(prefix) ? prefix : "");
 }
 
 }  // namespace cmcp

@@ -2,6 +2,7 @@
 
 #include "http/request_guard.hpp"
 #include "http/route.hpp"
+#include "text/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,17 @@
 namespace cmcp {
 
 namespace {
+
+constexpr std::string_view hsts = "max-age=31536000";
+
+// Browsers would apply the promise to every port of the name, and other servers of this machine are without TLS.
+bool is_of_this_machine(const http_request& request)
+{
+    const auto host = lower_case(request.header("host").value_or(""));
+    const auto name = std::string_view(host).substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':'));
+    return name.empty() || name == "localhost" || name.ends_with(".localhost") || name.starts_with("127.") ||
+           name == "[::1]";
+}
 
 std::string chunk_head(std::size_t bytes)
 {
@@ -41,6 +53,7 @@ std::string exchange::head(int status, const fields& extra, std::string_view typ
     if (!framing.empty()) append_field(text, framing, value);
     append_field(text, "X-Request-Id", request_.id);
     guard_.share_with_origin(request_, text);
+    if (peer_.is_secure() && !is_of_this_machine(request_)) append_field(text, "Strict-Transport-Security", hsts);
     if (close_) text.append("Connection: close\r\n");
     text.append("\r\n");
     return text;
@@ -81,7 +94,7 @@ void exchange::go_on_with(awaitable<bool> rest)
     peer_.release_buffer();
 }
 
-stream_socket exchange::take_over()
+client_stream exchange::take_over()
 {
     status_ = 101;
     streamed_ = close_ = true;

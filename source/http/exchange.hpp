@@ -70,7 +70,7 @@ public:
     awaitable<bool> take_rest() { return std::move(rest_); }
 
     /// The connection itself, for another protocol (101): nothing is answered here any more.
-    stream_socket take_over();
+    client_stream take_over();
 
     void watch(std::function<void()> on_gone) { peer_.watch(std::move(on_gone)); }
     void unwatch() { peer_.unwatch(); }

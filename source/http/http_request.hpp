@@ -12,6 +12,7 @@
 namespace cmcp {
 
 class body_stream;
+struct client_certificate;
 struct route;
 
 /// A request as the routes see it: parsed, within the limits, admitted by the guard.
@@ -25,13 +26,16 @@ struct http_request {
     std::vector<std::pair<std::string_view, std::string_view>>
         fields;  ///< names in lower case, in the order of arrival
     std::string body;
-    std::string principal;                ///< that of `who`; empty: nobody has a name here
-    login_ptr who;                        ///< by the credentials; null: the route is open
-    bool login_pending = false;           ///< the credentials' issuer has to be asked first
-    std::string address;                  ///< of the peer, without the port
-    std::string id;                       ///< the request's name in the log and X-Request-Id
-    const route* target = nullptr;        ///< of the route table; null: no route fits
-    bool rpc_errors = true;               ///< whether refusals have the form of JSON-RPC errors
+    std::string principal;       ///< that of `who`; empty: nobody has a name here
+    login_ptr who;               ///< by the credentials; null: the route is open
+    bool login_pending = false;  ///< the credentials' issuer has to be asked first
+    std::string address;         ///< of the client, without the port, as far as trusted proxies tell it
+    bool secure = false;         ///< the client uses https, to this server or to a trusted proxy
+    std::string forwarded_host;  ///< the Host that the client has sent to a trusted proxy; empty: as in Host
+    std::shared_ptr<const client_certificate> certificate;  ///< that the client has shown, verified; null: none
+    std::string id;                                         ///< the request's name in the log and X-Request-Id
+    const route* target = nullptr;                          ///< of the route table; null: no route fits
+    bool rpc_errors = true;                                 ///< whether refusals have the form of JSON-RPC errors
     std::shared_ptr<body_stream> stream;  ///< in place of `body`, where the route reads it piece by piece
 
     /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.

@@ -63,7 +63,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     peer_.buffer().consume(header.size());
     routes_.place(into);
     if (progress != state::more && progress != state::done) co_return refuse(refusal, progress, parser);
-    into.address = peer_.address();
+    note_client(into);
     const bool streams = into.target != nullptr && into.target->body == route_body::streamed;
     if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
 
@@ -98,6 +98,14 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (result == outcome::request && refused) result = outcome::refused;
     if (result == outcome::request) into.body = parser.take_body();
     co_return result;
+}
+
+void request_reader::note_client(http_request& into) const
+{
+    into.address = peer_.address();
+    into.secure = peer_.is_secure();
+    into.certificate = peer_.certificate();
+    proxies_.believe(into);
 }
 
 // Neither a token nor another media type helps where there is nothing, so 404 and 405 come first.

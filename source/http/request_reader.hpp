@@ -9,6 +9,7 @@
 #include "http/request_guard.hpp"
 #include "http/request_parser.hpp"
 #include "http/router.hpp"
+#include "http/trusted_proxies.hpp"
 
 #include <optional>
 
@@ -24,8 +25,8 @@ public:
     };
 
     request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_guard& guard,
-                   const router& routes)
-        : peer_(peer), limits_(limits), budget_(budget), guard_(guard), routes_(routes)
+                   const router& routes, const trusted_proxies& proxies)
+        : peer_(peer), limits_(limits), budget_(budget), guard_(guard), routes_(routes), proxies_(proxies)
     {
     }
 
@@ -39,6 +40,7 @@ public:
     void interrupt_if_idle();  ///< ends wait()
 
 private:
+    void note_client(http_request& into) const;
     std::optional<http_reply> refuse_by_header(http_request& request) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     request_parser::state take_body(request_parser& parser);
@@ -52,6 +54,7 @@ private:
     memory_budget& budget_;
     const request_guard& guard_;
     const router& routes_;
+    const trusted_proxies& proxies_;
     bool first_ = true;
     bool idle_ = false;
 };

@@ -2,19 +2,23 @@
 
 #include "text/ascii.hpp"
 
+#include <boost/asio/compose.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket.hpp>
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <utility>
 
 namespace cmcp {
-namespace {
 
 namespace beast = boost::beast;
+
+namespace {
 
 constexpr std::chrono::seconds patience_with_handshake(10);
 constexpr std::chrono::seconds patience_with_peer(300);
@@ -38,17 +42,51 @@ beast::http::request<beast::http::empty_body> handshake_of(const http_request& r
     return handshake;
 }
 
+// The end of a stream: ours is told, the peer's is waited for, because a reset could overtake the last message.
+struct teardown_steps {
+    template <class Self>
+    void operator()(Self& self, boost::system::error_code error = {})
+    {
+        if (std::exchange(step, step + 1) == 0) return asio::post(stream->get_executor(), std::move(self));
+        if (step == 2) stream->end_output();
+        std::array<char, 1024> rest;
+        for (int i = 0; i < 16 && !error; ++i) stream->read_some(asio::buffer(rest), error);
+        if (!error || error == asio::error::would_block) return stream->async_wait_on(std::move(self));
+        stream->close();
+        self.complete(error == asio::error::eof ? boost::system::error_code() : error);
+    }
+
+    client_stream* stream;
+    int step = 0;
+};
+
 }  // namespace
 
+// Beast finds these three by the type of the stream.
+template <class Handler>
+void async_teardown(beast::role_type, client_stream& stream, Handler&& handler)
+{
+    asio::async_compose<Handler, void(boost::system::error_code)>(teardown_steps{&stream}, handler, stream.socket());
+}
+
+void teardown(beast::role_type, client_stream& stream, boost::system::error_code& error)
+{
+    error = {};
+    stream.end_output();
+    stream.close();
+}
+
+void beast_close_socket(client_stream& stream) { stream.close(); }
+
 struct websocket::connection {
-    connection(stream_socket socket, std::size_t most) : stream(std::move(socket)), longest_message(most)
+    connection(client_stream socket, std::size_t most) : stream(std::move(socket)), longest_message(most)
     {
         stream.control_callback([this](beast::websocket::frame_type kind, beast::string_view payload) {
             if (kind == beast::websocket::frame_type::pong)
                 std::from_chars(payload.data(), payload.data() + payload.size(), answered);
         });
     }
-    beast::websocket::stream<stream_socket> stream;
+    beast::websocket::stream<client_stream> stream;
     std::size_t longest_message;
     std::uint32_t answered = 0;
 };
@@ -143,10 +181,6 @@ awaitable<> websocket::close(std::uint16_t code, std::string_view reason)
     co_await connection_->stream.async_close(why, as_tuple);
 }
 
-void websocket::abort()
-{
-    boost::system::error_code ignored;
-    connection_->stream.next_layer().close(ignored);
-}
+void websocket::abort() { connection_->stream.next_layer().close(); }
 
 }  // namespace cmcp

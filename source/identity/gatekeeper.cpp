@@ -296,6 +296,13 @@ bool gatekeeper::owns(std::string_view token)
     return cache_.find(sha256(token), login::clock::now()) != nullptr;
 }
 
+login_ptr gatekeeper::by_certificate(const std::string& name) const
+{
+    auto who = std::make_shared<login>(*token_login(config_, name));
+    who->credential = "certificate " + name;
+    return who;
+}
+
 login_ptr gatekeeper::by_link(std::string_view principal) const
 {
     auto who = std::make_shared<login>();

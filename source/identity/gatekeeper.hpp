@@ -55,6 +55,9 @@ public:
     /// After judge() said `later`: from its end on judge() knows.
     awaitable<> ask(std::string token);
 
+    /// The login of a client whose certificate has this name.
+    login_ptr by_certificate(const std::string& name) const;
+
     /// The login of a principal whose link was signed.
     login_ptr by_link(std::string_view principal) const;
 

@@ -120,7 +120,7 @@ std::optional<preview_request> read_preview_request(const http_request& request,
     const auto path = mark == std::string_view::npos ? mark : server.find('/', mark + 3);
     preview_view view;
     view.host = request.header("host").value_or("");
-    view.scheme = server.starts_with("https:") ? "https" : "http";
+    view.scheme = request.secure || server.starts_with("https:") ? "https" : "http";
     if (is_beneath(view.host, domain)) return read_own_origin(request, domain, std::move(view));
     if (path != std::string_view::npos) view.prefix = server.substr(path);
     return read_path(request, std::move(view));

@@ -6,6 +6,7 @@
 #include "sandboxes/image_fetches.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
+#include "tls/server_certificate.hpp"
 #include "web/web_browser.hpp"
 #include "wire/program_starter.hpp"
 
@@ -148,6 +149,7 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
                         "/dev/urandom",
                         "/dev/random"};
     places.read_write = {config.sandbox_root.string(), "/dev/null"};
+    for (auto& folder : server_certificate::folders(config)) places.read_only.push_back(std::move(folder));
     if (!config.web_ca_file.empty()) places.read_only.push_back(config.web_ca_file.string());
     if (!config.sandbox_upload_folder.empty())
         places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());

@@ -7,12 +7,17 @@
 #include "server/commands.hpp"
 #include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
+#include "tls/server_certificate.hpp"
 #include "tools/tools.hpp"
 #include "transport/http_server.hpp"
 #include "transport/stdio.hpp"
 #include "web/web_browser.hpp"
 
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 
 #include <sys/resource.h>
@@ -196,6 +201,22 @@ awaitable<> end(application& app)
     log::info("stopped");
 }
 
+// A bad certificate is told before anything is started.
+void require_certificate(const settings& config)
+{
+    if (!config.tls_cert.empty()) const server_certificate readable(config);
+}
+
+awaitable<> reload_at_hangup(http_server& server)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::signal_set hangup(executor, SIGHUP);
+    for (;;) {
+        co_await hangup.async_wait(asio::use_awaitable);
+        server.reload_certificate();
+    }
+}
+
 awaitable<> serve_http(asio::io_context& io, const settings& config, bound_address address, access_token access,
                        started_sandbox started)
 {
@@ -206,6 +227,8 @@ awaitable<> serve_http(asio::io_context& io, const settings& config, bound_addre
         io, config, std::move(address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
         app.to_sandboxes(), [&app] { return app.ready().problems(); });
     server.start();
+    task_group reloading(io.get_executor());
+    if (server.address().is_secure()) reloading.spawn("reloading", reload_at_hangup(server));
     const bound_address& bound = server.address();
     app.set_public_url(bound.url());
     log_address(bound, config);
@@ -213,6 +236,7 @@ awaitable<> serve_http(asio::io_context& io, const settings& config, bound_addre
     if (greets(config)) co_await greet(app, bound, config);
     co_await until_stopped(signals);
     app.core().refuse_new_requests();
+    reloading.cancel_all();
     co_await server.stop();
     co_await end(app);
 }
@@ -240,7 +264,8 @@ int serve(const loaded_settings& loaded)
     start_log(loaded);
     if (greets(loaded.values)) log::set_threshold(log::level::warning);
     settings config = loaded.values;
-    bound_address address(config.host, config.port);
+    require_certificate(config);
+    bound_address address(config.host, config.port, !config.tls_cert.empty());
     prepare_sandbox_root(config);
     access_token access = settle_access(config);
     started_sandbox started = start_sandbox(config);

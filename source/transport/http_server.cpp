@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace cmcp {
 
@@ -45,8 +46,9 @@ void turn_away(stream_socket socket)
 std::vector<std::string> own_addresses(const bound_address& bound)
 {
     std::vector<std::string> all;
-    for (const auto* name : {"http://127.0.0.1:", "http://localhost:", "http://[::1]:"})
-        all.push_back(name + std::to_string(bound.port()));
+    const std::string scheme = bound.is_secure() ? "https://" : "http://";
+    for (const auto* name : {"127.0.0.1:", "localhost:", "[::1]:"})
+        all.push_back(scheme + name + std::to_string(bound.port()));
     return all;
 }
 
@@ -67,7 +69,21 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
         timer.expires_after(every);
         co_await timer.async_wait(asio::use_awaitable);
         sessions.sweep(session_store::clock::now());
-        connections.refused_logins.settle();
+        connections.settle_logs();
+    }
+}
+
+constexpr milliseconds time_between_looks(2000);
+
+// stat() of three files; inotify would not see what lies behind links and on network file systems.
+awaitable<> watch_certificate(server_certificate& own)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(time_between_looks);
+        co_await timer.async_wait(asio::use_awaitable);
+        own.look();
     }
 }
 
@@ -92,6 +108,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           sse(core, config, sessions),
           context(config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
+        if (listens.address().is_secure()) context.tls = &entrance.emplace(config);
         sessions.on_drop([this](const caller& who) { core.session_ended(who); });
         streamable.add_routes(routes);
         sse.add_routes(routes);
@@ -140,7 +157,10 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     void take(stream_socket socket)
     {
-        if (connections.size() >= config.max_connections) return turn_away(std::move(socket));
+        if (connections.size() >= config.max_connections) {
+            if (context.tls == nullptr) turn_away(std::move(socket));  // a client of TLS could not read it
+            return;
+        }
         std::shared_ptr<connection_context> shared(shared_from_this(), &context);
         connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
     }
@@ -162,6 +182,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     streamable_http streamable;
     http_sse sse;
     connection_context context;
+    std::optional<tls_entrance> entrance;
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
@@ -182,7 +203,16 @@ void http_server::start()
     self->listens.start(self->housekeeping, [self](stream_socket socket) { self->take(std::move(socket)); });
     auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());
+    if (self->entrance) {
+        self->entrance->certificate().tell();
+        self->housekeeping.spawn("certificate", watch_certificate(self->entrance->certificate()));
+    }
     self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));
+}
+
+void http_server::reload_certificate()
+{
+    if (self_->entrance) self_->entrance->certificate().reload();
 }
 
 awaitable<> http_server::stop()

@@ -30,7 +30,8 @@ class http_server {
 public:
     /// `layers` fills the verbose part of /healthz.
     /// Gateways: for /sandbox/file, /sandbox/shell, ports of sandboxes and /api; null: there is no such route. `ready`:
-    /// what /healthz asks. All must outlive the server.
+    /// what /healthz asks. All must outlive the server. Where `address` is secure, the server speaks TLS by `config`;
+    /// throws certificate_problem.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
                 std::function<json::value()> layers, gateways to = {}, readiness_check ready = {});
     ~http_server();
@@ -38,6 +39,8 @@ public:
     const bound_address& address() const;
 
     void start();  ///< accepts from now on
+
+    void reload_certificate();  ///< where the server speaks TLS; the former one stays where the new one is bad
 
     /// Stops accepting, refuses new requests, lets running ones end for at most drain_timeout, ends the streams
     /// properly.

@@ -175,7 +175,8 @@ class Server:
     """The built server on a free port, with a folder of its own, where its AppArmor profile lets it write; it goes away at the
     end of the process."""
 
-    def __init__(self, folder=None, command=None, **settings):
+    def __init__(self, folder=None, command=None, tls=None, **settings):
+        self.tls = tls                                          # an ssl.SSLContext where the server speaks HTTPS
         self.folder = Path(folder or tempfile.mkdtemp(prefix="container-mcp-system-"))
         if not folder:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
@@ -202,7 +203,7 @@ class Server:
     def healthy(self):
         expect(self.process.poll() is None, f"the server ended with {self.process.poll()}: {slurp(self.log)[-400:]}")
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return Exchange(self.place, timeout=2).send("GET", "/healthz").status == 200
+            return Exchange(self.place, timeout=2, tls=self.tls).send("GET", "/healthz").status == 200
 
     def kill(self):
         """Only the server itself: what it leaves behind is what kill9 looks for."""
@@ -257,12 +258,16 @@ class UnixConnection(http.client.HTTPConnection):
 
 class Exchange:
     """One kept-alive connection; `session` headers are sent with each request once there are some. `place` is a port or
-    the path of a UNIX socket."""
+    the path of a UNIX socket; `tls` an ssl.SSLContext."""
 
-    def __init__(self, place, timeout=30):
+    def __init__(self, place, timeout=30, tls=None):
         limit = timeout * SLOWNESS
-        tcp = isinstance(place, int)
-        self.connection = http.client.HTTPConnection("127.0.0.1", place, timeout=limit) if tcp else UnixConnection(place, limit)
+        if not isinstance(place, int):
+            self.connection = UnixConnection(place, limit)
+        elif tls:
+            self.connection = http.client.HTTPSConnection("127.0.0.1", place, timeout=limit, context=tls)
+        else:
+            self.connection = http.client.HTTPConnection("127.0.0.1", place, timeout=limit)
         self.session, self.next_id = {}, 0
 
     def begin(self, method, path, body=None, headers=None):

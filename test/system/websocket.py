@@ -18,8 +18,10 @@ class Refused(Exception):
 
 
 class WebSocket:
-    def __init__(self, port, path, headers=None):
+    def __init__(self, port, path, headers=None, tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60 * SLOWNESS)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="127.0.0.1")
         key = base64.b64encode(os.urandom(16)).decode()
         fields = {"Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key,
                   "Sec-WebSocket-Version": "13", **(headers or {})}

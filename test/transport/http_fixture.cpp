@@ -180,8 +180,8 @@ http_fixture::http_fixture(settings config, readiness_check ready)
     offer<poll_tool>(core_, "poll", probe_);
     offer<unusable_tool>(core_, "unusable", probe_);
     server_ = std::make_unique<http_server>(
-        io_, config_, bound_address(config_.host, config_.port), core_, [] { return json::value(json::array()); },
-        gateways(), std::move(ready));
+        io_, config_, bound_address(config_.host, config_.port, !config_.tls_cert.empty()), core_,
+        [] { return json::value(json::array()); }, gateways(), std::move(ready));
     port_ = server_->address().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });

@@ -76,12 +76,18 @@ TEST_CASE("with tokens the page is open, says where a token goes, and tells noth
     CHECK_FALSE(page_holds(answer, "secret-of-ann"));
 }
 
-TEST_CASE("behind a proxy the page names the proxy's address")
+TEST_CASE("behind a proxy that is trusted the page names the address that the proxy tells")
 {
-    http_fixture server;
-    const auto answer =
-        get_root(server, "localhost", browser_accept + "X-Forwarded-Proto: https\r\nX-Forwarded-Prefix: /tools/\r\n");
-    CHECK(page_holds(answer, "https://localhost/tools/mcp"));
+    auto config = http_fixture::quick_settings();
+    config.trusted_proxies = {"127.0.0.0/8"};
+    const std::string fields = "X-Forwarded-Proto: https\r\nX-Forwarded-Host: mcp.example.org\r\n";
+    {
+        http_fixture other;
+        CHECK(page_holds(get_root(other, "localhost", browser_accept + fields), "http://localhost/mcp"));
+    }
+    http_fixture trusting(config);
+    const auto answer = get_root(trusting, "localhost", browser_accept + fields + "X-Forwarded-Prefix: /tools/\r\n");
+    CHECK(page_holds(answer, "https://mcp.example.org/tools/mcp"));
 }
 
 TEST_CASE("nothing of a request becomes markup or a command on the page")

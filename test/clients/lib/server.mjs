@@ -68,7 +68,7 @@ export async function start_server({ settings = {}, command = [program, "serve"]
     let gone = null;
     ended.then((how) => { gone = how; });
 
-    const url = `http://127.0.0.1:${port}`;
+    const url = `${settings.TLS_CERT ? "https" : "http"}://127.0.0.1:${port}`;
     const tail = () => fs.readFileSync(log, "utf8").slice(-400);
     try {
         await until("the server answers", async () => {

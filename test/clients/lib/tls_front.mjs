@@ -8,7 +8,7 @@ import tls from "node:tls";
 import { temporary_folder } from "./server.mjs";
 
 /// A certificate for `name`, such as "IP:127.0.0.1".
-function make_certificate(name) {
+export function make_certificate(name) {
     const folder = temporary_folder();
     const [key, certificate] = ["key.pem", "certificate.pem"].map((file) => path.join(folder, file));
     execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test",

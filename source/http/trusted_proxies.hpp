@@ -1,0 +1,41 @@
+#pragma once
+
+#include "http/http_request.hpp"
+#include "log/bounded_log.hpp"
+
+#include <boost/asio/ip/network_v4.hpp>
+#include <boost/asio/ip/network_v6.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// The proxies of which this server believes for whom they speak (MCP_TRUSTED_PROXIES).
+class trusted_proxies {
+public:
+    /// Addresses, networks like 10.0.0.0/8, and `unix` for the clients of a UNIX socket.
+    explicit trusted_proxies(const std::vector<std::string>& words);
+
+    bool empty() const { return !unix_ && v4_.empty() && v6_.empty(); }
+
+    /// `address` as of http_request: without a port, or `unix`.
+    bool contains(const std::string& address) const;
+
+    /// Where a trusted proxy has passed the request on, its fields Forwarded (RFC 7239) or X-Forwarded-For, -Proto and
+    /// -Host become the request's client, scheme and host of links. Where the fields break the rules, or both kinds
+    /// come, nothing of them is believed: most proxies write one kind and leave the other as the client sent it.
+    void believe(http_request& request) const;
+
+    void settle() const { unbelieved_.settle(); }  ///< to be called from time to time
+
+private:
+    bool unix_ = false;
+    std::vector<boost::asio::ip::network_v4> v4_;
+    std::vector<boost::asio::ip::network_v6> v6_;
+    mutable log::bounded_log unbelieved_{"forwarding_refused_more"};
+};
+
+}  // namespace cmcp

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tls/server_certificate.hpp"
+
+namespace cmcp {
+
+/// By TLS_CERT, TLS_KEY, TLS_MIN, TLS_CLIENT_CA and TLS_CLIENT_AUTH. Throws certificate_problem.
+std::shared_ptr<const tls_context> make_tls_context(const settings& config, std::shared_ptr<ticket_keys> tickets);
+
+}  // namespace cmcp
