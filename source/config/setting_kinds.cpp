@@ -248,7 +248,7 @@ settings::words issuer_list(std::string_view text)
 
 std::string scope_list(std::string_view text)
 {
-    const std::string all = plain_text()(text);
+    std::string all = plain_text()(text);
     std::string each;
     for (std::istringstream words(all); words >> each;)
         if (!each.starts_with("mcp:")) throw bad_value("scopes such as mcp:read mcp:run, between blanks");

@@ -1,5 +1,7 @@
 #include "identity/networks.hpp"
 
+#include <boost/asio/ip/address.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>

@@ -113,9 +113,9 @@ access_token settle_access(settings& config)
 
 std::string credentials_in_words(const settings& config)
 {
-    const std::string issued = config.auth_issuers.empty() && config.auth_introspection_url.empty()
-                                   ? ""
-                                   : "a token of an authorization server (AUTH_ISSUERS)";
+    std::string issued = config.auth_issuers.empty() && config.auth_introspection_url.empty()
+                             ? ""
+                             : "a token of an authorization server (AUTH_ISSUERS)";
     if (!config.has_api_keys) return issued;
     return "an API key (container-mcp key list)" + (issued.empty() ? "" : " or " + issued);
 }

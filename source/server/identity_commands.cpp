@@ -60,7 +60,7 @@ std::string checked_scopes(const std::string& text)
 {
     const auto scopes = scope_set::parse(text);
     const auto words = static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1;
-    const std::string known = scopes.text();
+    std::string known = scopes.text();
     const auto understood = static_cast<std::size_t>(std::ranges::count(known, ' ')) + 1;
     if (scopes.empty() || words != understood)
         throw config_error("--scopes \"" + text + "\": the scopes are " + scope_set::all().text() +
