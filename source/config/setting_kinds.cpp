@@ -1,12 +1,9 @@
 #include "config/setting_kinds.hpp"
 
+#include "config/networks.hpp"
 #include "text/ascii.hpp"
 #include "text/number.hpp"
 #include "text/words.hpp"
-
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/network_v4.hpp>
-#include <boost/asio/ip/network_v6.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -24,13 +21,11 @@ bool has_control(std::string_view value)
 std::string bare(std::string_view text) { return std::string(trimmed(text, white_space)); }
 
 bool is_network(const std::string& word)
-{
-    namespace ip = boost::asio::ip;
-    boost::system::error_code no_address, no_v4, no_v6;
-    ip::make_address(word, no_address);
-    ip::make_network_v4(word, no_v4);
-    ip::make_network_v6(word, no_v6);
-    return word == "unix" || !no_address || !no_v4 || !no_v6;
+try {
+    networks().add(word);
+    return true;
+} catch (const std::invalid_argument&) {
+    return word == "unix";
 }
 
 // "1.25" as 1250; nothing when it is no such number.

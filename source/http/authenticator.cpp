@@ -3,6 +3,7 @@
 #include "http/endpoint_address.hpp"
 #include "http/route.hpp"
 #include "http/signed_link.hpp"
+#include "identity/jose.hpp"
 #include "text/ascii.hpp"
 #include "tls/client_certificate.hpp"
 
@@ -74,7 +75,7 @@ std::string challenge(const http_request& request, const settings& config, std::
     if (!error.empty()) add("error_description", sentence);
     add("scope", scopes.text());
     if (!config.auth_issuers.empty()) add("resource_metadata", metadata_address(request, config, request.path));
-    if (scheme == "DPoP") add("algs", "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512");
+    if (scheme == "DPoP") add("algs", jose::algorithms);
     return out;
 }
 
@@ -111,12 +112,12 @@ scope_set offered_scopes(const settings& config)
 
 std::string metadata_address(const http_request& request, const settings& config, std::string_view path)
 {
-    return address_used(request, config) + "/.well-known/oauth-protected-resource" +
-           std::string(is_endpoint(path) ? path : "");
+    return address_used(request, config) + std::string(metadata_place) + std::string(is_endpoint(path) ? path : "");
 }
 
-http_reply scope_refusal(const http_request& request, const settings& config, scope_set needed)
+std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, scope_set needed)
 {
+    if (request.who && request.who->scopes.covers(needed)) return std::nullopt;
     const bool by_issuer = request.who && request.who->by_issuer;
     const std::string missing = needed.without(request.who ? request.who->scopes : scope_set()).text();
     const std::string sentence = "This needs the scope " + (missing.empty() ? needed.text() : missing) +
@@ -157,8 +158,7 @@ std::optional<http_reply> authenticator::admit(http_request& request, login_ptr 
     request.principal = who->principal;
     request.who = std::move(who);
     const auto needed = request.target == nullptr ? scope_set() : request.target->needs;
-    if (request.who->scopes.covers(needed)) return std::nullopt;
-    return scope_refusal(request, logins_.config(), needed);
+    return refuse_scopes(request, logins_.config(), needed);
 }
 
 http_reply authenticator::refuse(const http_request& request, const admission& refused) const

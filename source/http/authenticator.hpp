@@ -38,11 +38,14 @@ private:
 /// A probe of a balancer, which may come without credentials.
 bool is_probe(const http_request& request);
 
-/// 403: the caller's credentials lack scopes. A client with an authorization server can ask for them (step-up).
-http_reply scope_refusal(const http_request& request, const settings& config, scope_set needed);
+/// 403 where the caller's credentials lack scopes. A client with an authorization server can ask for them (step-up).
+std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, scope_set needed);
 
 /// The scopes of the tools that the settings leave on.
 scope_set offered_scopes(const settings& config);
+
+/// Behind the server's address, with the path of an endpoint behind it (RFC 9728 section 3).
+inline constexpr std::string_view metadata_place = "/.well-known/oauth-protected-resource";
 
 /// The metadata of the endpoint at `path` (RFC 9728), where a client reaches this server.
 std::string metadata_address(const http_request& request, const settings& config, std::string_view path);

@@ -1,10 +1,8 @@
 #pragma once
 
+#include "config/networks.hpp"
 #include "http/http_request.hpp"
 #include "log/bounded_log.hpp"
-
-#include <boost/asio/ip/network_v4.hpp>
-#include <boost/asio/ip/network_v6.hpp>
 
 #include <optional>
 #include <string>
@@ -19,7 +17,7 @@ public:
     /// Addresses, networks like 10.0.0.0/8, and `unix` for the clients of a UNIX socket.
     explicit trusted_proxies(const std::vector<std::string>& words);
 
-    bool empty() const { return !unix_ && v4_.empty() && v6_.empty(); }
+    bool empty() const { return !unix_ && networks_.empty(); }
 
     /// `address` as of http_request: without a port, or `unix`.
     bool contains(const std::string& address) const;
@@ -33,8 +31,7 @@ public:
 
 private:
     bool unix_ = false;
-    std::vector<boost::asio::ip::network_v4> v4_;
-    std::vector<boost::asio::ip::network_v6> v6_;
+    networks networks_;
     mutable log::bounded_log unbelieved_{"forwarding_refused_more"};
 };
 

@@ -1,7 +1,6 @@
 #include "identity/gatekeeper.hpp"
 
 #include "identity/identity_store.hpp"
-#include "identity/networks.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
@@ -52,6 +51,7 @@ token_rules rules_from(const settings& config)
     rules.audiences = config.auth_audiences;
     rules.types = config.auth_token_types;
     rules.subject_claim = config.auth_principal_claim;
+    rules.admins = config.auth_admins;
     rules.default_scopes = scope_set::parse(config.auth_default_scopes);
     rules.skew = std::chrono::duration_cast<std::chrono::seconds>(config.auth_clock_skew);
     return rules;
@@ -146,7 +146,8 @@ const gatekeeper::known_key* gatekeeper::look_up(const std::string& id)
     }
     if (keys_.size() >= most_keys_known) keys_.clear();
     auto who = key_login(config_, *record);
-    return &(keys_[id] = {std::move(*record), std::move(who), now});
+    auto from = networks::parse(record->networks);
+    return &(keys_[id] = {std::move(*record), std::move(from), std::move(who), now});
 }
 
 admission gatekeeper::judge_key(const api_key& key, const credentials& of)
@@ -158,8 +159,8 @@ admission gatekeeper::judge_key(const api_key& key, const credentials& of)
     const double now = seconds_of(login::clock::now());
     if (record.revoked != 0) return refused("The API key was revoked; ask for a new one.");
     if (record.expires != 0 && record.expires <= now) return refused("The API key has expired; ask for a new one.");
-    const auto allowed = networks::parse(record.networks);
-    if (!allowed.empty() && !allowed.hold(of.peer)) return refused("The API key may not be used from this address.");
+    if (!known->from.empty() && !known->from.hold(of.peer))
+        return refused("The API key may not be used from this address.");
     if (now - record.used >= use_is_noted_after) {
         store()->note_use(record.id, now);
         keys_[record.id].record.used = now;
@@ -221,10 +222,7 @@ admission gatekeeper::admit_issued(const token_verdict& verdict, const credentia
     if (!verdict.who) return refused(verdict.problem);
     auto problem = problem_of_binding(*verdict.who, of, now);
     if (!problem.empty()) return refused(std::move(problem), of.scheme == "dpop" ? invalid_proof : invalid);
-    if (!is_admin(config_, verdict.who->principal) || verdict.who->scopes == scope_set::all()) return {verdict.who};
-    auto more = std::make_shared<login>(*verdict.who);
-    more->scopes = scope_set::all();
-    return {std::move(more)};
+    return {verdict.who};
 }
 
 // A stolen token is of no use without the key, or the certificate, that it names.

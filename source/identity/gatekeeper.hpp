@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/task_group.hpp"
+#include "config/networks.hpp"
 #include "config/settings.hpp"
 #include "identity/api_key.hpp"
 #include "identity/introspection.hpp"
@@ -71,6 +72,7 @@ private:
     using time_point = login::clock::time_point;
     struct known_key {
         key_record record;
+        networks from;  // empty: anywhere
         login_ptr who;
         event::clock::time_point looked;
     };

@@ -24,7 +24,8 @@ struct jwt {
 /// Nothing when the text is no compact JWS of JSON objects, is longer than 16 KiB, or has critical extensions.
 std::optional<jwt> read_jwt(std::string_view compact);
 
-/// RS, PS and ES algorithms of RFC 7518. Never `none`, never a shared secret.
+/// The algorithms of RFC 7518 that are taken. Never `none`, never a shared secret.
+inline constexpr std::string_view algorithms = "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512";
 bool is_known_algorithm(std::string_view name);
 
 /// The public part of a JSON Web Key (RFC 7517) that signatures are verified with.

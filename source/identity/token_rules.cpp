@@ -90,6 +90,7 @@ login_ptr login_from(const json::object& claims, const token_rules& rules)
     who->credential = "issuer " + std::string(issuer);
     who->scopes = scopes_in(claims);
     if (who->scopes.empty()) who->scopes = rules.default_scopes;
+    if (contains(rules.admins, who->principal)) who->scopes = scope_set::all();
     who->ends = *time_in(claims, "exp") + rules.skew;
     who->by_issuer = true;
     const auto& bound = object_of(claims, "cnf");

@@ -17,7 +17,8 @@ struct token_rules {
     std::vector<std::string> audiences;  ///< one of them must be among the token's
     std::vector<std::string> types;      ///< of the header, in lower case without "application/"
     std::string subject_claim = "sub";
-    scope_set default_scopes;  ///< of tokens that carry none of this server
+    std::vector<std::string> admins;  ///< principals that have all scopes
+    scope_set default_scopes;         ///< of tokens that carry none of this server
     std::chrono::seconds skew{60};
     std::function<std::string(std::string_view issuer, std::string_view subject)>
         linked;  ///< the principal that an administrator has linked; empty: none

@@ -1,5 +1,5 @@
+#include "config/networks.hpp"
 #include "identity/identity_store.hpp"
-#include "identity/networks.hpp"
 #include "identity/token_rules.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/commands.hpp"

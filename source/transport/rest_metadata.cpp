@@ -1,37 +1,32 @@
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
+#include "identity/jose.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "text/words.hpp"
 #include "transport/rest_routes.hpp"
 
 namespace cmcp {
 
 namespace {
 
-constexpr std::string_view place = "/.well-known/oauth-protected-resource";
-
 json::array words(std::string_view text)
 {
-    json::array all;
-    for (; !text.empty(); text.remove_prefix(std::min(text.find(' ') + 1, text.size()))) {
-        const auto end = text.find(' ');
-        all.emplace_back(text.substr(0, end));
-        if (end == std::string_view::npos) break;
-    }
-    return all;
+    const auto all = split(text, ' ');
+    return json::array(all.begin(), all.end());
 }
 
 // `resource` is the address from which the client made that of the metadata (section 3.3), so it depends on both.
 json::object metadata(const http_request& request, const settings& config)
 {
     json::object about;
-    about["resource"] = address_used(request, config) + request.path.substr(place.size());
+    about["resource"] = address_used(request, config) + request.path.substr(metadata_place.size());
     about["authorization_servers"] = json::value_from(config.auth_issuers);
     about["scopes_supported"] = words(offered_scopes(config).text());
     about["bearer_methods_supported"] = json::array{"header"};
     about["resource_name"] = "Container-MCP";
     about["resource_documentation"] = address_used(request, config) + "/docs";
     if (config.auth_dpop == "off") return about;
-    about["dpop_signing_alg_values_supported"] = words("ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512");
+    about["dpop_signing_alg_values_supported"] = words(jose::algorithms);
     about["dpop_bound_access_tokens_required"] = config.auth_dpop == "require";
     return about;
 }
@@ -50,7 +45,7 @@ void add_metadata_routes(router& routes, const settings& config)
 {
     for (const auto* path : {"", "/mcp", "/sse"})
         routes.add({.methods = {"GET", "HEAD"},
-                    .path = std::string(place) + path,
+                    .path = std::string(metadata_place) + path,
                     .serve = [&config](exchange& x) { return serve_metadata(x, config); },
                     .access = route_access::open});
 }

@@ -112,8 +112,7 @@ std::optional<http_reply> refuse(server_core& core, const settings& config, cons
     const tool* called = core.tools().find(name);
     if (called == nullptr)
         return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
-    if (request.who && !request.who->scopes.covers(called->definition().needs))
-        return scope_refusal(request, config, called->definition().needs);
+    if (auto refused = refuse_scopes(request, config, called->definition().needs)) return refused;
     if (const std::string obstacle = called->obstacle(); !obstacle.empty())
         return error_reply(503, obstacle, "NotAvailable");
     std::string problem;

@@ -52,9 +52,7 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
 std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, const tool_registry& tools,
                                         const std::vector<jsonrpc::message>& messages)
 {
-    const auto needed = needed_scopes(tools, messages);
-    if (request.who && request.who->scopes.covers(needed)) return std::nullopt;
-    return scope_refusal(request, config, needed);
+    return refuse_scopes(request, config, needed_scopes(tools, messages));
 }
 
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken)

@@ -1,5 +1,5 @@
+#include "config/networks.hpp"
 #include "identity/identity_store.hpp"
-#include "identity/networks.hpp"
 #include "test/identity/issuer_rig.hpp"
 
 #include "test/support/catch.hpp"

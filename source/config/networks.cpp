@@ -1,4 +1,4 @@
-#include "identity/networks.hpp"
+#include "config/networks.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-namespace ip = asio::ip;
+namespace ip = boost::asio::ip;
 using boost::system::error_code;
 
 networks networks::parse(std::string_view text)
