@@ -18,7 +18,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
-using tcp = asio::ip::tcp;
+using tcp = ip::tcp;
 
 constexpr std::size_t relay_piece_size = 32 * 1024;
 

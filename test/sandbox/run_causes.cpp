@@ -3,13 +3,15 @@
 #include "test/sandbox/run_support.hpp"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace cmcp::sandbox::test {
 namespace {
 
-bool names(const run_result& result, const std::string& what)
+bool denies(const run_result& result, const std::string& what)
 {
     return std::any_of(result.denied.begin(), result.denied.end(),
                        [&](const std::string& each) { return each.find(what) != std::string::npos; });
@@ -20,6 +22,24 @@ std::string joined(const run_result& result)
     std::string all;
     for (const auto& each : result.denied) all += each + "\n";
     return all;
+}
+
+// Some kernels and hypervisors have no calls of i386, so the instruction faults before a filter could judge it.
+bool has_calls_of_i386()
+{
+#if defined(__x86_64__)
+    const pid_t child = ::fork();
+    if (child == 0) {
+        long number = 20;  // getpid
+        asm volatile("int $0x80" : "+a"(number) : : "memory", "r8", "r9", "r10", "r11");
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status);
+#else
+    return false;
+#endif
 }
 
 const std::string library = "import ctypes, errno, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n";
@@ -37,7 +57,7 @@ TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[r
     CHECK(s.output.out == "");  // _exit keeps what is buffered
     CHECK(result.why == cause::exited);
     CHECK(result.exit_code == 3);
-    for (const char* name : {"unshare", "mount", "ptrace"}) CHECK(names(result, name));
+    for (const char* name : {"unshare", "mount", "ptrace"}) CHECK(denies(result, name));
     s.run(s.python(library + "print(libc.unshare(0x20000), ctypes.get_errno())"));
     CHECK(s.output.out == "-1 1\n");
 }
@@ -67,9 +87,14 @@ TEST_CASE("a call of a foreign architecture ends the run and is named", "[run]")
 #if defined(__x86_64__)
     INFO(joined(result) << s.output.err);
     CHECK(s.output.out == "before\n");
+    if (!has_calls_of_i386()) {
+        CHECK(result.why == cause::signalled);
+        CHECK(result.signal == SIGSEGV);
+        return;
+    }
     CHECK(result.why == cause::denied_syscall);
     CHECK(result.signal == SIGSYS);
-    CHECK(names(result, "mount (i386)"));
+    CHECK(denies(result, "mount (i386)"));
 #endif
 }
 
@@ -81,9 +106,9 @@ TEST_CASE("the destination of a connection that cannot be made is named", "[run]
                  "  try: socket.create_connection(to, 2)\n  except OSError as e: print(e.errno)\nraise SystemExit(1)"));
     INFO(joined(result));
     CHECK(s.output.out == "101\n101\n");
-    CHECK(names(result, "192.0.2.7:8443"));
-    CHECK(names(result, "[2001:db8::5]:80"));
-    CHECK(names(result, "the sandbox has no network"));
+    CHECK(denies(result, "192.0.2.7:8443"));
+    CHECK(denies(result, "[2001:db8::5]:80"));
+    CHECK(denies(result, "the sandbox has no network"));
 }
 
 TEST_CASE("a name look-up is told as one, and connections inside are not told at all", "[run]")
@@ -94,7 +119,7 @@ TEST_CASE("a name look-up is told as one, and connections inside are not told at
                        "except OSError: print('no such name')"));
     INFO(joined(looked_up));
     CHECK(s.output.out == "no such name\n");
-    CHECK(names(looked_up, "name look-up"));
+    CHECK(denies(looked_up, "name look-up"));
     const auto inside = s.run(
         s.python("import socket\nl = socket.create_server(('127.0.0.1', 0))\n"
                  "for i in range(2000): socket.create_connection(l.getsockname()).close(); l.accept()[0].close()\n"
@@ -126,7 +151,7 @@ TEST_CASE("a program that dies because no more processes may be started is told 
     wanted.limits.processes = 8;
     const auto result = s.run(std::move(wanted));
     CHECK(result.why == cause::process_limit);
-    CHECK(names(result, "fork: the limit of 8 processes"));
+    CHECK(denies(result, "fork: the limit of 8 processes"));
 }
 
 TEST_CASE("every cause comes of its own evidence")
