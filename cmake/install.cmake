@@ -44,6 +44,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/apparmor/ DESTINATION ${shared_f
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/grafana DESTINATION ${shared_folder})
 install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp)
+install(FILES ${package_folder}/logrotate DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
 
 # The units name the program by its full path, which is known only when the prefix is: at the time of the installation.

@@ -28,21 +28,21 @@ std::size_t fitting_in_memory(const settings& config)
     return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, config.memory_limit));
 }
 
-admission_limits admission_from(const settings& config)
+admission_limits admission_from(const settings& config, quotas& of_principals)
 {
     admission_limits limits;
     const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
     limits.at_once = config.max_runs != 0 ? config.max_runs : std::min(4 * cores, fitting_in_memory(config));
-    const std::size_t all_but_one = std::max<std::size_t>(1, limits.at_once - 1);
-    limits.per_caller = config.max_runs_per_caller != 0 ? config.max_runs_per_caller : all_but_one;
+    limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
+    limits.of_principal = of_principals.each(&principal_limits::runs);
     return limits;
 }
 
 // Jobs that sleep take no place of a call that somebody waits for.
-admission_limits job_admission_from(const settings& config)
+admission_limits job_admission_from(const settings& config, std::size_t runs_at_once)
 {
     admission_limits limits;
-    limits.at_once = config.max_jobs != 0 ? config.max_jobs : admission_from(config).at_once;
+    limits.at_once = config.max_jobs != 0 ? config.max_jobs : runs_at_once;
     limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
     limits.waiting = std::max(limits.waiting, 2 * config.jobs_per_caller);
     limits.what = "job";
@@ -75,11 +75,12 @@ void add_languages(managers& all, const settings& config, const asio::any_io_exe
 void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor, const runner& runs,
                    const handle_maker& handles)
 {
-    all.sandboxes = std::make_unique<sandbox_manager>(config, executor, all.backend, *all.pool, all.records, handles);
+    all.sandboxes =
+        std::make_unique<sandbox_manager>(config, executor, all.backend, *all.pool, all.records, *all.limits, handles);
     all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
     add_languages(all, config, executor);
     all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
-    all.jobs = std::make_unique<job_manager>(config, *all.background);
+    all.jobs = std::make_unique<job_manager>(*all.limits, *all.background);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
     all.kernels->use(*all.packages);
@@ -143,18 +144,21 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
 {
     auto all = std::make_unique<managers>(backend, config.sandbox_root);
     const handle_maker handles(node_name(config));
+    all->limits = std::make_unique<quotas>(config);
     all->pool = std::make_unique<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
     all->places = std::make_unique<workspaces>(config.sandbox_root, config.workspace_per_session);
     all->files = std::make_unique<file_manager>(*all->pool, *all->places,
                                                 file_policy(config.file_max_size, config.file_allowed_extensions),
-                                                config.workspace_max_size);
+                                                all->limits->each(&principal_limits::workspace));
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool);
-    all->admission = std::make_unique<run_admission>(admission_from(config));
-    all->job_admission = std::make_unique<run_admission>(job_admission_from(config));
+    const auto of_runs = admission_from(config, *all->limits);
+    all->admission = std::make_unique<run_admission>(of_runs);
+    all->job_admission = std::make_unique<run_admission>(job_admission_from(config, of_runs.at_once));
     observe(*all);
-    const runner runs(all->backend, *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool);
+    const runner runs(all->backend, *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool,
+                      all->limits->each(&principal_limits::workspace));
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
     all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission);

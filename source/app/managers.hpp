@@ -5,6 +5,7 @@
 #include "files/file_manager.hpp"
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
+#include "identity/quotas.hpp"
 #include "jobs/job_register.hpp"
 #include "jupyter/jupyter_api.hpp"
 #include "preview/previews.hpp"
@@ -44,6 +45,7 @@ struct managers {
 
     sandbox::backend& backend;  ///< outlives this
     record_folder records;
+    std::unique_ptr<quotas> limits;            ///< of each principal
     std::unique_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
     std::shared_ptr<job_register> background;  ///< jobs and tasks
     std::unique_ptr<workspaces> places;        ///< one workspace a caller

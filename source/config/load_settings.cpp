@@ -128,11 +128,21 @@ fs::path choose_file(const settings_sources& from, const file_choice& choice)
     return fs::exists(usual, ignored) ? usual : fs::path();
 }
 
+fs::path toml_of(const settings_sources& from)
+{
+    return choose_file(from, {from.toml_file, "CONTAINER_MCP_CONFIG", "config.toml", "config.toml"});
+}
+
+fs::path env_of(const settings_sources& from)
+{
+    return choose_file(from, {from.env_file, "CONTAINER_MCP_ENV", "volume/config/custom.env", "custom.env"});
+}
+
 void apply_files(loaded_settings& into, const settings_sources& from)
 {
-    const auto toml = choose_file(from, {from.toml_file, "CONTAINER_MCP_CONFIG", "config.toml", "config.toml"});
+    const auto toml = toml_of(from);
     if (!toml.empty()) apply(into, parse_toml_file(read_file(toml), toml.string()), find_toml_setting);
-    const auto env = choose_file(from, {from.env_file, "CONTAINER_MCP_ENV", "volume/config/custom.env", "custom.env"});
+    const auto env = env_of(from);
     if (!env.empty()) apply(into, parse_env_file(read_file(env), env.string()), find_setting);
 }
 
@@ -214,6 +224,13 @@ loaded_settings load_settings(const settings_sources& from)
     choose_sandbox_root(loaded, from.variables);
     apply_rules(loaded);
     return loaded;
+}
+
+std::vector<fs::path> settings_files(const settings_sources& from)
+{
+    std::vector<fs::path> files{toml_of(from), env_of(from)};
+    std::erase_if(files, [](const fs::path& each) { return each.empty(); });
+    return files;
 }
 
 environment current_environment()

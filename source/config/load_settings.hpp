@@ -55,6 +55,9 @@ struct loaded_settings {
 /// Throws config_error.
 loaded_settings load_settings(const settings_sources& from);
 
+/// The files that load_settings() reads.
+std::vector<std::filesystem::path> settings_files(const settings_sources& from);
+
 /// This process's environment.
 environment current_environment();
 

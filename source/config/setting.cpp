@@ -15,6 +15,13 @@ template <class Kind>
 constexpr bool is_secret = false;
 template <class Kind>
 constexpr bool is_secret<kinds::secret<Kind>> = true;
+template <class Kind>
+constexpr bool is_secret<kinds::live<Kind>> = is_secret<Kind>;
+
+template <class Kind>
+constexpr bool is_live = false;
+template <class Kind>
+constexpr bool is_live<kinds::live<Kind>> = true;
 
 template <class Kind, class Value>
 setting row(std::string_view topic, std::string_view name, Value settings::*member, std::string_view by_default,
@@ -27,7 +34,7 @@ setting row(std::string_view topic, std::string_view name, Value settings::*memb
         else
             return kinds::printed(from.*member);
     };
-    return {topic, name, by_default, is_secret<Kind>, parse, print, description, toml};
+    return {topic, name, by_default, is_secret<Kind>, is_live<Kind>, parse, print, description, toml};
 }
 
 std::vector<setting> described_settings()

@@ -15,6 +15,7 @@ struct setting {
     std::string_view name;        ///< the variable, for example BASH_TIMEOUT_MAX
     std::string_view by_default;  ///< in a form that parse accepts; empty: the member stays empty
     bool secret;                  ///< never printed
+    bool live;                    ///< a reload applies a change
     std::function<void(settings&, std::string_view)> parse;  ///< throws bad_value (config/setting_kinds.hpp)
     std::function<std::string(const settings&)> print;       ///< in a form that parse accepts
     std::string_view description;                            ///< one line

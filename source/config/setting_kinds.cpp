@@ -1,6 +1,7 @@
 #include "config/setting_kinds.hpp"
 
 #include "config/networks.hpp"
+#include "config/principal_limits.hpp"
 #include "text/ascii.hpp"
 #include "text/number.hpp"
 #include "text/words.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
 namespace cmcp::kinds {
 
@@ -264,6 +266,19 @@ settings::words network_list(std::string_view text)
     auto words = word_list(text);
     if (!std::all_of(words.begin(), words.end(), is_network))
         throw bad_value("IP addresses and networks as 10.0.0.0/8, separated by commas, or unix");
+    return words;
+}
+
+settings::words quota_list(std::string_view text)
+{
+    auto words = word_list(text);
+    for (const auto& word : words) {
+        try {
+            parse_named_limit(word);
+        } catch (const std::invalid_argument& wrong) {
+            throw bad_value(std::string("quotas separated by commas: ") + wrong.what());
+        }
+    }
     return words;
 }
 

@@ -58,6 +58,7 @@ std::string scope_list(std::string_view text);        ///< "mcp:read mcp:run"
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
 settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
 settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
+settings::words quota_list(std::string_view text);    ///< principal:name=number
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);
 
@@ -77,6 +78,18 @@ struct url {
 template <class Kind>
 struct secret : Kind {
     explicit secret(Kind kind) : Kind(std::move(kind)) {}
+};
+
+/// A kind whose values may change while the server runs (SIGHUP).
+template <class Kind>
+struct live {
+    explicit live(Kind of) : kind(std::move(of)) {}
+    auto operator()(std::string_view text) const { return kind(text); }
+    template <class Value>
+    requires requires(const Kind& of, const Value& value) { of.print(value); }
+    auto print(const Value& value) const { return kind.print(value); }
+
+    Kind kind;
 };
 
 std::string printed(bool value);

@@ -3,6 +3,7 @@
 //
 //   TOPIC(heading in docs/configuration.md)
 //   SETTING(variable, type, member, default, kind, description[, further key in config.toml])
+// A kind in live(…) has a value that a reload of the running server changes.
 //
 // The default is text as a user would write it, in the unit of the variable; "" leaves the member empty. The kind
 // (setting_kinds.hpp) knows the bounds, and how text becomes the value and back.
@@ -18,10 +19,13 @@ SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "http://localhost:6274,ht
         "origins whose web pages may call, beside the server's own; the default is the MCP Inspector; * for any");
 SETTING("MCP_AUTH", std::string, auth, "auto", choice({"auto", "token", "none"}),
         "where MCP_AUTH_TOKENS is empty: auto makes a token unless the address is loopback, token always, none never");
-SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", secret(parser<settings::tokens>(bearer_tokens)),
+SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", live(secret(parser<settings::tokens>(bearer_tokens))),
         "bearer tokens as name=token,…; empty: MCP_AUTH decides");
 SETTING("MCP_AUTH_PROFILES", tokens, auth_profiles, "", token_profiles,
         "profile of tools that the callers with a token are shown in place of TOOLS, as name=profile,…");
+SETTING("AUTH_QUOTAS", words, auth_quotas, "", quota_list,
+        "limits of single principals in place of everybody's, as principal:name=number,… (names: `container-mcp quota "
+        "names`); `container-mcp quota set` goes before it");
 SETTING("AUTH_ISSUERS", words, auth_issuers, "", issuer_list,
         "OAuth authorization servers whose tokens are taken: https addresses, on this machine also http");
 SETTING("AUTH_AUDIENCES", words, auth_audiences, "", word_list,
@@ -45,6 +49,13 @@ SETTING("AUTH_INTROSPECTION_SECRET", std::string, auth_introspection_secret, "",
         "this server's secret there");
 SETTING("AUTH_INTROSPECTION_TTL", milliseconds, auth_introspection_ttl, "60", seconds(0ms, 3600s),
         "how long its answer counts, seconds: a revoked token is good for so long");
+SETTING("AUTH_UI_CLIENT", std::string, auth_ui_client, "", plain_text(400),
+        "this server's client id at the issuers, so that people can log in to /ui there; empty: by key alone");
+SETTING("AUTH_UI_SECRET", std::string, auth_ui_secret, "", secret(plain_text(400)),
+        "its secret there; empty: it is a public client");
+SETTING("AUTH_UI_SCOPES", std::string, auth_ui_scopes,
+        "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web mcp:admin", plain_text(400),
+        "the scopes that are asked for then");
 SETTING("AUTH_ADMINS", words, auth_admins, "", word_list,
         "principals that administer the server whatever the scopes of their tokens are");
 SETTING("TLS_CERT", path, tls_cert, "", file_path,
@@ -62,7 +73,7 @@ SETTING("MCP_TRUSTED_PROXIES", words, trusted_proxies, "", network_list,
         "addresses and networks of proxies (10.0.0.0/8), and unix for clients of the UNIX socket, whose PROXY protocol "
         "and Forwarded or X-Forwarded-* fields are believed; empty: none");
 SETTING("DEBUG", bool, debug, "false", flag, "log everything, whatever LOG_LEVEL says");
-SETTING("LOG_LEVEL", std::string, log_level, "INFO", log_level, "DEBUG, INFO, WARNING or ERROR", "logging.level");
+SETTING("LOG_LEVEL", std::string, log_level, "INFO", live(log_level), "DEBUG, INFO, WARNING or ERROR", "logging.level");
 SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json (JSON lines)",
         "logging.use_structured_format");
 SETTING("LOG_FILE", path, log_file, "", file_path, "file for the log, rotated at 10 MiB; empty: stderr",
@@ -94,6 +105,8 @@ SETTING("MCP_MAX_REQUESTS", std::size_t, max_requests_in_flight, "4096", number(
 SETTING("MCP_MAX_REQUESTS_PER_SESSION", std::size_t, max_requests_per_session, "64", number(1, many),
         "requests in flight in one session");
 SETTING("MCP_MAX_TASKS", std::size_t, max_tasks, "4096", number(1, many), "tasks that are kept, running or ended");
+SETTING("MCP_CALLS_PER_MINUTE", std::uint64_t, calls_per_minute, "0", number(0, many),
+        "calls of tools that one caller may make in a minute; 0: any number");
 SETTING("MCP_MAX_TASKS_PER_CALLER", std::size_t, max_tasks_per_caller, "1024", number(1, many),
         "tasks of one caller that are kept");
 SETTING("MCP_TASK_TTL", milliseconds, task_ttl, "3600", seconds(1s, 365 * day),
@@ -199,9 +212,9 @@ SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag, "offer the t
 TOPIC("Web");
 SETTING("WEB_TIMEOUT_DEFAULT", milliseconds, web_timeout_default, "30", seconds(100ms, day),
         "time of a call of a web tool, seconds");
-SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", word_list,
+SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", live(word_list),
         "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all");
-SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", word_list,
+SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", live(word_list),
         "hosts and addresses that may be reached though they are not public");
 SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
 SETTING("WEB_MAX_REDIRECTS", std::size_t, web_max_redirects, "10", number(0, 100), "redirects that are followed");

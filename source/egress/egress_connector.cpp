@@ -1,6 +1,7 @@
 #include "egress/egress_connector.hpp"
 
 #include "async/with_deadline.hpp"
+#include "egress/egress_decisions.hpp"
 #include "egress/resolver.hpp"
 #include "log/log.hpp"
 #include "text/time_text.hpp"
@@ -159,6 +160,14 @@ void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t po
                          {"address", address},
                          {"decision", decision},
                          {"rule", rule}});
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    egress_decisions().add({now.count(), ticket.principal(), who.name, port, decision == "allowed", std::string(rule)});
+}
+
+recent<egress_decision>& egress_decisions()
+{
+    static recent<egress_decision> latest(200);
+    return latest;
 }
 
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)

@@ -50,6 +50,8 @@ public:
     egress_ticket& operator=(const egress_ticket&) = delete;
 
     const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
+    void belong_to(std::string principal) { principal_ = std::move(principal); }
+    const std::string& principal() const { return principal_; }  ///< empty: the default caller, or the server itself
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
 
@@ -79,6 +81,7 @@ public:
 
 private:
     std::string label_;
+    std::string principal_;
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
     way_into_sandbox inside_;

@@ -7,8 +7,8 @@ namespace cmcp {
 // Work on the pool owns its arguments and finds the folder there, too, because the call may be abandoned meanwhile.
 
 file_manager::file_manager(blocking_pool& pool, const workspaces& places, file_policy policy,
-                           std::uint64_t workspace_size)
-    : pool_(&pool), places_(&places), policy_(std::move(policy)), quota_(pool, workspace_size)
+                           limit_of_principal workspace_size)
+    : pool_(&pool), places_(&places), policy_(std::move(policy)), quota_(pool, std::move(workspace_size))
 {
 }
 
@@ -37,7 +37,7 @@ awaitable<std::string> file_manager::bytes(caller who, std::string path)
 
 awaitable<> file_manager::write(caller who, file_write_request request)
 {
-    if (quota_.limited()) co_return co_await write_within_quota(std::move(who), std::move(request));
+    if (quota_.limits(who.principal)) co_return co_await write_within_quota(std::move(who), std::move(request));
     auto work = [who, request = std::move(request), places = places_, policy = policy_] {
         write_file(file_root(places->folder(who)), policy, request);
     };
@@ -70,7 +70,7 @@ awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
         return prepare_edit(file_root(workspace), policy, request);
     };
     auto edited = co_await pool_->run(who.principal, std::move(prepare));
-    if (quota_.limited()) co_await quota_.check(turn, edited.file->unseen());
+    if (quota_.limits(who.principal)) co_await quota_.check(turn, edited.file->unseen());
     auto publish = [edited] { edited.publish(); };
     co_await pool_->run(who.principal, std::move(publish));
     quota_.written(turn, edited.file->size());

@@ -17,7 +17,7 @@ namespace cmcp {
 class file_manager {
 public:
     /// `workspace_size` bounds what the tools write into a workspace, in bytes; 0: no limit.
-    file_manager(blocking_pool& pool, const workspaces& places, file_policy policy, std::uint64_t workspace_size);
+    file_manager(blocking_pool& pool, const workspaces& places, file_policy policy, limit_of_principal workspace_size);
 
     awaitable<file_content> read(caller who, file_read_request request);
     /// All bytes of a file, whatever its extension; FILE_MAX_SIZE_MB holds.

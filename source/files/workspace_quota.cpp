@@ -48,13 +48,15 @@ awaitable<workspace_quota::turn> workspace_quota::begin(std::string principal, s
 awaitable<> workspace_quota::check(const turn& of, std::uint64_t bytes)
 {
     const auto now = clock::now();
+    const std::uint64_t most = most_(of.principal_);
     const auto sum = [&known = *of.of_, bytes] { return known.measured + known.written + bytes; };
-    if (of.of_->at < out_of_date() || of.of_->written + bytes > most_ / unmeasured_part) co_await measure(of);
-    if (sum() > most_ && of.of_->at < now) co_await measure(of);
-    if (sum() <= most_) co_return;
+    if (of.of_->at < out_of_date() || of.of_->written + bytes > most / unmeasured_part) co_await measure(of);
+    if (sum() > most && of.of_->at < now) co_await measure(of);
+    if (sum() <= most) co_return;
     throw file_error("The workspace would take " + std::to_string(sum() >> 20) + " MiB of disk, more than the " +
-                     std::to_string(most_ >> 20) +
-                     " MiB of SANDBOX_WORKSPACE_MAX_MB. Delete files first (file_delete, or rm in a run).");
+                     std::to_string(most >> 20) +
+                     " MiB that it may hold (SANDBOX_WORKSPACE_MAX_MB, or your quota). Delete files first "
+                     "(file_delete, or rm in a run).");
 }
 
 void workspace_quota::written(const turn& of, std::uint64_t bytes) { of.of_->written += bytes; }

@@ -2,6 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
+#include "config/principal_limits.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace cmcp {
 
@@ -35,8 +38,8 @@ public:
         std::shared_ptr<usage> of_;
     };
 
-    /// `most` bytes of one workspace; 0: no limit. The pool must outlive this.
-    workspace_quota(blocking_pool& pool, std::uint64_t most) : pool_(pool), most_(most) {}
+    /// `most` bytes of a principal's workspace; 0: no limit. The pool must outlive this.
+    workspace_quota(blocking_pool& pool, limit_of_principal most) : pool_(pool), most_(std::move(most)) {}
 
     /// Waits for the workspace's other writes.
     awaitable<turn> begin(std::string principal, std::filesystem::path workspace);
@@ -48,7 +51,7 @@ public:
     /// The bytes count until the next measurement.
     void written(const turn& of, std::uint64_t bytes);
 
-    bool limited() const { return most_ != 0; }
+    bool limits(std::string_view principal) const { return most_(principal) != 0; }
 
 private:
     using clock = std::chrono::steady_clock;
@@ -58,7 +61,7 @@ private:
     awaitable<> measure(const turn& of);
 
     blocking_pool& pool_;
-    std::uint64_t most_;
+    limit_of_principal most_;
     std::map<std::string, std::shared_ptr<usage>> usages_;  // of those that were written to
 };
 

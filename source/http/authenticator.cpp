@@ -5,6 +5,7 @@
 #include "http/signed_link.hpp"
 #include "identity/jose.hpp"
 #include "text/ascii.hpp"
+#include "text/signature.hpp"
 #include "tls/client_certificate.hpp"
 
 #include <algorithm>
@@ -14,43 +15,9 @@ namespace cmcp {
 
 namespace {
 
-struct authorization {
-    std::string scheme;  // in lower case; empty: there is none
-    std::string token;
-};
-
 bool is_open(const http_request& request)
 {
     return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
-}
-
-// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
-authorization authorization_of(const http_request& request)
-{
-    const bool jupyter = request.target != nullptr && request.target->jupyter;
-    if (request.count("authorization") == 0 && jupyter)
-        if (auto token = request.parameter("token")) return {"bearer", std::move(*token)};
-    if (request.count("authorization") != 1) return {};
-    const auto field = *request.header("authorization");
-    const auto blank = std::min(field.find(' '), field.size());
-    auto scheme = lower_case(field.substr(0, blank));
-    if (jupyter && scheme == "token") scheme = "bearer";
-    if (scheme != "bearer" && scheme != "dpop") return {};
-    return {std::move(scheme), std::string(trimmed(field.substr(blank)))};
-}
-
-credentials credentials_of(const http_request& request, const authorization& brought, const settings& config)
-{
-    credentials of;
-    of.scheme = brought.scheme;
-    of.token = brought.token;
-    of.peer = request.address;
-    if (request.certificate) of.certificate = request.certificate->thumbprint;
-    if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
-    of.proof.proof = *request.header("dpop");
-    of.proof.method = request.method;
-    of.proof.addresses = {address_used(request, config) + request.path};
-    return of;
 }
 
 // A character that would end the quotation is left out.
@@ -129,10 +96,68 @@ std::optional<http_reply> refuse_scopes(const http_request& request, const setti
     return reply;
 }
 
+// A page of this server's own; a header that comes along counts in its place.
+const browser_logins::entry* authenticator::browser_of(const http_request& request) const
+{
+    const bool may = browsers_ != nullptr && request.target != nullptr && request.target->by_browser;
+    return may && request.count("authorization") == 0 ? browsers_->find(request) : nullptr;
+}
+
+// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
+authenticator::authorization authenticator::authorization_of(const http_request& request) const
+{
+    if (const auto* browser = browser_of(request)) return {"bearer", browser->token};
+    const bool jupyter = request.target != nullptr && request.target->jupyter;
+    if (request.count("authorization") == 0 && jupyter)
+        if (auto token = request.parameter("token")) return {"bearer", std::move(*token)};
+    if (request.count("authorization") != 1) return {};
+    const auto field = *request.header("authorization");
+    const auto blank = std::min(field.find(' '), field.size());
+    auto scheme = lower_case(field.substr(0, blank));
+    if (jupyter && scheme == "token") scheme = "bearer";
+    if (scheme != "bearer" && scheme != "dpop") return {};
+    return {std::move(scheme), std::string(trimmed(field.substr(blank)))};
+}
+
+credentials authenticator::credentials_of(const http_request& request, const authorization& brought) const
+{
+    credentials of;
+    of.scheme = brought.scheme;
+    of.token = brought.token;
+    of.peer = request.address;
+    if (request.certificate) of.certificate = request.certificate->thumbprint;
+    if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
+    of.proof.proof = *request.header("dpop");
+    of.proof.method = request.method;
+    of.proof.addresses = {address_used(request, logins_.config()) + request.path};
+    return of;
+}
+
+// A browser sends the cookie whoever made the request; only the server's own page knows the other text.
+std::optional<http_reply> authenticator::refuse_forgery(const http_request& request) const
+{
+    if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
+    const auto* browser = browser_of(request);
+    if (browser == nullptr || same_secret(request.header("x-csrf-token").value_or(""), browser->csrf))
+        return std::nullopt;
+    return error_reply(403,
+                       "A request with the cookie of /ui needs the header X-CSRF-Token, as GET /ui/session says it.");
+}
+
+awaitable<admission> authenticator::judge(const http_request& request, std::string token) const
+{
+    const authorization brought{"bearer", std::move(token)};
+    auto judged = logins_.judge(credentials_of(request, brought));
+    if (!judged.later) co_return judged;
+    co_await logins_.ask(brought.token);
+    co_return logins_.judge(credentials_of(request, brought));
+}
+
 std::optional<http_reply> authenticator::check(http_request& request) const
 {
     request.login_pending = false;
     if (is_open(request)) return std::nullopt;
+    if (everybody_) return admit(request, everybody_);
     const bool certified = brings_named_certificate(request);
     const bool by_link = logins_.config().callers_have_names() && takes_signature(request);
     if (by_link) {
@@ -140,8 +165,9 @@ std::optional<http_reply> authenticator::check(http_request& request) const
         if (!refused || !certified) return refused;
     }
     if (certified) return admit(request, logins_.by_certificate(request.certificate->name));
+    if (auto forged = refuse_forgery(request)) return forged;
     const auto brought = authorization_of(request);
-    auto judged = logins_.judge(credentials_of(request, brought, logins_.config()));
+    auto judged = logins_.judge(credentials_of(request, brought));
     request.login_pending = judged.later;
     if (!judged.who) return refuse(request, judged);
     return admit(request, std::move(judged.who));
@@ -195,8 +221,10 @@ bool authenticator::brings_own(const http_request& request) const
 
 std::string_view authenticator::problem(const http_request& request, std::string_view sentence)
 {
-    if (!authorization_of(request).scheme.empty()) return sentence;
-    return request.count("authorization") == 0 ? "no token" : "no bearer token";
+    if (request.count("authorization") == 0) return "no token";
+    const auto scheme =
+        lower_case(request.header("authorization")->substr(0, request.header("authorization")->find(' ')));
+    return scheme == "bearer" || scheme == "dpop" ? sentence : "no bearer token";
 }
 
 }  // namespace cmcp

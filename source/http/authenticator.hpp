@@ -1,5 +1,6 @@
 #pragma once
 
+#include "http/browser_logins.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "identity/gatekeeper.hpp"
@@ -13,13 +14,22 @@ namespace cmcp {
 /// The caller of a request: by the credentials of its header, by a signed link, or anybody where nobody has a name.
 class authenticator {
 public:
-    /// The gatekeeper must outlive this.
-    explicit authenticator(gatekeeper& logins) : logins_(logins) {}
+    /// The gatekeeper must outlive this, and `browsers`, where that is not null.
+    explicit authenticator(gatekeeper& logins, browser_logins* browsers = nullptr)
+        : logins_(logins), browsers_(browsers)
+    {
+    }
+
+    /// All requests are of `everybody`: the way in says who comes.
+    authenticator(gatekeeper& logins, login_ptr everybody) : logins_(logins), everybody_(std::move(everybody)) {}
 
     /// 401, 403 or 503, or nothing when the caller may use the route; fills `who` and `principal` then. Sets
     /// `login_pending` where settle() has to find out first.
     std::optional<http_reply> check(http_request& request) const;
     awaitable<> settle(http_request& request) const;
+
+    /// The decision about a token that comes in another way than by the header.
+    awaitable<admission> judge(const http_request& request, std::string token) const;
 
     /// Whether the request brings credentials of this server, wherever it goes.
     bool brings_own(const http_request& request) const;
@@ -32,7 +42,18 @@ private:
     http_reply refuse(const http_request& request, const admission& refused) const;
     std::optional<http_reply> check_signature(http_request& request) const;
 
+    struct authorization {
+        std::string scheme;  // in lower case; empty: there is none
+        std::string token;
+    };
+    authorization authorization_of(const http_request& request) const;
+    const browser_logins::entry* browser_of(const http_request& request) const;
+    std::optional<http_reply> refuse_forgery(const http_request& request) const;
+    credentials credentials_of(const http_request& request, const authorization& brought) const;
+
     gatekeeper& logins_;
+    browser_logins* browsers_ = nullptr;
+    login_ptr everybody_;  // null: credentials decide
 };
 
 /// A probe of a balancer, which may come without credentials.

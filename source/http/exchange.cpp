@@ -63,7 +63,8 @@ awaitable<> exchange::reply(http_reply answer)
 {
     if (!answer.problem.empty()) {
         const bool jupyter = request_.target != nullptr && request_.target->jupyter;
-        answer.body = jupyter ? jupyter_refusal_body(answer.problem) : refusal_body(answer, request_.rpc_errors);
+        answer.body =
+            jupyter ? jupyter_refusal_body(answer.problem) : refusal_body(answer, request_.rpc_errors, request_.id);
     }
     close_ = close_ || answer.close;
     // RFC 9110 section 8.6: no Content-Length with 204.

@@ -104,13 +104,14 @@ http_reply method_not_allowed(std::string_view allowed)
     return reply;
 }
 
-std::string refusal_body(const http_reply& refused, bool rpc_errors)
+std::string refusal_body(const http_reply& refused, bool rpc_errors, std::string_view request_id)
 {
     if (rpc_errors) return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem));
     json::object body;
     body["error"] = refused.problem;
     body["error_type"] =
         refused.problem_type.empty() ? refusal_type_of(refused.status) : std::string_view(refused.problem_type);
+    if (!request_id.empty()) body["request_id"] = request_id;
     return jsonrpc::write_json(body);
 }
 

@@ -34,9 +34,10 @@ http_reply method_not_allowed(std::string_view allowed);
 /// The type of a refusal that has none of its own.
 std::string_view refusal_type_of(int status);
 
-/// The body of a refusal: {"error": sentence, "error_type": type}, or with `rpc_errors` the form that clients of MCP
-/// read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
-std::string refusal_body(const http_reply& refused, bool rpc_errors);
+/// The body of a refusal: {"error": sentence, "error_type": type, "request_id": id}, or with `rpc_errors` the form that
+/// clients of MCP read anyway, {"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": sentence}}.
+/// An empty `request_id` is left out.
+std::string refusal_body(const http_reply& refused, bool rpc_errors, std::string_view request_id = {});
 
 /// The form that clients of Jupyter read: {"message": sentence, "reason": null}.
 std::string jupyter_refusal_body(std::string_view sentence);

@@ -84,7 +84,7 @@ gatekeeper::gatekeeper(asio::any_io_executor executor, const settings& config, d
       proofs_(rules_.skew),
       tasks_(executor)
 {
-    for (const auto& [name, secret] : config.auth_tokens) tokens_.emplace_back(secret, token_login(config, name));
+    tokens_changed();
     for (const auto& name : config.auth_issuers) issuers_.emplace_back(name, fetch_, issuer::times());
     if (!config.callers_have_names()) everybody_ = token_login(config, {});
     rules_.linked = [this](std::string_view from, std::string_view subject) {
@@ -94,6 +94,12 @@ gatekeeper::gatekeeper(asio::any_io_executor executor, const settings& config, d
 }
 
 gatekeeper::~gatekeeper() = default;
+
+void gatekeeper::tokens_changed()
+{
+    tokens_.clear();
+    for (const auto& [name, secret] : config_.auth_tokens) tokens_.emplace_back(secret, token_login(config_, name));
+}
 
 // The server has several endpoints, and clients ask for a token of the one that they know (RFC 8707).
 void gatekeeper::serve_at(const std::vector<std::string>& addresses)
@@ -127,9 +133,7 @@ admission gatekeeper::judge(const credentials& of)
 
 identity_store* gatekeeper::store()
 {
-    const auto file = identity_store::file_in(config_.sandbox_root);
-    std::error_code ignored;
-    if (!store_ && std::filesystem::exists(file, ignored)) store_ = std::make_unique<identity_store>(file);
+    if (!store_) store_ = identity_store::existing(config_.sandbox_root);
     return store_.get();
 }
 

@@ -51,6 +51,8 @@ public:
     /// The addresses of this server for which tokens must be made, where the settings name none.
     void serve_at(const std::vector<std::string>& addresses);
 
+    void tokens_changed();  ///< MCP_AUTH_TOKENS of the settings
+
     admission judge(const credentials& of);
 
     /// After judge() said `later`: from its end on judge() knows.

@@ -7,18 +7,27 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 1> steps{
+constexpr std::array<const char*, 2> steps{
     R"(CREATE TABLE keys (
            id TEXT PRIMARY KEY, digest TEXT NOT NULL, principal TEXT NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
            profile TEXT NOT NULL, networks TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
            revoked REAL NOT NULL, used REAL NOT NULL);
        CREATE TABLE links (
            issuer TEXT NOT NULL, subject TEXT NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (issuer, subject));)",
+    R"(CREATE TABLE limits (
+           principal TEXT NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL, PRIMARY KEY (principal, name));)",
 };
 
 }  // namespace
 
 identity_store::identity_store(const std::filesystem::path& file) : db_(file) { migrate(db_, steps, "store of keys"); }
+
+std::unique_ptr<identity_store> identity_store::existing(const std::filesystem::path& sandbox_root)
+{
+    const auto file = file_in(sandbox_root);
+    std::error_code unreadable;
+    return std::filesystem::exists(file, unreadable) ? std::make_unique<identity_store>(file) : nullptr;
+}
 
 void identity_store::add(const key_record& key) { db_.insert("keys", key); }
 
@@ -72,6 +81,27 @@ std::string identity_store::principal_of(std::string_view issuer, std::string_vi
 std::vector<linked_subject> identity_store::links()
 {
     return db_.prepare("SELECT * FROM links ORDER BY principal, issuer, subject").records<linked_subject>();
+}
+
+void identity_store::set_limit(const kept_limit& one)
+{
+    db_.prepare("INSERT OR REPLACE INTO limits VALUES (?1, ?2, ?3)", one.principal, one.name, one.value).run();
+}
+
+bool identity_store::clear_limit(std::string_view principal, std::string_view name)
+{
+    db_.prepare("DELETE FROM limits WHERE principal = ?1 AND name = ?2", principal, name).run();
+    return db_.changes() != 0;
+}
+
+std::vector<kept_limit> identity_store::limits_of(std::string_view principal)
+{
+    return db_.prepare("SELECT * FROM limits WHERE principal = ?1", principal).records<kept_limit>();
+}
+
+std::vector<kept_limit> identity_store::limits()
+{
+    return db_.prepare("SELECT * FROM limits ORDER BY principal, name").records<kept_limit>();
 }
 
 }  // namespace cmcp

@@ -3,10 +3,13 @@
 #include "identity/api_key.hpp"
 #include "store/database.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace cmcp {
@@ -20,8 +23,17 @@ struct linked_subject {
     auto columns() { return std::tie(issuer, subject, principal); }
 };
 
-/// API keys and links in <SANDBOX_ROOT>/identity.db. The server and its commands have it open at the same time; a
-/// change of one is seen by the other with its next look. A call takes some ten microseconds. Throws database_error.
+/// A limit that an administrator gave a principal.
+struct kept_limit {
+    std::string principal;
+    std::string name;  ///< of limit_names()
+    std::uint64_t value = 0;
+
+    auto columns() { return std::tie(principal, name, value); }
+};
+
+/// API keys, links and limits in <SANDBOX_ROOT>/identity.db. The server and its commands have it open at the same time;
+/// a change of one is seen by the other with its next look. A call takes some ten microseconds. Throws database_error.
 class identity_store {
 public:
     explicit identity_store(const std::filesystem::path& file);
@@ -30,6 +42,9 @@ public:
     {
         return sandbox_root / "identity.db";
     }
+
+    /// Null where nothing was kept yet.
+    static std::unique_ptr<identity_store> existing(const std::filesystem::path& sandbox_root);
 
     void add(const key_record& key);
     std::optional<key_record> find(std::string_view id);
@@ -42,6 +57,11 @@ public:
     bool unlink(std::string_view issuer, std::string_view subject);
     std::string principal_of(std::string_view issuer, std::string_view subject);  ///< empty: nobody has linked it
     std::vector<linked_subject> links();
+
+    void set_limit(const kept_limit& one);  ///< in place of an earlier value
+    bool clear_limit(std::string_view principal, std::string_view name);
+    std::vector<kept_limit> limits_of(std::string_view principal);
+    std::vector<kept_limit> limits();
 
 private:
     database db_;

@@ -1,31 +1,16 @@
 #include "identity/introspection.hpp"
 
+#include "identity/form_encoding.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "text/encodings.hpp"
-
-#include <cctype>
 
 namespace cmcp {
-
-namespace {
-
-// RFC 6749 section 2.3.1 encodes both parts before they are joined.
-std::string form_encoded(std::string_view text)
-{
-    return percent_encoded(
-        text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~'; });
-}
-
-}  // namespace
 
 awaitable<token_verdict> introspection::ask(const document_fetch& fetch, std::string token,
                                             const token_rules& rules) const
 {
     document_request wanted{url};
     wanted.form = "token=" + form_encoded(token) + "&token_type_hint=access_token";
-    if (!client.empty())
-        wanted.headers.emplace_back("Authorization",
-                                    "Basic " + base64_encode(form_encoded(client) + ":" + form_encoded(secret)));
+    if (!client.empty()) wanted.headers.emplace_back("Authorization", basic_authorization(client, secret));
     const std::string text = co_await fetch(std::move(wanted));
     json::object claims = jsonrpc::read_object(text, 16);
     token_verdict verdict{nullptr, "The token is not known to its issuer, or has ended."};

@@ -1,12 +1,12 @@
 #include "identity/issuer.hpp"
 
+#include "identity/issuer_metadata.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 namespace cmcp {
@@ -14,16 +14,6 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_keys = 64;
-
-// The path of the issuer comes behind the well-known one (RFC 8414 section 3.1), or before it (OpenID Connect).
-std::array<std::string, 3> metadata_addresses(const std::string& issuer)
-{
-    const auto host = std::min(issuer.find('/', issuer.find("://") + 3), issuer.size());
-    std::string origin = issuer.substr(0, host), path = issuer.substr(host);
-    while (path.ends_with('/')) path.pop_back();
-    return {origin + "/.well-known/oauth-authorization-server" + path,
-            origin + "/.well-known/openid-configuration" + path, origin + path + "/.well-known/openid-configuration"};
-}
 
 std::vector<jose::public_key> keys_in(const json::object& document)
 {
@@ -117,31 +107,9 @@ awaitable<> issuer::fetch_and_note()
     }
 }
 
-awaitable<json::object> issuer::metadata()
-{
-    std::string trouble;
-    for (const auto& address : metadata_addresses(name_)) {
-        document_request wanted{address};
-        std::string text;
-        try {
-            text = co_await fetch_(std::move(wanted));
-        } catch (const boost::system::system_error&) {
-            throw;
-        } catch (const std::runtime_error& problem) {
-            if (trouble.empty()) trouble = problem.what();
-            continue;
-        }
-        auto document = jsonrpc::read_object(text, 16);
-        if (view_of(document, "issuer") != name_)
-            throw std::runtime_error(address + " is the metadata of another issuer");
-        co_return document;
-    }
-    throw std::runtime_error(trouble);
-}
-
 awaitable<> issuer::fetch_keys()
 {
-    const json::object about = co_await metadata();
+    const json::object about = co_await issuer_metadata(fetch_, name_);
     document_request wanted{text_of(about, "jwks_uri")};
     check_place(name_, wanted.url);
     const std::string text = co_await fetch_(std::move(wanted));

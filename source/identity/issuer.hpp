@@ -46,7 +46,6 @@ public:
 private:
     bool is_paused(clock::time_point now) const { return now - tried_ < times_.pause; }
     bool knows(const jose::jwt& token) const;
-    awaitable<json::object> metadata();
     awaitable<> fetch_and_note();
     awaitable<> fetch_keys();
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t longest_message = 200;
 constexpr std::size_t longest_label = 120;
 constexpr std::size_t most_notes = 16;
+constexpr std::size_t most_shown = 2048;
 
 // The last line with something in it, cut where a character begins.
 std::string_view last_line(std::string_view text)
@@ -46,6 +47,8 @@ void job::say(std::string_view message)
 
 void job::show(std::string_view printed)
 {
+    newest_ += printed;
+    newest_ = utf8_suffix(newest_, most_shown);
     line_ += printed;
     say(line_);
     line_.erase(0, line_.find_last_of("\r\n") + 1);

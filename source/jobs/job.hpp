@@ -31,6 +31,7 @@ public:
     std::chrono::system_clock::time_point updated() const { return updated_; }
     std::uint64_t output_size() const { return output_size_; }  ///< bytes that are kept
     const std::vector<std::string>& notes() const { return notes_; }
+    const std::string& newest() const { return newest_; }  ///< the end of its output
 
     void say(std::string_view message);   ///< the record's message: the last line of a text that has one
     void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
@@ -82,6 +83,7 @@ private:
     std::chrono::steady_clock::time_point asked_{};  // the latest question
     std::string cancelled_as_;
     std::string line_;  // the beginning of the output's last line
+    std::string newest_;
     std::vector<std::string> notes_;
     std::map<std::string, question> questions_;  // every key that was ever used
     std::size_t open_ = 0;

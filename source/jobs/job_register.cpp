@@ -178,6 +178,14 @@ std::shared_ptr<job> job_register::running(const std::string& id) const
     return entry == running_.end() ? nullptr : entry->second;
 }
 
+std::vector<std::shared_ptr<job>> job_register::running() const
+{
+    std::vector<std::shared_ptr<job>> all;
+    for (const auto& [id, each] : running_)
+        if (!each->ended()) all.push_back(each);
+    return all;
+}
+
 std::size_t job_register::running_untimed(std::string_view owner) const
 {
     return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const auto& each) {
@@ -195,7 +203,16 @@ std::optional<job_record> job_register::find(const std::string& id)
 
 std::vector<job_record> job_register::list(const std::string& owner)
 {
-    auto all = store_.list(owner, now());
+    return with_live_states(store_.list(owner, now()));
+}
+
+std::vector<job_record> job_register::latest(std::string_view owner, bool of_all, std::size_t most)
+{
+    return with_live_states(store_.latest(owner, of_all, now(), most));
+}
+
+std::vector<job_record> job_register::with_live_states(std::vector<job_record> all) const
+{
     for (auto& record : all)
         if (const auto live = running(record.id)) record.state = live->record().state;
     return all;

@@ -46,9 +46,11 @@ public:
     void end(job& cancelled);  ///< without result, by the state of its cancellation
 
     std::shared_ptr<job> running(const std::string& id) const;  ///< null: has ended, or never was
+    std::vector<std::shared_ptr<job>> running() const;          ///< all
     std::size_t running_untimed(std::string_view owner) const;  ///< jobs that are not kept for a time
     std::optional<job_record> find(const std::string& id);      ///< of any owner
     std::vector<job_record> list(const std::string& owner);     ///< newest first, without results
+    std::vector<job_record> latest(std::string_view owner, bool of_all, std::size_t most);  ///< the same
     job_usage usage(const std::string& owner) { return store_.usage(owner, now()); }
 
     /// Appends to the output and shows the last line.
@@ -71,6 +73,7 @@ public:
     static double now();  ///< seconds since 1970
 
 private:
+    std::vector<job_record> with_live_states(std::vector<job_record> all) const;
     void settle(job& ended, job_record record);
     void lose_those_of_before();
     void erase_outputs(std::vector<std::string> ids);

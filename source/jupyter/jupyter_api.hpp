@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "http/jupyter_gateway.hpp"
 #include "jupyter/contents.hpp"
 #include "jupyter/kernel_register.hpp"
@@ -18,10 +19,7 @@ public:
     /// All must outlive this.
     jupyter_api(const settings& config, asio::any_io_executor executor, kernel_manager& kernels,
                 sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
-        : config_(config),
-          folders_(sandboxes),
-          contents_(folders_, files, pool),
-          kernels_(config, executor, kernels, folders_)
+        : config_(config), folders_(sandboxes), contents_(folders_, files, pool), kernels_(executor, kernels, folders_)
     {
     }
 

@@ -58,13 +58,14 @@ std::shared_ptr<kernel> kernel_register::shared_one(const std::string& sandbox) 
 awaitable<> kernel_register::make_room(caller who)
 {
     const auto all = list(who);
-    if (all.size() < most_of_living * config_.kernels_per_caller) co_return;
+    const auto most = folders_.sandboxes().limits().of(who.principal).kernels;
+    if (all.size() < most_of_living * most) co_return;
     std::shared_ptr<kernel> oldest;
     for (const auto& each : all)
         if (each->idle() && (!oldest || each->used() < oldest->used())) oldest = each;
     if (!oldest)
         throw gateway_error(503, "All your kernels (" + std::to_string(all.size()) +
-                                     ") are in use; shut one down (SANDBOX_KERNELS_PER_CALLER).");
+                                     ") are in use; shut one down (SANDBOX_KERNELS_PER_CALLER, or your quota).");
     co_await end(std::move(who), oldest->at().id);
 }
 

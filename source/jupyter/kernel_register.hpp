@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "jupyter/folders.hpp"
 #include "jupyter/kernel.hpp"
 
@@ -29,8 +28,8 @@ inline constexpr std::string_view own_spec = "python3", shared_spec = "sandbox";
 /// sandbox_error and gateway_error. Io thread only.
 class kernel_register {
 public:
-    kernel_register(const settings& config, asio::any_io_executor executor, kernel_manager& kernels, folders& places)
-        : config_(config), kernels_(kernels), folders_(places), tasks_(executor)
+    kernel_register(asio::any_io_executor executor, kernel_manager& kernels, folders& places)
+        : kernels_(kernels), folders_(places), tasks_(executor)
     {
     }
 
@@ -55,7 +54,6 @@ private:
     std::string free_name(const std::string& sandbox) const;
     std::shared_ptr<kernel> shared_one(const std::string& sandbox) const;
 
-    const settings& config_;
     kernel_manager& kernels_;
     folders& folders_;
     std::map<std::string, std::shared_ptr<kernel>> all_;

@@ -1,6 +1,7 @@
 #include "log/log.hpp"
 
 #include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -52,7 +54,7 @@ void close_to_others(const spdlog::filename_t&, std::FILE* stream)
 }
 
 // A device or a pipe must not be renamed away by the rotation.
-spdlog::sink_ptr file_sink(const std::string& name)
+spdlog::sink_ptr open_file(const std::string& name)
 {
     spdlog::file_event_handlers handlers;
     handlers.after_open = close_to_others;
@@ -64,10 +66,36 @@ spdlog::sink_ptr file_sink(const std::string& name)
     return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(name, largest_file, old_files, false, handlers);
 }
 
+// A file that can be opened again while other threads write.
+class file_sink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit file_sink(std::string name) : name_(std::move(name)), file_(open_file(name_)) {}
+
+    void reopen()
+    {
+        auto fresh = open_file(name_);
+        fresh->set_formatter(formatter_->clone());
+        const std::lock_guard only(mutex_);
+        file_ = std::move(fresh);
+    }
+
+private:
+    void sink_it_(const spdlog::details::log_msg& message) override { file_->log(message); }
+    void flush_() override { file_->flush(); }
+    void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override
+    {
+        file_->set_formatter(formatter->clone());
+        formatter_ = std::move(formatter);
+    }
+
+    std::string name_;
+    spdlog::sink_ptr file_;
+};
+
 std::shared_ptr<spdlog::logger> file_logger(const std::string& name)
 {
     try {
-        return make_logger(file_sink(name));
+        return make_logger(std::make_shared<file_sink>(name));
     } catch (const spdlog::spdlog_ex& e) {
         throw std::runtime_error("LOG_FILE=" + name + " cannot be written (" + e.what() +
                                  "): name a file in a writable folder");
@@ -82,6 +110,12 @@ void configure(const options& how)
     if (!how.file.empty()) now.logger = file_logger(std::string(how.file));
     now.threshold = how.threshold;
     now.json_lines = how.json_lines;
+}
+
+void reopen()
+{
+    const auto& sinks = current().logger->sinks();
+    if (const auto file = std::dynamic_pointer_cast<file_sink>(sinks.front())) file->reopen();
 }
 
 void set_threshold(level l) { current().threshold = l; }

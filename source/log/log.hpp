@@ -76,6 +76,9 @@ struct options {
 /// Called once at start; earlier events go to stderr as text at level info.
 void configure(const options& how);
 
+/// Opens the file again, which somebody has moved away. stderr stays as it is.
+void reopen();
+
 void set_threshold(level l);
 
 bool enabled(level l);

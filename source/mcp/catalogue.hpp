@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mcp/call_history.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
@@ -7,6 +8,7 @@
 #include "mcp/server_core.hpp"
 #include "mcp/tool_registry.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,9 +24,11 @@ struct catalogue {
     std::function<std::string(const caller&)> instruct;  ///< null: the identity's instructions, for everyone
     std::vector<std::unique_ptr<resource_provider>> providers;
     std::vector<std::unique_ptr<prompt>> prompts;
+    std::function<std::chrono::milliseconds(std::string_view)> calls;  ///< as core_limits::calls; null: any number
     result_limits results;
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
+    call_history history;
 
     std::string instructions_for(const caller& who) const { return instruct ? instruct(who) : identity.instructions; }
 

@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
+#include "mcp/call_activity.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -75,6 +76,11 @@ public:
     /// the call's coroutine. Called again it returns the same id. Only where takes_task(). Throws rpc_error when there
     /// are too many tasks.
     virtual std::string become_task(std::string status_message);
+
+    call_activity& activity() { return activity_; }
+
+private:
+    call_activity activity_;
 };
 
 }  // namespace cmcp

@@ -71,12 +71,14 @@ void request_register::admit(running_request& request, std::shared_ptr<session> 
     request.life.on(request_life::input::admit);
 }
 
-void request_register::cancel_all()
+std::vector<running_request*> request_register::all() const
 {
     std::vector<running_request*> running;
     for (const auto& each : places_) running.push_back(each.request_);
-    cancel_each(running);
+    return running;
 }
+
+void request_register::cancel_all() { cancel_each(all()); }
 
 void session::cancel_all() { cancel_each(in_flight); }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace cmcp {
 
@@ -41,6 +42,8 @@ public:
 
     /// While it says true, new requests are refused, pings excepted.
     void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }
+
+    std::vector<running_request*> all() const;  ///< oldest first
 
     void stop() { stopping_ = true; }
     std::size_t size() const { return places_.size(); }

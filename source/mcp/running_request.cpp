@@ -35,6 +35,14 @@ void running_request::cancel()
     if (life.on(request_life::input::cancel) == request_life::action::stop) canceller::cancel();
 }
 
+void running_request::end_early(const std::string& why)
+{
+    if (const auto other = worker.lock()) return other->end_early(why);
+    if (life.now() != request_life::state::running || !ended_because_.empty()) return;
+    ended_because_ = why;
+    canceller::cancel();
+}
+
 outgoing answer_of(const json::value& id, const rpc_error& error)
 {
     return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code};
@@ -50,6 +58,7 @@ outgoing answer_of(const json::value& id, const outcome& done)
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)
 {
     const auto began = std::chrono::steady_clock::now();
+    request->began = began;
     outcome done;
     try {
         if (request->life.on(request_life::input::begin) == request_life::action::run) {
@@ -59,11 +68,14 @@ awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, 
     } catch (const rpc_error& error) {
         done.error = std::make_unique<rpc_error>(error);
     } catch (const std::exception& failure) {
-        if (!request->cancelled()) done.error = std::make_unique<rpc_error>(unexpected(*request, failure.what()));
+        if (!request->ended_because().empty())
+            done.error = std::make_unique<rpc_error>(rpc_code::server_error, request->ended_because());
+        else if (!request->cancelled())
+            done.error = std::make_unique<rpc_error>(unexpected(*request, failure.what()));
     }
     record_end(*request, done, began);
     // A cancelled coroutine may await nothing; there may be something left to do for the request.
-    if (request->cancelled()) co_await asio::this_coro::reset_cancellation_state();
+    if (request->canceller::cancelled()) co_await asio::this_coro::reset_cancellation_state();
     request->life.on(request_life::input::finish);
     co_return done;
 }

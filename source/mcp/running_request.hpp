@@ -30,6 +30,10 @@ public:
     void cancel() override;
     bool cancelled() const { return life.now() == request_life::state::cancelled; }
 
+    /// Ends what the request does. In contrast to cancel() its caller is answered, with `why`, a sentence.
+    void end_early(const std::string& why);
+    const std::string& ended_because() const { return ended_because_; }  ///< empty: end_early() was not called
+
     std::shared_ptr<void> keeps;          ///< what must live as long as the request
     std::shared_ptr<message_sink> reply;  ///< null: nobody is answered
     request_life life;
@@ -43,6 +47,11 @@ public:
     bool may_become_task = false;  ///< the work of a call that another request waits for, as long as it is no task
     std::string task;              ///< the id of the task that the call has become; empty: none
     metrics::trace_parent trace;   ///< what `_meta.traceparent` says
+    std::weak_ptr<running_request> worker;  ///< does the work, where that may become a task; empty: this does
+    std::chrono::steady_clock::time_point began{};
+
+private:
+    std::string ended_because_;
 };
 
 /// How the work ended. All empty when it was cancelled. Small, because the frames of coroutines hold several.

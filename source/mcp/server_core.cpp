@@ -109,6 +109,7 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.identity = std::move(identity);
     self_->offered.results = limits.results;
     self_->offered.format = limits.format;
+    self_->offered.calls = std::move(limits.calls);
     auto* changes = &self_->changes;
     auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
         if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});
@@ -189,6 +190,22 @@ void server_core::refuse_new_requests()
 std::size_t server_core::requests_in_flight() const { return self_->requests.size(); }
 
 void server_core::cancel_all() { self_->requests.cancel_all(); }
+
+std::vector<call_view> server_core::calls() const { return running_calls(self_->requests); }
+
+const call_history& server_core::history() const { return self_->offered.history; }
+call_history& server_core::history() { return self_->offered.history; }
+
+bool server_core::end_call(const std::string& id, const std::string& why)
+{
+    for (auto* each : self_->requests.all()) {
+        if (each->ids.own != id) continue;
+        const auto request = each->shared_from_this();
+        request->end_early(why);
+        return true;
+    }
+    return false;
+}
 
 // A subscription is answered when its listener has been told the last change.
 awaitable<bool> server_core::requests_ended(std::chrono::milliseconds limit)

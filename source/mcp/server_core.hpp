@@ -3,6 +3,8 @@
 #include "async/asio.hpp"
 #include "async/canceller.hpp"
 #include "jsonrpc/message.hpp"
+#include "mcp/call_history.hpp"
+#include "mcp/call_view.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/prompt.hpp"
@@ -12,10 +14,12 @@
 #include "mcp/task_view.hpp"
 #include "mcp/tool_registry.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp {
@@ -34,6 +38,8 @@ struct core_limits {
     task_limits tasks{};
     result_limits results{};
     result_format format = result_format::automatic;
+    /// A tool is about to be called: zero, or how long the caller has to wait before it asks again.
+    std::function<std::chrono::milliseconds(std::string_view principal)> calls{};
 };
 
 enum class era_of_peer {
@@ -94,6 +100,13 @@ public:
     void refuse_new_requests();
     std::size_t requests_in_flight() const;
     void cancel_all();  ///< every request of both eras
+
+    std::vector<call_view> calls() const;  ///< tool calls that run
+    const call_history& history() const;
+    call_history& history();
+
+    /// Ends a tool call of calls(), whose caller is answered with `why`. False: there is none.
+    bool end_call(const std::string& id, const std::string& why);
 
     /// After refuse_new_requests(): waits until every request has been answered, at most `limit`; returns true when
     /// none is left.

@@ -184,6 +184,7 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     const auto limit = patience(request, tasks_.limits());
     auto description = description_of(request);
     auto work = std::make_shared<stateless_request>(request);
+    request.worker = work;
     auto call = std::make_shared<task_call>(tasks_, std::move(description), work);
     prepare(*work, request.reply, call);
     tasks_.jobs().run(request.method, carry_out(call, work, result_of(work)), work);

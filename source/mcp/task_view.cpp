@@ -45,11 +45,12 @@ json::object task_error(const job_record& record)
     throw rpc_error(rpc_code::server_error, "too many tasks: " + reason);
 }
 
-void check_room(const job_usage& used, const task_limits& limits)
+void check_room(const std::string& principal, const job_usage& used, const task_limits& limits)
 {
     const std::string advice = "; they are kept for MCP_TASK_TTL seconds after their end; try again later";
-    if (used.own >= limits.most_per_caller)
-        refuse_task("this caller has " + std::to_string(used.own) + " (MCP_MAX_TASKS_PER_CALLER)" + advice);
+    if (used.own >= limits.of_caller(principal))
+        refuse_task("this caller has " + std::to_string(used.own) + " (MCP_MAX_TASKS_PER_CALLER, or its quota)" +
+                    advice);
     if (used.all >= limits.most)
         refuse_task("the server has " + std::to_string(used.all) + " (MCP_MAX_TASKS)" + advice);
     if (used.bytes >= limits.result_bytes)
@@ -97,7 +98,7 @@ constexpr std::array<task_method, 3> task_methods{
 std::shared_ptr<job> task_view::add(job_record record, std::shared_ptr<canceller> ends) const
 {
     if (jobs_->stopping()) throw rpc_error(rpc_code::server_error, "the server is stopping: no new tasks are taken");
-    check_room(jobs_->usage(record.owner), limits_);
+    check_room(record.owner, jobs_->usage(record.owner), limits_);
     record.keep = std::chrono::duration<double>(limits_.ttl).count();
     return jobs_->add(std::move(record), std::move(ends));
 }

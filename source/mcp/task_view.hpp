@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/principal_limits.hpp"
 #include "jobs/job_register.hpp"
 #include "mcp/stateless_request.hpp"
 
@@ -13,7 +14,7 @@ namespace cmcp {
 
 struct task_limits {
     std::size_t most = 4096;  ///< kept, running or ended
-    std::size_t most_per_caller = 1024;
+    limit_of_principal of_caller = [](std::string_view) { return 1024; };
     std::uint64_t result_bytes = 128 * 1024 * 1024;  ///< of all kept results, as JSON
     std::chrono::milliseconds ttl{3'600'000};        ///< after the end
     std::chrono::milliseconds after{10'000};         ///< a longer call becomes a task; 0: only when its tool says so
@@ -22,7 +23,10 @@ struct task_limits {
 /// Jobs as the tasks of SEP-2663. A task belongs to the principal that began it.
 class task_view {
 public:
-    task_view(std::shared_ptr<job_register> jobs, task_limits limits) : jobs_(std::move(jobs)), limits_(limits) {}
+    task_view(std::shared_ptr<job_register> jobs, task_limits limits)
+        : jobs_(std::move(jobs)), limits_(std::move(limits))
+    {
+    }
 
     job_register& jobs() const { return *jobs_; }
     const task_limits& limits() const { return limits_; }

@@ -8,12 +8,18 @@
 #include "mcp/result_budget.hpp"
 #include "metrics/registry.hpp"
 
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
 #include <chrono>
 #include <string_view>
 
 namespace cmcp {
 
 namespace {
+
+constexpr std::chrono::milliseconds no_wait(0);
 
 tool& known_tool(const catalogue& offered, const std::string& name)
 {
@@ -55,10 +61,25 @@ awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result res
     co_return result;
 }
 
+// The model is told in the result, because a client may take an error of the protocol for the end of the server.
+tool_result told_to_wait(std::chrono::milliseconds wait)
+{
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    auto result = tool_failure("Too many calls in a minute: your quota of calls is used up. Call again in " +
+                               std::to_string(seconds) + (seconds == 1 ? " second." : " seconds."));
+    result.structured["error_type"] = "RateLimited";
+    result.structured["retry_after"] = seconds;
+    return result;
+}
+
 // Counted also when the call is cancelled or throws.
 class tool_figures {
 public:
-    explicit tool_figures(const std::string& tool) : tool_(tool) { running().add(1); }
+    tool_figures(call_history& history, const std::string& principal, const std::string& tool)
+        : history_(history), principal_(principal), tool_(tool)
+    {
+        running().add(1);
+    }
     tool_figures(const tool_figures&) = delete;
     tool_figures& operator=(const tool_figures&) = delete;
     ~tool_figures()
@@ -68,6 +89,7 @@ public:
         static auto& times =
             metrics::all().histograms("cmcp_tool_call_seconds", "Time of tool calls by tool.", {"tool"});
         running().add(-1);
+        history_.count(principal_, outcome_ != "ok");
         calls.at({tool_, outcome_}).add();
         times.at({tool_}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
     }
@@ -81,10 +103,25 @@ private:
         return number;
     }
 
+    call_history& history_;
+    const std::string& principal_;
     const std::string& tool_;
     std::string_view outcome_ = "aborted";
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
+
+std::string first_line(const served_request& call)
+{
+    const auto* arguments = call.params.if_contains("arguments");
+    return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
+}
+
+tool_result result_of_early_end(const std::string& why)
+{
+    auto result = tool_failure(why);
+    result.structured["cause"] = "cancelled";
+    return result;
+}
 
 }  // namespace
 
@@ -104,6 +141,11 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);
+    if (const auto wait = offered.calls ? offered.calls(call.who->principal) : no_wait; wait != no_wait) {
+        auto refused = told_to_wait(wait);
+        facts.note_result(refused);
+        co_return describe_tool_result(std::move(refused), *call.who, offered.format);
+    }
     auto misfit = call.is_program ? std::string() : offered.tools.validate(name, arguments);
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
@@ -112,14 +154,28 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         facts.refused = true;
         co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
     }
-    tool_figures figures(name);
+    tool_figures figures(offered.history, call.who->principal, name);
     const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
     call.context->result_limit = limit;
     const auto ignored = take_out_unknown(arguments, wanted.definition().input_schema);
-    tool_result result = co_await wanted.call(*call.context, std::move(arguments));
+    tool_result result;
+    bool ended_early = false;
+    try {
+        result = co_await wanted.call(*call.context, std::move(arguments));
+    } catch (const boost::system::system_error& failure) {
+        ended_early = !call.ended_because().empty() && failure.code() == asio::error::operation_aborted;
+        if (!ended_early) throw;
+    }
+    if (ended_early) {
+        co_await asio::this_coro::reset_cancellation_state();
+        result = result_of_early_end(call.ended_because());
+    }
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
+    offered.history.note_run(call.who->principal, result.structured, [&] {
+        return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
+    });
     if (auto rest = rest_of(result, limit); rest.needed)
         result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
     const auto reader = call.is_program ? result_reader::program : result_reader::model;

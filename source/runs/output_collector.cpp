@@ -154,6 +154,12 @@ std::string captured_stream::text(std::string_view where) const
     return written({std::string(head), std::string(tail), size_ - head.size() - tail.size(), std::string(where)});
 }
 
+std::string captured_stream::newest(std::size_t most) const
+{
+    std::string end = tail_.size() >= most ? tail_ : head_ + tail_;
+    return std::string(utf8_suffix(end, most));
+}
+
 output_collector::output_collector(output_store& store, output_place where, std::size_t max_output,
                                    progress_sender* progress)
     : store_(store), where_(std::move(where)), progress_(progress), out_(max_output), err_(max_output)
@@ -163,12 +169,15 @@ output_collector::output_collector(output_store& store, output_place where, std:
 awaitable<> output_collector::receive(sandbox::stream from, std::string_view bytes)
 {
     const bool is_out = from == sandbox::stream::out;
+    err_was_last_ = !is_out;
     std::string text = (is_out ? out_ : err_).add(bytes);
     co_await keep_all(bytes);
     if (progress_ == nullptr) co_return;
     const output_stream stream = is_out ? output_stream::out : output_stream::err;
     co_await progress_->add(stream, std::move(text));
 }
+
+std::string output_collector::newest(std::size_t most) const { return (err_was_last_ ? err_ : out_).newest(most); }
 
 awaitable<> output_collector::keep_all(std::string_view bytes)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
+#include "mcp/call_activity.hpp"
 #include "posix/unique_fd.hpp"
 #include "runs/progress_sender.hpp"
 #include "sandbox/output_receiver.hpp"
@@ -82,6 +83,8 @@ public:
     std::uint64_t bytes() const { return bytes_; }  ///< received, before they were made text
     bool truncated() const { return size_ > head_most_ + tail_most_; }
 
+    std::string newest(std::size_t most) const;  ///< the end of the text
+
     /// The whole text, or head, a line in brackets that says how much is missing and `where` to find it, and tail.
     std::string text(std::string_view where) const;
 
@@ -100,12 +103,14 @@ private:
 /// Takes the output of one run: keeps head and tail of each stream, writes everything, in the order of its arrival, to
 /// a file of the workspace as soon as one stream is longer than is kept, and hands the text to the caller's progress.
 /// Memory is bounded by a small multiple of `max_output`.
-class output_collector final : public sandbox::output_receiver {
+class output_collector final : public sandbox::output_receiver, public live_output {
 public:
     /// `max_output` in bytes for each stream. `progress` may be null. All must outlive this.
     output_collector(output_store& store, output_place where, std::size_t max_output, progress_sender* progress);
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
+
+    std::string newest(std::size_t most) const override;
 
     /// The run has ended: completes the texts and the file.
     awaitable<> finish();
@@ -126,6 +131,7 @@ private:
     std::string unwritten_;  // everything, until it is clear whether a file is needed; then what it lacks
     std::shared_ptr<output_file> file_;
     bool file_failed_ = false;
+    bool err_was_last_ = false;
 };
 
 }  // namespace cmcp

@@ -9,11 +9,13 @@
 
 namespace cmcp {
 
+constexpr std::string_view before_principal = "principal ";
+
 // Sessions share the places of their principal. The default caller is everybody, so its sessions count.
 std::string admission_key(const caller& who)
 {
     const bool by_session = who.principal.empty() && !who.session.empty();
-    return by_session ? "session " + who.session : "principal " + who.principal;
+    return by_session ? "session " + who.session : std::string(before_principal) + who.principal;
 }
 
 // A run's part in the line: it waits, is granted, and makes room with its end. Its destructor takes it out of
@@ -39,6 +41,7 @@ struct run_admission::ticket {
 struct run_admission::state {
     struct line {
         std::size_t running = 0;
+        std::size_t share = 0;  // that may run at once
         std::deque<ticket*> waiting;
     };
 
@@ -56,12 +59,19 @@ struct run_admission::state {
         return "Waiting for a place: " + count(running) + " going on, " + count(waiting) + " waiting.";
     }
 
-    bool may_run(const line& of) const { return running < limits.at_once && of.running < limits.per_caller; }
+    bool may_run(const line& of) const { return running < limits.at_once && of.running < of.share; }
     bool share_used_up(const line& of) const
     {
         return of.waiting.size() >= std::max<std::size_t>(1, limits.waiting / 2);
     }
     bool may_wait(const line& of) const { return waiting < limits.waiting && !share_used_up(of); }
+
+    std::size_t share_of(const std::string& caller) const
+    {
+        if (!limits.of_principal || !caller.starts_with(before_principal)) return limits.per_caller;
+        const auto own = limits.of_principal(std::string_view(caller).substr(before_principal.size()));
+        return own != 0 ? own : limits.per_caller;
+    }
 
     void start(line& of, ticket& one)
     {
@@ -167,6 +177,7 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     place own(new ticket(state_, std::move(caller), io));
     state& all = *own->from;
     auto& line = all.callers[own->caller];
+    line.share = all.share_of(own->caller);
     if (line.waiting.empty() && all.may_run(line)) {
         all.start(line, *own);
         if (io != nullptr && all.limits.tells_places) io->queued(0);
@@ -175,11 +186,25 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     if (!all.may_wait(line)) co_return nullptr;
     all.queue(line, *own);
     if (io != nullptr) {
+        io->activity().waits = true;
         json::value data = json::string(all.why_it_waits());
         co_await io->log(log_severity::info, "admission", std::move(data));
     }
     while (!own->granted) co_await own->wake.wait();
+    if (io != nullptr) io->activity().waits = false;
     co_return own;
+}
+
+std::vector<run_admission::share> run_admission::shares() const
+{
+    constexpr std::string_view named = "principal ", nameless = "session ";
+    std::vector<share> all;
+    for (const auto& [key, line] : state_->callers) {
+        const bool has_name = key.starts_with(named);
+        if (!has_name && !key.starts_with(nameless)) continue;  // the server's own runs
+        all.push_back({has_name ? key.substr(named.size()) : std::string(), line.running, line.waiting.size()});
+    }
+    return all;
 }
 
 bool run_admission::share_used_up(const std::string& caller) const
@@ -188,6 +213,7 @@ bool run_admission::share_used_up(const std::string& caller) const
     return own_line != state_->callers.end() && state_->share_used_up(own_line->second);
 }
 
+std::size_t run_admission::most() const { return state_->limits.at_once; }
 std::size_t run_admission::running() const { return state_->running; }
 std::size_t run_admission::waiting() const { return state_->waiting; }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "config/principal_limits.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -17,11 +19,12 @@ inline constexpr const char* busy_sentence =
     "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
 
 struct admission_limits {
-    std::size_t at_once = 8;     ///< runs of all callers together
-    std::size_t per_caller = 7;  ///< fewer than at_once, so that no caller can take every place
-    std::size_t waiting = 256;   ///< of all callers together; one caller may fill half
-    std::string what = "run";    ///< the word for a thing that is admitted
-    bool tells_places = false;   ///< request_io::queued is told each place in the queue, and that a run begins
+    std::size_t at_once = 8;            ///< runs of all callers together
+    std::size_t per_caller = 7;         ///< fewer than at_once, so that no caller can take every place
+    limit_of_principal of_principal{};  ///< in place of per_caller, where it says more than 0
+    std::size_t waiting = 256;          ///< of all callers together; one caller may fill half
+    std::string what = "run";           ///< the word for a thing that is admitted
+    bool tells_places = false;          ///< request_io::queued is told each place in the queue, and that a run begins
 };
 
 /// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.
@@ -46,6 +49,15 @@ public:
     /// Whether a refusal of enter() is for this caller's own share of the places to wait.
     bool share_used_up(const std::string& caller) const;
 
+    /// The places of a principal, or of a session of the default caller, whose name is empty.
+    struct share {
+        std::string principal;
+        std::size_t running;
+        std::size_t waiting;
+    };
+    std::vector<share> shares() const;
+
+    std::size_t most() const;  ///< runs at once
     std::size_t running() const;
     std::size_t waiting() const;
 

@@ -95,6 +95,16 @@ run_outcome refused_as_busy(bool own_share)
     return outcome;
 }
 
+// The output of the run is shown to administrators while the mark lives.
+struct output_mark {
+    output_mark(request_io& io, const output_collector& output) : of(io.activity()) { of.output = &output; }
+    ~output_mark() { of.output = nullptr; }
+    output_mark(const output_mark&) = delete;
+    output_mark& operator=(const output_mark&) = delete;
+
+    call_activity& of;
+};
+
 awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector)
 {
     const auto began = std::chrono::steady_clock::now();
@@ -131,8 +141,14 @@ sandbox::program_view allowed_programs(const settings& config)
 }  // namespace
 
 runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-               run_admission& jobs, blocking_pool& pool)
-    : backend_(backend), places_(places), outputs_(outputs), admission_(admission), jobs_(jobs), pool_(pool)
+               run_admission& jobs, blocking_pool& pool, limit_of_principal workspace_size)
+    : backend_(backend),
+      places_(places),
+      outputs_(outputs),
+      admission_(admission),
+      jobs_(jobs),
+      pool_(pool),
+      workspace_size_(std::move(workspace_size))
 {
 }
 
@@ -154,6 +170,7 @@ awaitable<run_outcome> runner::collect(request_io& io, output_place where, std::
     if (io.wants_progress()) progress.emplace(io);
     progress_sender* const beside = progress ? &*progress : nullptr;
     output_collector collector(outputs_, std::move(where), most, beside);
+    const output_mark shown(io, collector);
     auto begun = work(collector);
     auto running = run_and_finish(std::move(begun), collector);
     if (beside != nullptr) running = with_progress(*beside, std::move(running));
@@ -173,6 +190,7 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     run_folder at = co_await pool_.run(who.principal, std::move(look));
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
+    if (request.workspace.empty() && workspace_size_) request.limits.workspace_size = workspace_size_(who.principal);
     output_place where{who.principal, at.workspace};
     const std::string key = admission_key(who);
     const auto place = co_await admit(std::move(who), io, options.background);

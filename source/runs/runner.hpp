@@ -50,11 +50,11 @@ inline constexpr std::size_t highest_max_output = 1024 * 1024;
 using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
 
 /// The steps that all runs share: finds the workspace, waits for a place, runs, collects and streams. Everything given
-/// to the constructor must outlive it.
+/// to the constructor must outlive it. `workspace_size`: in place of the limit of requests that name no workspace.
 class runner {
 public:
     runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-           run_admission& jobs, blocking_pool& pool);
+           run_admission& jobs, blocking_pool& pool, limit_of_principal workspace_size = {});
 
     /// `request` has argv, environment, programs, limits and script; working_dir is filled in here, and the caller's
     /// workspace where `request` has none.
@@ -77,6 +77,7 @@ private:
     run_admission& admission_;
     run_admission& jobs_;
     blocking_pool& pool_;
+    limit_of_principal workspace_size_;
 };
 
 /// The wall time of a run: `asked` seconds or `otherwise`, at most `most`, at least a millisecond.

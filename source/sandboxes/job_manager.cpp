@@ -52,10 +52,11 @@ std::string state_of(const tool_result& result)
     return why != nullptr && *why == json::value(to_string(sandbox::cause::lost)) ? "lost" : "finished";
 }
 
-tool_result cancelled_result(const std::string& state)
+// The record's message says who ended it.
+tool_result cancelled_result(const std::string& state, const job_record& ended)
 {
-    auto result =
-        tool_failure(state == "killed" ? "The job was ended by job_kill." : "The server stopped while the job ran.");
+    auto result = tool_failure(state == "killed" ? "The job was " + ended.message + "."
+                                                 : "The server stopped while the job ran.");
     result.structured["cause"] = "cancelled";
     return result;
 }
@@ -64,10 +65,11 @@ tool_result cancelled_result(const std::string& state)
 
 awaitable<job_view> job_manager::start(caller who, new_job description, work begins)
 {
-    if (jobs_.running_untimed(who.principal) >= config_.jobs_per_caller)
-        throw sandbox_error("QuotaExceeded", "As many jobs run as SANDBOX_JOBS_PER_CALLER allows (" +
-                                                 std::to_string(config_.jobs_per_caller) +
-                                                 "); wait for one with job_poll, or end one with job_kill.");
+    const auto most = limits_.of(who.principal).jobs;
+    if (jobs_.running_untimed(who.principal) >= most)
+        throw sandbox_error("QuotaExceeded", "As many jobs run as " +
+                                                 limits_.in_words(who.principal, &principal_limits::jobs) +
+                                                 "; wait for one with job_poll, or end one with job_kill.");
     job_record record;
     record.owner = who.principal;
     record.sandbox = std::move(description.sandbox);
@@ -76,7 +78,7 @@ awaitable<job_view> job_manager::start(caller who, new_job description, work beg
     auto ends = std::make_shared<canceller>();
     const auto added = jobs_.add(std::move(record), ends);
     jobs_.run("job", run(added, std::move(description.request), std::move(begins)), ends);
-    jobs_.forget_old(who.principal, config_.jobs_per_caller * kept_ended);
+    jobs_.forget_old(who.principal, most * kept_ended);
     auto decision = wait_until_decided(added);
     co_await uncancelled(std::move(decision));  // the caller is to learn the id
     job_view view;
@@ -106,7 +108,7 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
         if (failure.code() != asio::error::operation_aborted)
             log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
         state = running->cancelled_as() == "killed" ? "killed" : "lost";
-        result = cancelled_result(state);
+        result = cancelled_result(state, running->record());
     } catch (const std::exception& failure) {
         log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
         state = "failed";
@@ -115,6 +117,7 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     }
     if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
     log_job_end(*running, request, began, result, state);
+    if (ended_) ended_(running->record(), result);
     caller latest;
     latest.protocol = revision::v2026_07_28;
     const auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);

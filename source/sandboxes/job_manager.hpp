@@ -1,6 +1,6 @@
 #pragma once
 
-#include "config/settings.hpp"
+#include "identity/quotas.hpp"
 #include "jobs/job_register.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
@@ -29,7 +29,7 @@ public:
     using work = std::function<awaitable<tool_result>(request_io& io)>;
 
     /// All must outlive this.
-    job_manager(const settings& config, job_register& jobs) : config_(config), jobs_(jobs) {}
+    job_manager(quotas& limits, job_register& jobs) : limits_(limits), jobs_(jobs) {}
 
     /// Begins a job. Its record says whether it waits for its turn (state, job_view::place).
     awaitable<job_view> start(caller who, new_job description, work begins);
@@ -42,12 +42,16 @@ public:
     /// Ends the job and waits for the end. A job that had ended stays as it is.
     awaitable<job_record> kill(caller who, std::string id);
 
+    /// Called with each job that has ended, and its result.
+    void on_end(std::function<void(const job_record&, const tool_result&)> listener) { ended_ = std::move(listener); }
+
 private:
     job_record owned(const caller& who, const std::string& id);
     awaitable<> run(std::shared_ptr<job> running, std::string request, work begins);
 
-    const settings& config_;
+    quotas& limits_;
     job_register& jobs_;
+    std::function<void(const job_record&, const tool_result&)> ended_;
 };
 
 }  // namespace cmcp

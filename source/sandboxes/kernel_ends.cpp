@@ -97,8 +97,9 @@ std::string kernel_manager::loss_before(kernel& one, const json::object& earlier
 
 std::uint64_t kernel_manager::room_for_state(const std::string& owner) const
 {
-    const auto used = std::min(runs_.sandboxes().store().disk(owner), config_.sandbox_disk_quota);
-    return std::min({config_.kernel_memory_limit, config_.file_size_limit, config_.sandbox_disk_quota - used});
+    const auto most = runs_.sandboxes().limits().of(owner).disk;
+    const auto used = std::min(runs_.sandboxes().store().disk(owner), most);
+    return std::min({config_.kernel_memory_limit, config_.file_size_limit, most - used});
 }
 
 awaitable<> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string why)
@@ -151,6 +152,16 @@ awaitable<> kernel_manager::end_one(std::shared_ptr<kernel> one)
 {
     if (!std::exchange(one->returns, false) && one->line.empty()) kernels_.erase({one->id, one->name});
     if (one->lives()) co_await one->process->finish();
+}
+
+awaitable<bool> kernel_manager::end_kernel(std::string sandbox, std::string name, std::string why)
+{
+    const auto entry = kernels_.find({sandbox, name});
+    if (entry == kernels_.end() || !entry->second->lives()) co_return false;
+    const auto one = entry->second;
+    one->why_ended = "The kernel was ended because " + why;
+    co_await one->process->finish(std::move(why));
+    co_return true;
 }
 
 awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variables, std::string name)

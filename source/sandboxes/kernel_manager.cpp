@@ -91,6 +91,7 @@ void kernel_manager::limit(sandbox::run_request& request, std::chrono::milliseco
 void kernel_manager::start(kernel& one, const sandbox_record& where)
 {
     one.owner = where.owner;
+    one.started = sandbox_manager::now();
     auto request = runs_.base(where);
     request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.kept_folder(),
                                     std::exchange(one.forgets, false));

@@ -54,6 +54,19 @@ public:
     /// meanwhile. Where only the state could not be copied, the new sandbox stays and the result says why.
     awaitable<kernel_fork> fork(caller who, request_io& io, sandbox_record from, std::string name);
 
+    /// A kernel that lives.
+    struct view {
+        std::string sandbox;
+        std::string name;  ///< empty: the sandbox's own
+        std::string owner;
+        bool busy = false;
+        double started = 0;  ///< seconds since 1970
+    };
+    std::vector<view> list() const;
+
+    /// Ends a kernel, whose caller is told `why` (a sentence's part behind "because"). False: there is none.
+    awaitable<bool> end_kernel(std::string sandbox, std::string name, std::string why);
+
     bool interrupt(const std::string& id, const std::string& name = {});  ///< false: nothing runs
 
     /// Before all kernels of a sandbox end for now: where one runs nothing, its variables are written to the sandbox,

@@ -291,9 +291,10 @@ void kernel_process::interrupt()
     tasks_.spawn("interrupt kernel", sender::send(shared_from_this()));
 }
 
-awaitable<> kernel_process::finish()
+awaitable<> kernel_process::finish(std::string why)
 {
     const auto self = shared_from_this();
+    if (stop_reason_.empty()) stop_reason_ = std::move(why);
     tasks_.cancel_all();
     boost::system::error_code ignored;
     link_.close(ignored);

@@ -82,8 +82,8 @@ public:
 
     std::uint64_t bytes_sent() const { return bytes_sent_; }  ///< by the last give()
 
-    void interrupt();      ///< the code that runs, if any; variables stay
-    awaitable<> finish();  ///< ends the process
+    void interrupt();                          ///< the code that runs, if any; variables stay
+    awaitable<> finish(std::string why = {});  ///< ends the process; `why`: a sentence's part behind "because"
 
 private:
     class receiver;

@@ -19,6 +19,14 @@ std::string advice(bool has_some)
 
 }  // namespace
 
+std::vector<kernel_manager::view> kernel_manager::list() const
+{
+    std::vector<view> all;
+    for (const auto& [key, one] : kernels_)
+        if (one->lives()) all.push_back({one->id, one->name, one->owner, !one->line.empty(), one->started});
+    return all;
+}
+
 std::size_t kernel_manager::count(const std::string* owner) const
 {
     return static_cast<std::size_t>(std::ranges::count_if(kernels_, [&](const auto& entry) {
@@ -29,12 +37,11 @@ std::size_t kernel_manager::count(const std::string* owner) const
 // Empty: one more kernel of this caller may live.
 std::string kernel_manager::why_full(const std::string& owner) const
 {
-    const auto sentence = [](std::string_view setting, std::size_t most) {
-        return "As many kernels live as " + std::string(setting) + " allows (" + std::to_string(most) + ")";
-    };
-    if (count(&owner) >= config_.kernels_per_caller)
-        return sentence("SANDBOX_KERNELS_PER_CALLER", config_.kernels_per_caller);
-    return count(nullptr) >= config_.max_kernels ? sentence("SANDBOX_MAX_KERNELS", config_.max_kernels) : "";
+    const std::string sentence = "As many kernels live as ";
+    auto& limits = runs_.sandboxes().limits();
+    if (count(&owner) >= limits.of(owner).kernels) return sentence + limits.in_words(owner, &principal_limits::kernels);
+    if (count(nullptr) < config_.max_kernels) return {};
+    return sentence + "SANDBOX_MAX_KERNELS allows (" + std::to_string(config_.max_kernels) + ")";
 }
 
 // The longest unused of the caller's own kernels, else one of a caller who has more of them; null: all run code.

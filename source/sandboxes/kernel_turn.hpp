@@ -20,6 +20,7 @@ struct kernel_manager::kernel {
     std::string name;  // empty: the sandbox's own
     std::string owner;
     event::clock::time_point used;
+    double started = 0;     // seconds since 1970
     std::string why_ended;  // the process before, as a sentence without its stop; empty: not known here
     bool forgets = false;   // the next process takes nothing that was kept
     bool returns = false;   // it ends for now, and the place stays

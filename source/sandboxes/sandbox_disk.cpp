@@ -5,21 +5,21 @@
 
 namespace cmcp {
 
-// The part of sandbox_manager that keeps sandboxes within SANDBOX_DISK_QUOTA.
+// The part of sandbox_manager that keeps sandboxes within the disk of their owner.
 
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
     const std::uint64_t used = store_.disk(owner) + reservations_.of(owner);
-    if (used + more <= config_.sandbox_disk_quota) return;
+    if (used + more <= limits_.of(owner).disk) return;
     auto all = store_.list(owner);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
     std::string largest;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i)
         largest += (largest.empty() ? "" : ", ") + all[i].name + " " + std::to_string(all[i].disk >> 20) + " MiB";
-    throw sandbox_error("QuotaExceeded",
-                        "Your sandboxes would take " + std::to_string((used + more) >> 20) +
-                            " MiB of disk, more than the " + std::to_string(config_.sandbox_disk_quota >> 20) +
-                            " MiB of SANDBOX_DISK_QUOTA (largest: " + largest + "). Delete files or sandboxes first.");
+    throw sandbox_error("QuotaExceeded", "Your sandboxes would take " + std::to_string((used + more) >> 20) +
+                                             " MiB of disk, more than " +
+                                             limits_.in_words(owner, &principal_limits::disk) +
+                                             " (largest: " + largest + "). Delete files or sandboxes first.");
 }
 
 disk_reservations::share sandbox_manager::reserve(const std::string& owner, std::uint64_t bytes)
@@ -40,7 +40,7 @@ awaitable<> sandbox_manager::check_beside_others(sandbox_record into, std::uint6
 {
     const auto measuring = measuring_;
     const bool alone = !activities_.shared(into.id) && !measuring->of.contains(into.id);
-    if (alone && bytes <= config_.sandbox_disk_quota / unmeasured_part) co_return;
+    if (alone && bytes <= limits_.of(into.owner).disk / unmeasured_part) co_return;
     measure_soon(into);
     while (measuring->of.contains(into.id)) co_await measuring->ended.wait();
     check_disk(into.owner, 0);

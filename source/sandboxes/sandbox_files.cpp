@@ -141,7 +141,7 @@ private:
 }  // namespace
 
 sandbox_files::sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool)
-    : config_(config), sandboxes_(sandboxes), pool_(pool), edits_(pool, 0)
+    : config_(config), sandboxes_(sandboxes), pool_(pool), edits_(pool, {})
 {
 }
 

@@ -46,8 +46,9 @@ std::string without_end_slashes(std::string url)
 }  // namespace
 
 sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
-                                 blocking_pool& pool, const record_folder& folder, handle_maker handles)
+                                 blocking_pool& pool, const record_folder& folder, quotas& limits, handle_maker handles)
     : config_(config),
+      limits_(limits),
       executor_(executor),
       pool_(pool),
       handles_(std::move(handles)),
@@ -126,10 +127,10 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();
-    if (store_.count(record.owner) >= config_.sandbox_max_per_caller)
-        throw sandbox_error("QuotaExceeded", "There are as many sandboxes as SANDBOX_MAX_PER_CALLER allows (" +
-                                                 std::to_string(config_.sandbox_max_per_caller) +
-                                                 "); delete one with delete_sandbox first.");
+    if (store_.count(record.owner) >= limits_.of(record.owner).sandboxes)
+        throw sandbox_error("QuotaExceeded", "There are as many sandboxes as " +
+                                                 limits_.in_words(record.owner, &principal_limits::sandboxes) +
+                                                 "; delete one with delete_sandbox first.");
     check_disk(record.owner, 0);
     return record;
 }

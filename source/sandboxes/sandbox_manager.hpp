@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "files/disk_reservations.hpp"
+#include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
 #include "sandboxes/image_choice.hpp"
 #include "sandboxes/image_fetches.hpp"
@@ -36,7 +37,7 @@ class sandbox_manager {
 public:
     /// Throws database_error, std::system_error. All but `folder` must outlive this. `handles` makes the ids.
     sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
-                    blocking_pool& pool, const record_folder& folder, handle_maker handles);
+                    blocking_pool& pool, const record_folder& folder, quotas& limits, handle_maker handles);
     sandbox_manager(const sandbox_manager&) = delete;
     sandbox_manager& operator=(const sandbox_manager&) = delete;
 
@@ -67,8 +68,10 @@ public:
     /// Begins an activity: the sandbox counts as used until the entry goes.
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
+    quotas& limits() const { return limits_; }  ///< of each principal
+
     /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that
-    /// are under way would take more than SANDBOX_DISK_QUOTA.
+    /// are under way would take more than the owner may have.
     disk_reservations::share reserve(const std::string& owner, std::uint64_t bytes);
     void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
 
@@ -155,6 +158,7 @@ private:
     void remove_stray_snapshots();
 
     const settings& config_;
+    quotas& limits_;
     asio::any_io_executor executor_;
     blocking_pool& pool_;
     handle_maker handles_;

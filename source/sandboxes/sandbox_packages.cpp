@@ -131,8 +131,9 @@ awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record 
     auto address = read_index_address(kind, from.index);
     auto of = std::make_shared<package_work>();
     egress_limits limits;
-    limits.bytes = config_.sandbox_disk_quota;
+    limits.bytes = runs_.sandboxes().limits().of(where.owner).disk;
     of->ticket = std::make_shared<egress_ticket>("install_packages", policy(kind, from, address.url), limits);
+    of->ticket->belong_to(where.owner);
     std::string installer =
         kind == package_kind::npm ? runs_.program(where, "npm", npm_program) : runs_.interpreter(where);
     of->order = {kind, std::move(names), std::move(installer), config_.pypi_allow_source};

@@ -84,8 +84,8 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
     // The owner's other sandboxes leave so much; 0 would mean no limit.
     const std::uint64_t elsewhere =
         sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
-    request.limits.workspace_size =
-        std::max<std::uint64_t>(1, config_.sandbox_disk_quota - std::min(elsewhere, config_.sandbox_disk_quota));
+    const std::uint64_t most = sandboxes_.limits().of(where.owner).disk;
+    request.limits.workspace_size = std::max<std::uint64_t>(1, most - std::min(elsewhere, most));
     std::string path = search_path(where);
     if (in_image(where)) {
         image root = sandboxes_.images().of(where);

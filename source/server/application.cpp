@@ -17,13 +17,14 @@ namespace cmcp::command {
 
 namespace {
 
-core_limits limits_of(const settings& config)
+core_limits limits_of(const settings& config, quotas& of_principals)
 {
     core_limits limits;
     limits.requests_in_flight = config.max_requests_in_flight;
     limits.requests_per_session = config.max_requests_per_session;
     limits.tasks.most = config.max_tasks;
-    limits.tasks.most_per_caller = config.max_tasks_per_caller;
+    limits.tasks.of_caller = of_principals.each(&principal_limits::tasks);
+    limits.calls = [&of_principals](std::string_view principal) { return of_principals.take_call(principal); };
     limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
     limits.results.usual = config.result_limit;
@@ -87,8 +88,9 @@ application::application(asio::any_io_executor executor, const settings& config,
       config_(config),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
-      core_(executor, identity(), limits_of(config), managers_->background),
+      core_(executor, identity(), limits_of(config, *managers_->limits), managers_->background),
       ready_(config, executor, [this] { return backend_.launcher_trouble(); }),
+      administration_(parts_of_administration()),
       tasks_(executor)
 {
     if (config.otlp_endpoint.empty()) return;
@@ -116,6 +118,18 @@ awaitable<> application::prepare()
     if (spans_) tasks_.spawn("export of spans", spans_->run());
 }
 
+administration::parts application::parts_of_administration()
+{
+    return {*managers_, core_, ready_, [this] { return layers(); }, [this] { return reload_(); }};
+}
+
+void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }
+
+void application::settings_changed()
+{
+    if (managers_->web) *managers_->web->policy = egress_policy::from_settings(config_);
+}
+
 awaitable<> application::python_settles() { co_await backend_.zygote_settles(); }
 
 awaitable<> application::stop()
@@ -129,8 +143,13 @@ awaitable<> application::stop()
 
 gateways application::to_sandboxes()
 {
-    return {managers_->sandbox_files_.get(), managers_->shell_gateway_.get(), managers_->shown.get(),
-            managers_->jupyter_.get(), make_issuer_fetch(executor_, config_)};
+    return {managers_->sandbox_files_.get(),
+            managers_->shell_gateway_.get(),
+            managers_->shown.get(),
+            managers_->jupyter_.get(),
+            &administration_,
+            make_issuer_fetch(executor_, config_),
+            managers_->limits->each(&principal_limits::sessions)};
 }
 
 void application::set_public_url(std::string url)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/administration.hpp"
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
 #include "async/task_group.hpp"
@@ -31,15 +32,21 @@ public:
     sandbox::layers layers() const;  ///< the loaded interpreter's as of now, the others as of the start
     gateways to_sandboxes();         ///< empty when sandboxes are not offered
     readiness& ready() { return ready_; }
-    void set_public_url(std::string url);  ///< for links to files
+    void reload_by(std::function<json::object()> reads);  ///< for POST /admin/reload
+    void settings_changed();                              ///< those that may change while the server runs
+    void set_public_url(std::string url);                 ///< for links to files
 
 private:
+    administration::parts parts_of_administration();
+
     asio::any_io_executor executor_;
     const settings& config_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;
     server_core core_;
     readiness ready_;
+    std::function<json::object()> reload_;
+    administration administration_;
     std::unique_ptr<otlp_exporter> spans_;  ///< null: no collector
     task_group tasks_;
     sandbox::layers layers_;

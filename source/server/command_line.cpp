@@ -34,6 +34,7 @@ struct raw_options {
     bool debug = false, json = false, live = false, version = false;
     image_line image;
     identity_line identity;
+    admin_line admin;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -75,6 +76,9 @@ void add_key_commands(CLI::App& key, identity_line& into, bool& json)
     create->add_option("--profile", into.profile, "Profile of tools that its clients are shown");
     create->add_option("--networks", into.networks, "Addresses and blocks from which it may be used (any)");
     create->add_option("--lasts", into.lasts, "Time until it expires: 12h, 90d, 1y (without end)");
+    create->add_option("--limit", into.limits, "Quota of the principal, as runs=2 (may be repeated)")
+        ->type_name("NAME=NUMBER")
+        ->allow_extra_args(false);
     create->add_option("--note", into.note, "For people");
     create->add_flag("--json", json, "Print JSON");
     key.add_subcommand("list", "Show the keys, without their secrets")->add_flag("--json", json, "Print JSON");
@@ -98,6 +102,46 @@ void add_principal_commands(CLI::App& principal, identity_line& into, bool& json
     principal.require_subcommand(1);
 }
 
+void add_quota_commands(CLI::App& quota, identity_line& into, bool& json)
+{
+    auto* set = quota.add_subcommand("set", "Give a principal limits of its own");
+    auto* clear = quota.add_subcommand("clear", "Take them back: those of everybody count again");
+    for (auto* each : {set, clear})
+        each->add_option("principal", into.what, "The name of a key, a token or a link")->required();
+    set->add_option("limits", into.limits, "As runs=2 calls=60; `quota names` shows the names")->required();
+    clear->add_option("limits", into.limits, "Names of limits (all of the principal)");
+    for (auto* each : {quota.add_subcommand("list", "Show the limits that principals have of their own"),
+                       quota.add_subcommand("names", "Show the names of limits, and everybody's numbers")})
+        each->add_flag("--json", json, "Print JSON");
+    quota.require_subcommand(1);
+}
+
+void add_ids(CLI::App& to, std::vector<std::string>& ids, const char* description)
+{
+    to.add_option("id", ids, description)->required();
+}
+
+// For a server that runs with the same SANDBOX_ROOT.
+void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
+{
+    const auto add = [&](const char* name, const char* description) {
+        auto* command = app.add_subcommand(name, description);
+        command->add_flag("--json", json, "Print JSON");
+        return command;
+    };
+    add("ps", "Show what runs in the server: calls, jobs, tasks, kernels and shells");
+    add_ids(*add("kill", "End what runs"), into.ids, "Ids as `ps` shows them");
+    auto* sandboxes = add("sandboxes", "Show or delete sandboxes");
+    sandboxes->add_option("--match", into.match, "A part of id, name or principal");
+    add_ids(*sandboxes->add_subcommand("rm", "Delete sandboxes"), into.ids, "Ids or names");
+    add_ids(*add("sessions", "Show or end sessions")->add_subcommand("end", "End sessions"), into.ids, "Ids");
+    add_ids(*add("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"), into.ids,
+            "Ids");
+    add("usage", "Show what each principal uses");
+    add("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
+    add("reload", "Let the server read its settings, certificate and log file again");
+}
+
 void add_commands(CLI::App& app, raw_options& into)
 {
     app.fallthrough();  // inherited by the commands: flags may stand before or after them
@@ -112,6 +156,9 @@ void add_commands(CLI::App& app, raw_options& into)
     add_key_commands(*app.add_subcommand("key", "Create, list, revoke and rotate API keys"), into.identity, into.json);
     add_principal_commands(*app.add_subcommand("principal", "Link people of authorization servers to names"),
                            into.identity, into.json);
+    add_quota_commands(*app.add_subcommand("quota", "Set, clear and list the limits of single principals"),
+                       into.identity, into.json);
+    add_admin_commands(app, into.admin, into.json);
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
     doctor->add_flag("--json", into.json, "Print JSON");
@@ -220,13 +267,14 @@ command_line parse_command_line(int argc, char** argv)
     for (const auto* command : app.get_subcommands()) {
         line.command = command->get_name();
         for (const auto* action : command->get_subcommands())
-            raw.image.action = raw.identity.action = action->get_name();
+            raw.image.action = raw.identity.action = raw.admin.action = action->get_name();
     }
     if (raw.version) line.command = "version";
     line.json = raw.json;
     line.live = raw.live;
     line.image = raw.image;
     line.identity = raw.identity;
+    line.admin = raw.admin;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
     return line;

@@ -3,6 +3,8 @@
 #include "config/load_settings.hpp"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace cmcp::command {
 
@@ -14,9 +16,11 @@ struct image_line {
     bool insecure = false;
 };
 
-/// The words behind `key` and `principal`.
+/// The words behind `key`, `principal` and `quota`.
 struct identity_line {
-    std::string action;  ///< create, list, revoke, rotate; link, unlink, list
+    using words = std::vector<std::string>;
+
+    std::string action;  ///< create, list, revoke, rotate; link, unlink, list; set, clear, list, names
     std::string what;    ///< id of a key, or name of a principal
     std::string scopes = "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web";
     std::string profile;
@@ -25,16 +29,25 @@ struct identity_line {
     std::string note;
     std::string issuer;
     std::string subject;
+    words limits;  ///< "runs=2"; of `quota clear` names
+};
+
+/// The words behind the commands that administer a running server.
+struct admin_line {
+    std::string action;            ///< rm, end or cancel; empty: show
+    std::vector<std::string> ids;  ///< of what is ended
+    std::string match;             ///< of sandboxes
 };
 
 /// The user's command line.
 struct command_line {
-    std::string command = "serve";  ///< serve, stdio, config, doctor, health, image, key, principal or version
+    std::string command = "serve";  ///< serve, stdio, …; is_admin_command() knows those for admin_line
     settings_sources sources;
     bool json = false;  ///< config, doctor: for programs instead of people
     bool live = false;  ///< health: whether the server answers, not whether it is ready
     image_line image;
     identity_line identity;
+    admin_line admin;
 };
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
@@ -47,7 +60,7 @@ command_line parse_command_line(int argc, char** argv);
 
 /// Each returns the program's exit code and throws config_error or std::exception with a sentence for the user.
 
-int serve(const loaded_settings& loaded);              ///< until SIGTERM or SIGINT
+int serve(const loaded_settings& loaded, const settings_sources& sources);  ///< until SIGTERM or SIGINT
 int stdio(const loaded_settings& loaded);              ///< until standard input ends, SIGTERM or SIGINT
 int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that SANDBOX_REQUIRE names is missing
 /// 1 when no server answers on the address of the settings, or the server is not ready; `live`: any answer will do.
@@ -55,9 +68,16 @@ int health(const loaded_settings& loaded, bool live);
 /// Work on the store of images; 1 when `verify` finds a difference.
 int images(const loaded_settings& loaded, const image_line& line, bool json);
 
+/// Shows or ends what runs in the server of SANDBOX_ROOT; 1 when something could not be ended.
+int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json);
+bool is_admin_command(std::string_view command);
+
 /// API keys and the subjects of authorization servers that are principals by name. A running server sees a change
 /// within a second.
 int keys(const loaded_settings& loaded, const identity_line& line, bool json);
 int principals(const loaded_settings& loaded, const identity_line& line, bool json);
+
+/// Limits of single principals; a running server sees a change within a second.
+int quota(const loaded_settings& loaded, const identity_line& line, bool json);
 
 }  // namespace cmcp::command

@@ -1,15 +1,9 @@
-#include "config/networks.hpp"
-#include "identity/identity_store.hpp"
 #include "identity/token_rules.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/commands.hpp"
-#include "server/sandbox_start.hpp"
-#include "text/encodings.hpp"
-#include "text/number.hpp"
+#include "server/identity_common.hpp"
 #include "text/time_text.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <iostream>
 #include <stdexcept>
@@ -19,83 +13,6 @@ namespace cmcp::command {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-
-identity_store open_store(const settings& config)
-{
-    prepare_sandbox_root(config);
-    return identity_store(identity_store::file_in(config.sandbox_root));
-}
-
-double seconds_in(const std::string& time)
-{
-    struct unit {
-        char letter;
-        double seconds;
-    };
-    constexpr std::array units{unit{'m', 60}, unit{'h', 3600}, unit{'d', 86400}, unit{'y', 365.0 * 86400}};
-    const auto number =
-        time.empty() ? std::nullopt : read_number<double>(std::string_view(time).substr(0, time.size() - 1));
-    const auto is_it = [&](const unit& each) { return each.letter == time.back(); };
-    const auto* const unit_named = number ? std::find_if(units.begin(), units.end(), is_it) : units.end();
-    if (unit_named == units.end() || *number <= 0)
-        throw config_error("--lasts " + time + " is no time; a number with m, h, d or y behind it is one, as in 90d");
-    return *number * unit_named->seconds;
-}
-
-// The name is that of a folder, and stands in logs.
-void check_name(const std::string& name)
-{
-    const auto plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-    };
-    if (!name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), plain) &&
-        !name.starts_with("oauth-"))
-        return;
-    throw config_error("\"" + name +
-                       "\" cannot be the name of a principal: 1 to 64 of a-z, 0-9, '-', '_' and '.', "
-                       "and not oauth-… at its beginning");
-}
-
-std::string checked_scopes(const std::string& text)
-{
-    const auto scopes = scope_set::parse(text);
-    const auto words = static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1;
-    std::string known = scopes.text();
-    const auto understood = static_cast<std::size_t>(std::ranges::count(known, ' ')) + 1;
-    if (scopes.empty() || words != understood)
-        throw config_error("--scopes \"" + text + "\": the scopes are " + scope_set::all().text() +
-                           ", each once, with one blank between them");
-    return known;
-}
-
-std::string checked_networks(const std::string& text)
-try {
-    networks::parse(text);
-    return text;
-} catch (const std::invalid_argument& wrong) {
-    throw config_error(std::string("--networks: ") + wrong.what());
-}
-
-json::value time_value(double when)
-{
-    if (when == 0) return nullptr;
-    return json::value(timestamp(std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::duration<double>(when)))));
-}
-
-json::object key_json(const key_record& key)
-{
-    return {{"id", key.id},
-            {"principal", key.principal},
-            {"scopes", key.scopes},
-            {"profile", key.profile},
-            {"networks", key.networks},
-            {"note", key.note},
-            {"created", time_value(key.created)},
-            {"expires", time_value(key.expires)},
-            {"revoked", time_value(key.revoked)},
-            {"last_used", time_value(key.used)}};
-}
 
 std::string state_of(const key_record& key)
 {
@@ -107,10 +24,11 @@ std::string state_of(const key_record& key)
 }
 
 // Only this output ever holds the secret.
-int show_new(const api_key& key, const key_record& record, bool json)
+int show_new(const new_key& fresh, bool json)
 {
+    const auto& [key, record] = fresh;
     if (json) {
-        auto row = key_json(record);
+        auto row = describe(record);
         row["key"] = key.text();
         std::cout << jsonrpc::write_json(row) << '\n';
         return 0;
@@ -121,29 +39,13 @@ int show_new(const api_key& key, const key_record& record, bool json)
     return 0;
 }
 
-int add_key(identity_store& store, key_record record, const settings& config, bool json)
-{
-    const bool first = !store.has_keys() && !config.callers_have_names();
-    const auto key = api_key::make();
-    record.id = key.id;
-    record.digest = sha256_hex(key.secret);
-    record.created = now();
-    store.add(record);
-    if (first) std::cerr << "From its next start on the server takes only callers with a key or token.\n";
-    return show_new(key, record, json);
-}
-
 int create(identity_store& store, const identity_line& line, const settings& config, bool json)
 {
-    check_name(line.what);
-    key_record record;
-    record.principal = line.what;
-    record.note = line.note;
-    record.scopes = checked_scopes(line.scopes);
-    record.profile = line.profile;
-    record.networks = checked_networks(line.networks);
-    if (!line.lasts.empty()) record.expires = now() + seconds_in(line.lasts);
-    return add_key(store, std::move(record), config, json);
+    const key_order wanted{line.what, line.scopes, line.profile, line.networks, line.lasts, line.note, line.limits};
+    const bool first = !store.has_keys() && !config.callers_have_names();
+    const auto fresh = make_key(store, wanted, now());
+    if (first) std::cerr << "From its next start on the server takes only callers with a key or token.\n";
+    return show_new(fresh, json);
 }
 
 key_record known_key(identity_store& store, const std::string& id)
@@ -152,14 +54,13 @@ key_record known_key(identity_store& store, const std::string& id)
     throw config_error("there is no key " + id + "; `container-mcp key list` shows those that are there");
 }
 
-int rotate(identity_store& store, const std::string& id, const settings& config, bool json)
+int rotate(identity_store& store, const std::string& id, bool json)
 {
     auto record = known_key(store, id);
     if (record.revoked != 0) throw config_error("the key " + id + " was revoked; create a new one");
-    record.used = 0;
-    const int done = add_key(store, std::move(record), config, json);
+    const auto fresh = make_key_like(store, std::move(record), now());
     store.revoke(id, now());
-    return done;
+    return show_new(fresh, json);
 }
 
 int list_keys(identity_store& store, bool json)
@@ -167,7 +68,7 @@ int list_keys(identity_store& store, bool json)
     json::array rows;
     for (const auto& key : store.keys()) {
         if (json)
-            rows.push_back(key_json(key));
+            rows.push_back(describe(key));
         else
             std::cout << key.id << "  " << key.principal << "  " << state_of(key) << "  " << key.scopes
                       << (key.networks.empty() ? "" : "  from " + key.networks)
@@ -193,24 +94,26 @@ int list_links(identity_store& store, bool json)
 }  // namespace
 
 int keys(const loaded_settings& loaded, const identity_line& line, bool json)
-{
-    auto store = open_store(loaded.values);
+try {
+    auto store = open_identities(loaded.values);
     if (line.action == "create") return create(store, line, loaded.values, json);
-    if (line.action == "rotate") return rotate(store, line.what, loaded.values, json);
+    if (line.action == "rotate") return rotate(store, line.what, json);
     if (line.action == "list") return list_keys(store, json);
     const auto record = known_key(store, line.what);
     const bool ended = store.revoke(record.id, now());
     std::cout << "key " << record.id << " of " << record.principal
               << (ended ? " is revoked\n" : " was revoked before\n");
     return 0;
+} catch (const std::invalid_argument& wrong) {
+    throw config_error(wrong.what());
 }
 
 int principals(const loaded_settings& loaded, const identity_line& line, bool json)
-{
-    auto store = open_store(loaded.values);
+try {
+    auto store = open_identities(loaded.values);
     if (line.action == "list") return list_links(store, json);
     if (line.action == "link") {
-        check_name(line.what);
+        check_new_name(line.what);
         store.link({line.issuer, line.subject, line.what});
         std::cout << line.what << " is " << line.subject << " of " << line.issuer << " from now on; what "
                   << principal_of(line.issuer, line.subject) << " made stays with that name\n";
@@ -221,6 +124,8 @@ int principals(const loaded_settings& loaded, const identity_line& line, bool js
     std::cout << "the link is gone: " << line.subject << " is " << principal_of(line.issuer, line.subject)
               << " again\n";
     return 0;
+} catch (const std::invalid_argument& wrong) {
+    throw config_error(wrong.what());
 }
 
 }  // namespace cmcp::command

@@ -43,6 +43,7 @@ void print_settings_json(const loaded_settings& loaded)
         row["origin"] = origin_of(loaded, entry.name);
         row["description"] = entry.description;
         row["topic"] = entry.topic;
+        if (entry.live) row["live"] = true;
         all[entry.name] = std::move(row);
     }
     std::cout << jsonrpc::write_json(all) << '\n';
@@ -74,8 +75,11 @@ int run(const command::command_line& line)
     if (line.command == "image") return command::images(loaded, line.image, line.json);
     if (line.command == "key") return command::keys(loaded, line.identity, line.json);
     if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
+    if (line.command == "quota") return command::quota(loaded, line.identity, line.json);
+    if (command::is_admin_command(line.command))
+        return command::administer(loaded, line.command, line.admin, line.json);
     if (line.command == "stdio") return command::stdio(loaded);
-    return command::serve(loaded);
+    return command::serve(loaded, line.sources);
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace {
 
 constexpr auto time_to_unwind = std::chrono::seconds(5);
 
+}  // namespace
+
 log::level level_named(std::string_view name)
 {
     const auto& names = log::level_names;
     return static_cast<log::level>(std::find(names.begin(), names.end(), name) - names.begin());
 }
-
-}  // namespace
 
 stop_signals::stop_signals(asio::any_io_executor executor) : set_(executor, SIGTERM, SIGINT) { wait(); }
 

@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "config/load_settings.hpp"
+#include "log/log.hpp"
 
 #include <boost/asio/signal_set.hpp>
 
@@ -38,6 +39,9 @@ inline constexpr std::chrono::seconds time_to_end{3};
 /// SIGPIPE and SIGHUP do nothing from now on. The call comes after the launcher's start, because programs inherit
 /// ignored signals.
 void ignore_signals();
+
+/// That of LOG_LEVEL's value.
+log::level level_named(std::string_view name);
 
 /// Log as configured, and the warnings of the configuration into it.
 void start_log(const loaded_settings& loaded);

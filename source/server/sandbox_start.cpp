@@ -157,6 +157,19 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
     return places;
 }
 
+// Editors and Kubernetes put another file in the place of the old one, so the whole folder is readable. A file that
+// lies in the folder / cannot be read again.
+std::vector<std::string> folders_of(const std::vector<fs::path>& files)
+{
+    std::vector<std::string> all;
+    for (const auto& file : files) {
+        std::error_code absent;
+        for (const auto& place : {fs::absolute(file), fs::canonical(file, absent)})
+            if (place.has_parent_path() && place.parent_path() != "/") all.push_back(place.parent_path().string());
+    }
+    return all;
+}
+
 void refuse_unknown_layers(const sandbox::layers& layers, const settings& config)
 {
     for (const auto& name : config.sandbox_require) {
@@ -191,7 +204,7 @@ started_sandbox start_sandbox(const settings& config)
     return started;
 }
 
-void confine_this_process(started_sandbox& started, const settings& config)
+void confine_this_process(started_sandbox& started, const settings& config, const std::vector<fs::path>& read_again)
 {
     sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
     if (config.confine_server) {
@@ -200,7 +213,9 @@ void confine_this_process(started_sandbox& started, const settings& config)
         std::vector<sandbox::startable_program> programs{{launcher, sandbox::arguments_of(started.options.launcher)}};
         if (!config.sandbox_image_pull.empty()) programs.push_back(image_fetcher_program(config));
         sandbox::start_programs_through_helper(launcher, programs);
-        self = sandbox::confine_server(places_of_the_server(config));
+        auto places = places_of_the_server(config);
+        for (auto& folder : folders_of(read_again)) places.read_only.push_back(std::move(folder));
+        self = sandbox::confine_server(places);
     }
     started.options.further = {std::move(self)};
 }

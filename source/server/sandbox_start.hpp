@@ -3,6 +3,9 @@
 #include "config/settings.hpp"
 #include "sandbox/native_backend.hpp"
 
+#include <filesystem>
+#include <vector>
+
 namespace cmcp::command {
 
 /// The launcher before it has a backend, because it starts before the first thread of this process.
@@ -15,8 +18,9 @@ struct started_sandbox {
 started_sandbox start_sandbox(const settings& config);
 
 /// Confines this process to what the server needs, where SERVER_CONFINE says so, and adds that to the report. After
-/// start_sandbox, before the first thread.
-void confine_this_process(started_sandbox& started, const settings& config);
+/// start_sandbox, before the first thread. `read_again`: files that a reload reads.
+void confine_this_process(started_sandbox& started, const settings& config,
+                          const std::vector<std::filesystem::path>& read_again = {});
 
 /// The names of SANDBOX_REQUIRE; without browser_sandbox where there is no browser.
 std::vector<std::string> required_layers(const sandbox::layers& layers, const settings& config);

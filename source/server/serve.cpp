@@ -3,15 +3,17 @@
 #include "http/bound_address.hpp"
 #include "log/log.hpp"
 #include "server/access_token.hpp"
+#include "server/admin_socket.hpp"
 #include "server/application.hpp"
 #include "server/commands.hpp"
-#include "server/diagnosis.hpp"
+#include "server/greeting.hpp"
 #include "server/run_loop.hpp"
+#include "server/server_reload.hpp"
+#include "server/service_notice.hpp"
 #include "tls/server_certificate.hpp"
 #include "tools/tools.hpp"
 #include "transport/http_server.hpp"
 #include "transport/stdio.hpp"
-#include "web/web_browser.hpp"
 
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -19,6 +21,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <optional>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -56,56 +59,6 @@ void log_address(const bound_address& bound, const settings& config)
     }
 }
 
-std::string sandbox_line(const sandbox::layers& layers, const settings& config)
-{
-    const auto required = required_layers(layers, config);
-    const diagnosis about = diagnose(layers, required);
-    const bool all = sandbox::missing(layers, required).empty();
-    return std::to_string(about.on) + " layers on, all required ones" + (all ? "" : " but that of web_browse") +
-           " (`container-mcp doctor` tells more)";
-}
-
-std::string python_line(const sandbox::layers& layers)
-{
-    const auto named = [](const sandbox::layer& each) { return each.name == "python_zygote"; };
-    const auto at = std::find_if(layers.begin(), layers.end(), named);
-    if (at == layers.end()) return "cold";
-    if (at->is == sandbox::layer::state::on) return "fast: an interpreter is kept loaded";
-    return "cold: " + at->detail;
-}
-
-std::string browser_line(const settings& config)
-{
-    if (!config.enable_web) return "off: TOOLS_ENABLE_WEB is false";
-    const std::string obstacle = browser_obstacle(config);
-    return obstacle.empty() ? "ready: it starts with the first page" : "none: " + obstacle;
-}
-
-std::string token_line(const bound_address& bound, const settings& config)
-{
-    if (!config.auth_tokens.empty() && config.auth_tokens.front().first.empty())
-        return "1, kept in " + (config.sandbox_root / "auth-token").string() +
-               ": clients send `Authorization: Bearer …`";
-    if (config.auth_tokens.empty() && config.callers_have_names())
-        return "callers send `Authorization: Bearer …` with " + credentials_in_words(config);
-    if (!config.auth_tokens.empty())
-        return std::to_string(config.auth_tokens.size()) + ": clients send `Authorization: Bearer …`";
-    if (!bound.path().empty()) return "none: only this user may connect (the socket has mode 0600)";
-    if (bound.is_local()) return "none: only programs on this machine may connect";
-    return "none: whoever reaches this address can run code here; set MCP_AUTH=auto or MCP_AUTH_TOKENS";
-}
-
-std::string connect_line(const bound_address& bound, const settings& config)
-{
-    if (!bound.path().empty())
-        return "curl --unix-socket " + bound.path() +
-               " http://localhost/healthz; clients that speak TCP only: " + "`container-mcp stdio`, or a proxy";
-    std::string line = "claude mcp add --transport http container-mcp \"" + bound.url() + "/mcp?profile=agent\"";
-    return !config.callers_have_names() || !config.auth_issuers.empty()
-               ? line
-               : line + " --header \"Authorization: Bearer …\"";
-}
-
 // The only place where the token is shown. Lines of JSON are for programs, which read the file.
 void show_fresh_token(const std::string& url, const settings& config, const access_token& access)
 {
@@ -119,35 +72,6 @@ void show_fresh_token(const std::string& url, const settings& config, const acce
               << "  others    send the header \"" << header << "\"\n"
               << "Your own tokens: MCP_AUTH_TOKENS=name=token,… None at all: MCP_AUTH=none.\n\n"
               << std::flush;
-}
-
-std::string place_line(const bound_address& bound)
-{
-    if (!bound.path().empty()) return bound.path();
-    return bound.url() + "   (a browser shows there how to connect, and " + bound.url() + "/docs every tool)";
-}
-
-// Address, sandbox, Python, browser, tokens and the line to paste into a client.
-std::string greeting(const bound_address& bound, const settings& config, const sandbox::layers& layers)
-{
-    return "\nContainer-MCP " CMCP_VERSION "   " + place_line(bound) +
-           "\n"
-           "  sandbox   " +
-           sandbox_line(layers, config) +
-           "\n"
-           "  python    " +
-           python_line(layers) +
-           "\n"
-           "  browser   " +
-           browser_line(config) +
-           "\n"
-           "  tokens    " +
-           token_line(bound, config) +
-           "\n"
-           "  connect   " +
-           connect_line(bound, config) +
-           "\n"
-           "Ctrl+C ends it.\n\n";
 }
 
 // A person sees the greeting instead of the start's events; warnings stay.
@@ -207,36 +131,51 @@ void require_certificate(const settings& config)
     if (!config.tls_cert.empty()) const server_certificate readable(config);
 }
 
-awaitable<> reload_at_hangup(http_server& server)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::signal_set hangup(executor, SIGHUP);
-    for (;;) {
-        co_await hangup.async_wait(asio::use_awaitable);
-        server.reload_certificate();
-    }
+// The socket of administrators. A server without one serves all the same.
+std::optional<bound_address> admin_socket(const settings& config)
+try {
+    return bound_address("unix:" + admin_socket_path(config), 0);
+} catch (const std::exception& failure) {
+    log::warning("no_admin_socket", {{"reason", failure.what()}});
+    return std::nullopt;
 }
 
-awaitable<> serve_http(asio::io_context& io, const settings& config, bound_address address, access_token access,
-                       started_sandbox started)
+// Everything that a server begins with, in the order of its making.
+struct beginning {
+    settings_sources sources;
+    settings loaded;
+    bound_address address;
+    std::optional<bound_address> admin;
+    access_token access;
+    started_sandbox started;
+    service_notice notice;
+};
+
+awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
 {
     stop_signals signals(io.get_executor());
-    application app(io.get_executor(), config, std::move(started));
+    application app(io.get_executor(), config, std::move(parts.started));
     co_await app.prepare();
     http_server server(
-        io, config, std::move(address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
+        io, config, std::move(parts.address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
         app.to_sandboxes(), [&app] { return app.ready().problems(); });
+    if (parts.admin) server.administer_at(io, std::move(*parts.admin));
+    server_reload reload(std::move(parts.sources), std::move(parts.loaded), config, app, server, parts.notice);
+    app.reload_by([&reload] { return reload.for_caller(); });
     server.start();
-    task_group reloading(io.get_executor());
-    if (server.address().is_secure()) reloading.spawn("reloading", reload_at_hangup(server));
+    task_group care(io.get_executor());
+    care.spawn("reloading", reload.at_hangups());
+    care.spawn("watchdog of the service", parts.notice.keep_alive());
     const bound_address& bound = server.address();
     app.set_public_url(bound.url());
     log_address(bound, config);
-    show_fresh_token(bound.url(), config, access);
+    parts.notice.ready();
+    show_fresh_token(bound.url(), config, parts.access);
     if (greets(config)) co_await greet(app, bound, config);
     co_await until_stopped(signals);
+    parts.notice.stopping();
     app.core().refuse_new_requests();
-    reloading.cancel_all();
+    care.cancel_all();
     co_await server.stop();
     co_await end(app);
 }
@@ -259,21 +198,25 @@ awaitable<> serve_one(asio::any_io_executor executor, const settings& config, st
 
 }  // namespace
 
-int serve(const loaded_settings& loaded)
+int serve(const loaded_settings& loaded, const settings_sources& sources)
 {
+    service_notice notice;
     start_log(loaded);
     if (greets(loaded.values)) log::set_threshold(log::level::warning);
     settings config = loaded.values;
     require_certificate(config);
     bound_address address(config.host, config.port, !config.tls_cert.empty());
     prepare_sandbox_root(config);
+    auto admin = admin_socket(config);
     access_token access = settle_access(config);
     started_sandbox started = start_sandbox(config);
     raise_descriptor_limit(loaded);
-    confine_this_process(started, config);
+    confine_this_process(started, config, settings_files(sources));
     ignore_signals();
     asio::io_context io(1);
-    run_loop(io, serve_http(io, config, std::move(address), std::move(access), std::move(started)));
+    beginning parts{sources,           loaded.values,      std::move(address), std::move(admin),
+                    std::move(access), std::move(started), std::move(notice)};
+    run_loop(io, serve_http(io, config, std::move(parts)));
     return 0;
 }
 

@@ -60,6 +60,7 @@ struct command_shells::kept {
     std::string owner;
     std::shared_ptr<command_shell> shell;
     event::clock::time_point used = event::clock::now();
+    double started = 0;
     std::size_t wanted = 0;  // calls that wait or run
     bool busy = false;
     event freed;
@@ -118,11 +119,12 @@ awaitable<> command_shells::make_room(std::string owner)
             ++own;
             if (one->wanted == 0 && (!unused || one->used < unused->used)) unused = one;
         }
-        if (own < config_.shells_per_caller && all < config_.max_shells) co_return;
+        if (own < runs_.sandboxes().limits().of(owner).shells && all < config_.max_shells) co_return;
         if (!unused)
-            throw sandbox_error("QuotaExceeded",
-                                "As many shells live as SANDBOX_SHELLS_PER_CALLER and SANDBOX_MAX_SHELLS allow; wait "
-                                "for one of yours, or leave shell out.");
+            throw sandbox_error(
+                "QuotaExceeded",
+                "As many shells live as SANDBOX_SHELLS_PER_CALLER (or your quota) and SANDBOX_MAX_SHELLS allow; wait "
+                "for one of yours, or leave shell out.");
         co_await unused->shell->finish();
     }
 }
@@ -134,6 +136,7 @@ void command_shells::start(kept& one, const sandbox_record& where)
     add_python_variables(request, python_home::sandbox);
     request.limits.output = config_.output_hard_limit;
     request.label = "command shell";
+    one.started = sandbox_manager::now();
     one.shell = std::make_shared<command_shell>(executor_, backend_);
     one.shell->start(std::move(request));
 }
@@ -195,6 +198,14 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
     outcome.limits = request.limits;
     outcome.limits.wall = time;
     co_return outcome;
+}
+
+std::vector<command_shells::summary> command_shells::living() const
+{
+    std::vector<summary> all;
+    for (const auto& [sandbox, one] : shells_)
+        if (one->lives()) all.push_back({sandbox, one->owner, one->busy, one->started});
+    return all;
 }
 
 awaitable<> command_shells::end(std::string id)

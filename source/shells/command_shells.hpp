@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -23,6 +24,14 @@ public:
     /// by itself.
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, std::string command,
                                    run_options options);
+
+    struct summary {
+        std::string sandbox;
+        std::string owner;
+        bool busy = false;
+        double started = 0;  ///< seconds since 1970
+    };
+    std::vector<summary> living() const;
 
     awaitable<> end(std::string id);  ///< that of a sandbox
     awaitable<> stop();

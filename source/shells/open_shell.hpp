@@ -23,6 +23,7 @@ struct shell_manager::shell {
 
     std::string id;
     std::string owner;
+    double started = sandbox_manager::now();
     sandbox_record where;
     std::shared_ptr<shell_process> process;
     bool keeps = false;                                   // its output, for read()

@@ -4,6 +4,7 @@
 #include "log/log.hpp"
 #include "runs/python_run.hpp"
 #include "shells/open_shell.hpp"
+#include "shells/plain_output.hpp"
 #include "shells/shell_keys.hpp"
 #include "shells/shell_possible.hpp"
 
@@ -69,8 +70,8 @@ std::shared_ptr<shell_manager::shell> shell_manager::find(const caller& who, con
     const auto entry = shells_.find(id);
     if (entry != shells_.end() && entry->second->owner == who.principal && entry->second->keeps) return entry->second;
     throw sandbox_error("NotFound", "There is no shell \"" + id.substr(0, 100) +
-                                        "\"; it was closed, or ended unused or with its sandbox. shell_open makes "
-                                        "one.");
+                                        "\"; it was closed, or ended unused, with its sandbox or by an "
+                                        "administrator. shell_open makes one.");
 }
 
 std::size_t shell_manager::living() const
@@ -79,18 +80,40 @@ std::size_t shell_manager::living() const
     return static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), lives));
 }
 
+std::vector<shell_manager::summary> shell_manager::list(std::size_t most_output) const
+{
+    std::vector<summary> all;
+    for (const auto& [id, one] : shells_) {
+        if (!one->process->alive()) continue;
+        const auto end = one->output.end();
+        const auto newest = one->output.from(end - std::min<std::uint64_t>(end, most_output));
+        all.push_back({id, one->owner, one->where.id, plain_output(newest, true).text, one->started});
+    }
+    return all;
+}
+
+bool shell_manager::end_shell(const std::string& id)
+{
+    const auto entry = shells_.find(id);
+    if (entry == shells_.end() || !entry->second->process->alive()) return false;
+    release(entry->second);
+    return true;
+}
+
 // Shells that have ended are kept for their last output, as long as there is room.
 void shell_manager::make_room(const std::string& owner)
 {
     const auto of_owner = [&](const auto& entry) { return entry.second->owner == owner; };
     const auto own = static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), of_owner));
-    if (own >= config_.shells_per_caller)
+    auto& limits = runs_.sandboxes().limits();
+    const auto most = limits.of(owner).shells;
+    if (own >= most)
         std::erase_if(shells_, [&](const auto& entry) { return of_owner(entry) && !entry.second->process->alive(); });
     const auto left = static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), of_owner));
-    if (left >= config_.shells_per_caller)
-        throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_SHELLS_PER_CALLER allows (" +
-                                                 std::to_string(config_.shells_per_caller) +
-                                                 "); close one with shell_close.");
+    if (left >= most)
+        throw sandbox_error("QuotaExceeded", "As many shells are open as " +
+                                                 limits.in_words(owner, &principal_limits::shells) +
+                                                 "; close one with shell_close.");
     if (living() >= config_.max_shells)
         throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_MAX_SHELLS allows (" +
                                                  std::to_string(config_.max_shells) + "); try again later.");

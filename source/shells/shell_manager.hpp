@@ -75,6 +75,17 @@ public:
 
     std::size_t living() const;
 
+    /// A shell that lives.
+    struct summary {
+        std::string id;
+        std::string owner;
+        std::string sandbox;
+        std::string newest;  ///< output, as plain text; empty where its opener alone reads it
+        double started = 0;  ///< seconds since 1970
+    };
+    std::vector<summary> list(std::size_t most_output) const;
+    bool end_shell(const std::string& id);  ///< of any owner; false: there is none
+
 private:
     using shells = std::map<std::string, std::shared_ptr<shell>>;
 

@@ -45,6 +45,16 @@ std::vector<job_record> job_store::list(std::string_view owner, double now)
     return rows.records<job_record>();
 }
 
+std::vector<job_record> job_store::latest(std::string_view owner, bool of_all, double now, std::size_t most)
+{
+    auto rows =
+        db_.prepare(std::string("SELECT id, owner, sandbox, tool, label, state, created, ended, keep, message, '', '' "
+                                "FROM jobs WHERE (?2 OR owner = ?3) AND ") +
+                        not_expired + "ORDER BY created DESC, rowid DESC LIMIT ?4",
+                    now, of_all, owner, most);
+    return rows.records<job_record>();
+}
+
 job_usage job_store::usage(std::string_view owner, double now)
 {
     auto row = db_.prepare(

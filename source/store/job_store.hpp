@@ -50,6 +50,7 @@ public:
     void remove(std::string_view id);
     std::optional<job_record> find(std::string_view id, double now);
     std::vector<job_record> list(std::string_view owner, double now);  ///< newest first, without results and errors
+    std::vector<job_record> latest(std::string_view owner, bool of_all, double now, std::size_t most);  ///< the same
     job_usage usage(std::string_view owner, double now);
     std::vector<std::string> all();
 

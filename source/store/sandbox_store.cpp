@@ -11,6 +11,9 @@ std::string sandboxes_where(std::string_view condition)
            std::string(condition);
 }
 
+const std::string fits_choice =
+    "(?1 OR owner = ?2) AND (?3 = '' OR instr(id, ?3) OR instr(name, ?3) OR instr(owner, ?3))";
+
 }  // namespace
 
 sandbox_store::sandbox_store(std::filesystem::path file) : file_(std::move(file)), db_(file_) { migrate(db_); }
@@ -21,6 +24,11 @@ std::optional<sandbox_record> sandbox_store::find(std::string_view owner, std::s
 {
     const auto sql = sandboxes_where("owner = ?1 AND (id = ?2 OR name = ?2) ORDER BY id = ?2 DESC LIMIT 1");
     return db_.prepare(sql, owner, id_or_name).record<sandbox_record>();
+}
+
+std::optional<sandbox_record> sandbox_store::find_of_any(std::string_view id)
+{
+    return db_.prepare(sandboxes_where("id = ?"), id).record<sandbox_record>();
 }
 
 std::optional<sandbox_record> sandbox_store::latest(std::string_view owner, std::string_view session, bool any_session)
@@ -37,6 +45,26 @@ std::vector<sandbox_record> sandbox_store::list(std::string_view owner)
 std::vector<sandbox_record> sandbox_store::all()
 {
     return db_.prepare(sandboxes_where("true ORDER BY created, rowid")).records<sandbox_record>();
+}
+
+std::vector<sandbox_record> sandbox_store::choose(const sandbox_choice& wanted)
+{
+    const auto sql = sandboxes_where(fits_choice + " AND id > ?4 ORDER BY id LIMIT ?5");
+    return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, wanted.after, wanted.most)
+        .records<sandbox_record>();
+}
+
+std::size_t sandbox_store::count(const sandbox_choice& wanted)
+{
+    const auto sql = "SELECT count(*) FROM sandboxes WHERE status <> 'deleting' AND " + fits_choice;
+    auto row = db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match);
+    return std::get<0>(row.row<std::uint64_t>());
+}
+
+std::vector<sandbox_totals> sandbox_store::totals()
+{
+    return db_.prepare("SELECT owner, count(*), total(disk) FROM sandboxes WHERE status <> 'deleting' GROUP BY owner")
+        .records<sandbox_totals>();
 }
 
 std::vector<sandbox_record> sandbox_store::used_before(double when, std::string_view status)

@@ -40,6 +40,23 @@ struct snapshot_record {
     auto columns() { return std::tie(id, owner, sandbox, name, created, disk); }
 };
 
+/// A choice among the records of sandboxes.
+struct sandbox_choice {
+    std::string owner{};
+    bool of_all = false;  ///< whatever the owner
+    std::string match{};  ///< a part of id, name or owner; empty: any
+    std::string after{};  ///< those behind this id
+    std::size_t most = 100;
+};
+
+struct sandbox_totals {
+    std::string owner;
+    std::uint64_t count = 0;
+    std::uint64_t disk = 0;  ///< bytes, without snapshots
+
+    auto columns() { return std::tie(owner, count, disk); }
+};
+
 /// The records of sandboxes, their packages and snapshots in an SQLite file. It is the only truth: nothing is
 /// kept in memory, several processes may use the same file. Every call is one statement or one transaction, takes some
 /// ten microseconds and never waits for the disk (checkpoint() does, and belongs on another thread). Throws
@@ -50,10 +67,14 @@ public:
 
     void insert(const sandbox_record& record);  ///< throws database_conflict when the owner has that name
     std::optional<sandbox_record> find(std::string_view owner, std::string_view id_or_name);
+    std::optional<sandbox_record> find_of_any(std::string_view id);  ///< whoever owns it
     /// The newest sandbox. `session` empty: of those made without a session; `any_session`: of all.
     std::optional<sandbox_record> latest(std::string_view owner, std::string_view session, bool any_session);
     std::vector<sandbox_record> list(std::string_view owner);  ///< oldest first
     std::vector<sandbox_record> all();
+    std::vector<sandbox_record> choose(const sandbox_choice& wanted);  ///< by id
+    std::size_t count(const sandbox_choice& wanted);                   ///< whatever `after` and `most` say
+    std::vector<sandbox_totals> totals();                              ///< by owner
     std::size_t count(std::string_view owner);
     std::uint64_t disk(std::string_view owner);  ///< bytes of all sandboxes and snapshots of the owner
 

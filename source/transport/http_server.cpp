@@ -8,6 +8,7 @@
 #include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "transport/admin_entrance.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/landing_page.hpp"
 #include "transport/rest_routes.hpp"
@@ -96,11 +97,14 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           core(served),
           layers(std::move(report_layers)),
           shown(to.previews),
-          logins(io.get_executor(), config, std::move(to.issuers)),
-          by_header(logins),
+          administration(to.administration),
+          is_ready(ready),
+          logins(io.get_executor(), config, to.issuers),
+          by_header(logins, &browsers),
           guard(config, by_header),
           listens(io, std::move(address)),
-          sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes)),
+          sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes),
+                   std::move(to.sessions)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
           connections(io.get_executor()),
@@ -123,6 +127,12 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_health_routes(routes, ready, [this] { return details(); });
         add_landing_page(routes, config, std::move(ready), [this] { return details(); });
         if (config.metrics) add_metrics_route(routes);
+        const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
+        if (administration != nullptr) {
+            add_admin_routes(routes, config, sources_of_admin(admits_nameless));
+            add_key_routes(routes, config);
+            add_ui_routes(routes, config, {by_header, browsers, to.issuers, admits_nameless});
+        }
         observe();
         core.refuse_while([seen = delay, most = config.shed_delay] { return seen->now() > most; });
     }
@@ -145,6 +155,20 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                         [=, this] { return number(sessions.budget()->limit()); });
     }
 
+    admin_sources sources_of_admin(bool admits_nameless)
+    {
+        return {*administration, sessions, streams, [this] { return connections.size(); }, admits_nameless};
+    }
+
+    void administer_at(asio::io_context& io, bound_address socket)
+    {
+        admin.emplace(io, std::move(socket), config, logins, sessions.budget());
+        add_admin_routes(admin->routes, config, sources_of_admin(true));
+        add_key_routes(admin->routes, config);
+        add_health_routes(admin->routes, is_ready, [this] { return details(); });
+        if (config.metrics) add_metrics_route(admin->routes);
+    }
+
     json::object details() const
     {
         json::object figures;
@@ -153,6 +177,14 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         figures["requests_in_flight"] = core.requests_in_flight();
         figures["connections"] = connections.size();
         return figures;
+    }
+
+    void take_administrator(stream_socket socket)
+    {
+        constexpr std::size_t most = 64;
+        if (admin->connections.size() >= most) return turn_away(std::move(socket));
+        std::shared_ptr<connection_context> shared(shared_from_this(), &admin->context);
+        admin->connections.spawn("administrator", serve_connection(std::move(socket), std::move(shared)));
     }
 
     void take(stream_socket socket)
@@ -169,7 +201,11 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     server_core& core;
     std::function<json::value()> layers;
     preview_gateway* shown;
+    admin_gateway* administration;
+    readiness_check is_ready;
+    admin_streams streams;
     gatekeeper logins;
+    browser_logins browsers;
     authenticator by_header;
     request_guard guard;
     websocket_register sockets;
@@ -183,6 +219,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     http_sse sse;
     connection_context context;
     std::optional<tls_entrance> entrance;
+    std::optional<admin_entrance> admin;
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
@@ -194,6 +231,11 @@ http_server::http_server(asio::io_context& io, const settings& config, bound_add
 
 http_server::~http_server() = default;
 
+void http_server::administer_at(asio::io_context& io, bound_address socket)
+{
+    self_->administer_at(io, std::move(socket));
+}
+
 const bound_address& http_server::address() const { return self_->listens.address(); }
 
 void http_server::start()
@@ -201,6 +243,9 @@ void http_server::start()
     auto* self = self_.get();
     if (self->config.public_url.empty()) self->logins.serve_at(own_addresses(self->listens.address()));
     self->listens.start(self->housekeeping, [self](stream_socket socket) { self->take(std::move(socket)); });
+    if (self->admin)
+        self->admin->listens.start(self->housekeeping,
+                                   [self](stream_socket socket) { self->take_administrator(std::move(socket)); });
     auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());
     if (self->entrance) {
@@ -215,11 +260,15 @@ void http_server::reload_certificate()
     if (self_->entrance) self_->entrance->certificate().reload();
 }
 
+void http_server::tokens_changed() { self_->logins.tokens_changed(); }
+
 awaitable<> http_server::stop()
 {
     auto& self = *self_;
     self.listens.close();
     self.context.stopping = true;
+    self.streams.end_all();
+    if (self.admin) self.admin->stop();
     self.housekeeping.cancel_all();
     self.context.refused_logins.settle(log::bounded_log::clock::time_point::max());
     self.context.close_idle();
@@ -242,6 +291,8 @@ awaitable<> http_server::stop()
     self.core.cancel_all();
     co_await self.core.requests_ended(ending_limit);
     co_await self.connections.wait_idle(ending_limit);
+    if (self.admin) self.admin->connections.cancel_all();
+    if (self.admin) co_await self.admin->connections.wait_idle(ending_limit);
     co_await self.housekeeping.wait_idle(ending_limit);
 }
 

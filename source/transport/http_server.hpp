@@ -1,7 +1,9 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "config/principal_limits.hpp"
 #include "config/settings.hpp"
+#include "http/admin_gateway.hpp"
 #include "http/bound_address.hpp"
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
@@ -22,7 +24,9 @@ struct gateways {
     shell_gateway* shells = nullptr;
     preview_gateway* previews = nullptr;
     jupyter_gateway* jupyter = nullptr;
-    document_fetch issuers = {};  ///< reaches authorization servers
+    admin_gateway* administration = nullptr;
+    document_fetch issuers = {};       ///< reaches authorization servers
+    limit_of_principal sessions = {};  ///< that a caller with a name may have; null: the settings' number
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
@@ -34,6 +38,10 @@ public:
     /// throws certificate_problem.
     http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
                 std::function<json::value()> layers, gateways to = {}, readiness_check ready = {});
+
+    /// Listens at this UNIX socket, too. Whoever comes in there is an administrator, and finds /admin, /healthz and
+    /// /metrics alone. Before start().
+    void administer_at(asio::io_context& io, bound_address socket);
     ~http_server();
 
     const bound_address& address() const;
@@ -41,6 +49,7 @@ public:
     void start();  ///< accepts from now on
 
     void reload_certificate();  ///< where the server speaks TLS; the former one stays where the new one is bad
+    void tokens_changed();      ///< MCP_AUTH_TOKENS of the settings
 
     /// Stops accepting, refuses new requests, lets running ones end for at most drain_timeout, ends the streams
     /// properly.

@@ -37,6 +37,8 @@ json::object error_schema()
     schema["properties"] =
         json::object{{"error", {{"type", "string"}, {"description", "What is wrong and what to do"}}}};
     schema["properties"].as_object()["error_type"] = std::move(type);
+    schema["properties"].as_object()["request_id"] =
+        json::object{{"type", "string"}, {"description", "The name of the request in the log"}};
     return schema;
 }
 

@@ -3,6 +3,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -61,16 +62,20 @@ int rest_status(const json::object& result, const json::object& object)
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
     if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched") return 503;
+    if (name == "RateLimited") return 429;
     return name == "SandboxError" ? 500 : 400;
 }
 
-http_reply rest_reply(const json::object& result)
+http_reply rest_reply(const json::object& result, std::string_view request_id)
 {
     http_reply reply;
     json::object object = rest_object(result);
     reply.status = rest_status(result, object);
     const bool busy = busy_status(result) != 0;
+    if (const auto* wait = object.if_contains("retry_after"); wait != nullptr && wait->is_int64())
+        reply.with("Retry-After", std::to_string(wait->get_int64()));
     if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = busy ? "Busy" : "ToolFailed";
+    if (reply.status != 200) object["request_id"] = request_id;
     if (busy || (reply.status == 503 && object["error_type"] == "Busy")) reply.with("Retry-After", "1");
     reply.body = jsonrpc::write_json(object);
     return reply;

@@ -1,13 +1,18 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "http/admin_gateway.hpp"
+#include "http/authenticator.hpp"
 #include "http/file_gateway.hpp"
 #include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/router.hpp"
 #include "http/shell_gateway.hpp"
 #include "http/websocket.hpp"
+#include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
+#include "transport/admin_events.hpp"
+#include "transport/session_store.hpp"
 
 namespace cmcp {
 
@@ -32,6 +37,29 @@ void add_shell_route(router& routes, shell_gateway& shells, websocket_register& 
 
 /// /api and below: the REST and WebSocket API of a Jupyter server. It is described by Jupyter, not in /openapi.json.
 void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets);
+
+/// /admin and below: what runs, and its end. An administrator sees and ends everything, others what belongs to them.
+/// GET /admin/events is a stream of server-sent events.
+struct admin_sources {
+    admin_gateway& server;
+    session_store& sessions;
+    admin_streams& streams;
+    std::function<std::size_t()> connections;
+    bool admits_nameless = false;  ///< whether a caller without a name is an administrator, where its scopes say so
+};
+void add_admin_routes(router& routes, const settings& config, admin_sources sources);
+
+/// /admin/keys and /admin/quotas, for administrators.
+void add_key_routes(router& routes, const settings& config);
+
+/// /ui and below: one page that shows what /admin says, and the logins of browsers for it. `fetch` reaches issuers.
+struct ui_sources {
+    authenticator& logins;
+    browser_logins& browsers;
+    document_fetch issuers;
+    bool admits_nameless = false;  ///< as admin_sources
+};
+void add_ui_routes(router& routes, const settings& config, ui_sources from);
 
 /// GET and HEAD /.well-known/oauth-protected-resource, also with /mcp and /sse behind it: the authorization servers and
 /// scopes of this server (RFC 9728).

@@ -82,11 +82,11 @@ http_reply error_of(const json::object& error)
     return reply;
 }
 
-http_reply reply_of(const rest_sink& sink)
+http_reply reply_of(const rest_sink& sink, std::string_view request_id)
 {
     if (!sink.error().empty()) return error_of(sink.error());
     if (!sink.ended()) return error_reply(503, "The call was cancelled: the server is stopping.");
-    return rest_reply(sink.result());
+    return rest_reply(sink.result(), request_id);
 }
 
 bool read_arguments(http_request& request, std::size_t depth, json::object& into, std::string& problem)
@@ -138,7 +138,7 @@ awaitable<> answer(exchange& x, std::shared_ptr<rest_sink> sink)
     }
     if (watching) x.unwatch();
     if (x.gone()) co_return;
-    auto reply = reply_of(*sink);
+    auto reply = reply_of(*sink, x.request().id);
     co_await x.reply(std::move(reply));
 }
 
@@ -158,8 +158,8 @@ awaitable<> stream(exchange& x, std::shared_ptr<rest_sink> sink, std::chrono::mi
         if (!events.empty()) delivered = co_await body.write(events);
     }
     if (!delivered || x.gone()) co_return;
-    const auto reply = reply_of(*sink);
-    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, x.request().rpc_errors);
+    const auto reply = reply_of(*sink, x.request().id);
+    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, false, x.request().id);
     std::string last = sink->take_events();
     append_event(last, "result", result, std::nullopt);
     co_await body.write(last);
@@ -234,6 +234,7 @@ void add_tool_routes(router& routes, server_core& core, const settings& config)
                 .path = std::string(prefix) + "*",
                 .serve = [&core, &config](exchange& x) { return call(x, core, config); },
                 .body = route_body::optional_json,
+                .by_browser = true,
                 .operations = [&core](const http_request& request) { return describe_tools(core.tools(), request); }});
 }
 

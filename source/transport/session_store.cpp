@@ -58,12 +58,21 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
 }
 
 session_store::session_store(asio::any_io_executor executor, const settings& config,
-                             std::shared_ptr<memory_budget> budget)
-    : executor_(std::move(executor)), config_(config), budget_(std::move(budget))
+                             std::shared_ptr<memory_budget> budget, limit_of_principal of_principal)
+    : executor_(std::move(executor)),
+      config_(config),
+      budget_(std::move(budget)),
+      of_principal_(std::move(of_principal))
 {
 }
 
 session_store::~session_store() = default;
+
+std::size_t session_store::most_sessions(std::string_view principal) const
+{
+    if (principal.empty()) return config_.max_sessions_per_address;
+    return of_principal_ ? of_principal_(principal) : config_.max_sessions_per_caller;
+}
 
 std::shared_ptr<http_session> session_store::create(std::string principal, std::string address, bool sse, refusal& why)
 {
@@ -71,9 +80,7 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     auto holder = holder_of(principal, address);
     const bool named = !principal.empty();
     why = named ? refusal::too_many_of_caller : refusal::too_many_from_address;
-    if (sessions_of(holder).size() >= (named ? config_.max_sessions_per_caller : config_.max_sessions_per_address) &&
-        !make_room(sessions_of(holder), now))
-        return nullptr;
+    if (sessions_of(holder).size() >= most_sessions(principal) && !make_room(sessions_of(holder), now)) return nullptr;
     why = refusal::too_many;
     if (by_id_.size() >= config_.max_sessions && !make_room(sessions_of(holder), now) && !make_room(by_use_, now))
         return nullptr;
@@ -82,6 +89,7 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     auto opened = std::make_shared<http_session>(*this);
     opened->id = random_id();
     opened->sse = sse;
+    opened->address = address;
     opened->memory = budget_->of(principal);
     opened->state = std::make_shared<session>();
     opened->state->who.principal = std::move(principal);
@@ -125,7 +133,15 @@ std::shared_ptr<http_session> session_store::find(std::string_view id, std::stri
     auto known = by_id_.find(id);
     if (known == by_id_.end() || known->second->state->who.principal != principal) return nullptr;
     touch(*known->second);
+    ++known->second->requests;
     return known->second;
+}
+
+std::vector<std::shared_ptr<http_session>> session_store::all() const
+{
+    std::vector<std::shared_ptr<http_session>> sessions;
+    for (auto* each : by_use_) sessions.push_back(each->shared_from_this());
+    return sessions;
 }
 
 void session_store::touch(http_session& used)

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "async/canceller.hpp"
-#include "config/settings.hpp"
+#include "config/principal_limits.hpp"
 #include "mcp/session.hpp"
 #include "transport/event_log.hpp"
 #include "transport/event_stream.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -35,6 +36,9 @@ struct http_session final : canceller, std::enable_shared_from_this<http_session
     std::shared_ptr<event_stream> general;             ///< the GET stream
     std::vector<std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
     std::uint32_t next_stream = 1;
+    std::string address;         ///< of the client that opened it
+    std::uint64_t requests = 1;  ///< HTTP requests of it, that which opened it included
+    std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
     std::chrono::steady_clock::time_point last_used;
     std::list<http_session*>::iterator place;      ///< among all
     std::list<http_session*>::iterator own_place;  ///< among those of the holder
@@ -55,8 +59,10 @@ class session_store {
 public:
     using clock = std::chrono::steady_clock;
 
+    /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER.
     session_store(asio::any_io_executor executor, const settings& config,
-                  std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>());
+                  std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>(),
+                  limit_of_principal of_principal = {});
     ~session_store();
 
     enum class refusal { none, too_many, too_many_from_address, too_many_of_caller };
@@ -77,6 +83,9 @@ public:
     /// Drops what has been idle for too long and forgets old events; called from time to time.
     void sweep(clock::time_point now);
 
+    /// All of them, longest unused first.
+    std::vector<std::shared_ptr<http_session>> all() const;
+
     void end_streams();  ///< at shutdown
     std::size_t size() const { return by_id_.size(); }
     const std::shared_ptr<memory_budget>& budget() const { return budget_; }
@@ -85,12 +94,14 @@ private:
     using by_use = std::list<http_session*>;  // longest unused first
 
     const by_use& sessions_of(const std::string& holder) const;
+    std::size_t most_sessions(std::string_view principal) const;
     bool make_room(const by_use& among, clock::time_point now);
     void touch(http_session& used);
 
     asio::any_io_executor executor_;
     const settings& config_;
     std::shared_ptr<memory_budget> budget_;
+    limit_of_principal of_principal_;
     std::function<void(const caller&)> dropped_;
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, by_use> by_holder_;

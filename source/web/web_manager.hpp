@@ -25,8 +25,8 @@ struct web_manager {
     {
     }
 
-    std::shared_ptr<const egress_policy> policy;
-    egress_guard guard;  ///< the proxy for programs that use one
+    std::shared_ptr<egress_policy> policy;  ///< may be replaced by another one in its place
+    egress_guard guard;                     ///< the proxy for programs that use one
     http_client client;
     web_page_reader reader;
     web_scraper scraper;

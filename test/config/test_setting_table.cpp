@@ -74,3 +74,12 @@ TEST_CASE("lists, extensions and tokens are read as documented")
     REQUIRE(config.auth_tokens.size() == 2);
     CHECK(config.auth_tokens[0] == std::pair<std::string, std::string>{"anna", "0123456789abcdef="});
 }
+
+TEST_CASE("settings that a reload changes are marked, also where they are secret")
+{
+    CHECK(find_setting("LOG_LEVEL")->live);
+    CHECK(find_setting("MCP_AUTH_TOKENS")->live);
+    CHECK(find_setting("MCP_AUTH_TOKENS")->secret);
+    CHECK(find_setting("WEB_ALLOWED_DOMAINS")->live);
+    CHECK_FALSE(find_setting("MCP_PORT")->live);
+}

@@ -28,7 +28,7 @@ struct resource_stage {
     asio::io_context io;
     blocking_pool pool;
     workspaces places{scene.base, false};
-    file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"}), 0};
+    file_manager files{pool, places, file_policy(1 << 20, {"txt", "bin"}), [](std::string_view) { return 0; }};
     file_watch watch{io.get_executor()};
     workspace_resources resources{files, watch};
 
@@ -239,7 +239,7 @@ struct quota_stage : resource_stage {
         }
     }
 
-    file_manager limited{pool, places, file_policy(4 << 20, {"*"}), limit};
+    file_manager limited{pool, places, file_policy(4 << 20, {"*"}), [this](std::string_view) { return limit; }};
 };
 
 }  // namespace
@@ -284,7 +284,7 @@ TEST_CASE("what runs have written since the last measurement counts for the file
 TEST_CASE("a file is not published when runs fill the workspace while it is written")
 {
     quota_stage stage;
-    workspace_quota quota(stage.pool, quota_stage::limit);
+    workspace_quota quota(stage.pool, [](std::string_view) { return quota_stage::limit; });
     const auto turn = run_coroutine(stage.io, quota.begin("ann", stage.scene.place));
     run_coroutine(stage.io, quota.check(turn, 2 << 20));
     const auto file = prepare_file(stage.scene.root(), file_policy(4 << 20, {"*"}), {"two", std::string(2 << 20, 'x')});

@@ -3,6 +3,7 @@
 #include "test/identity/issuer_rig.hpp"
 
 #include "test/support/catch.hpp"
+#include "test/support/temporary_folder.hpp"
 
 #include <filesystem>
 
@@ -10,13 +11,6 @@ using namespace cmcp;
 using namespace cmcp::test;
 
 namespace {
-
-struct temporary {
-    std::filesystem::path folder = std::filesystem::temp_directory_path() /
-                                   ("cmcp-keys-" + std::to_string(::getpid()) + "-" + std::to_string(std::rand()));
-    temporary() { std::filesystem::create_directories(folder); }
-    ~temporary() { std::filesystem::remove_all(folder); }
-};
 
 key_record record_of(const api_key& key, std::string principal)
 {
@@ -67,15 +61,15 @@ TEST_CASE("a key is read as it is written, and in no other form")
 
 TEST_CASE("a key is a login with its rights, and its secret is not in the store")
 {
-    const temporary place;
-    identity_store store(identity_store::file_in(place.folder));
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
     CHECK_FALSE(store.has_keys());
     const auto key = api_key::make();
     auto record = record_of(key, "ann");
     record.profile = "agent";
     store.add(record);
     CHECK(store.has_keys());
-    server at(place.folder);
+    server at(place.path);
     const auto judged = at.judge(key.text());
     REQUIRE(judged.who);
     CHECK(judged.who->principal == "ann");
@@ -91,8 +85,8 @@ TEST_CASE("a key is a login with its rights, and its secret is not in the store"
 
 TEST_CASE("keys that are revoked, expired or used from elsewhere are refused with the reason")
 {
-    const temporary place;
-    identity_store store(identity_store::file_in(place.folder));
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
     const auto revoked = api_key::make(), expired = api_key::make(), bound = api_key::make();
     store.add(record_of(revoked, "a"));
     auto record = record_of(expired, "b");
@@ -103,7 +97,7 @@ TEST_CASE("keys that are revoked, expired or used from elsewhere are refused wit
     store.add(record);
     CHECK(store.revoke(revoked.id, now()));
     CHECK_FALSE(store.revoke(revoked.id, now()));
-    server at(place.folder);
+    server at(place.path);
     CHECK(at.judge(revoked.text()).problem.find("revoked") != std::string::npos);
     CHECK(at.judge(expired.text()).problem.find("expired") != std::string::npos);
     CHECK(at.judge(bound.text()).problem.find("address") != std::string::npos);

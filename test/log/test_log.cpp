@@ -46,6 +46,14 @@ TEST_CASE("the log goes to a private file that is bounded in size, and a level t
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
 
+    std::filesystem::rename(file, place.path / "moved.log");
+    log::warning("into the moved file");
+    log::reopen();
+    log::warning("into the new file");
+    CHECK(content(place.path / "moved.log").find("into the moved file") != std::string::npos);
+    CHECK(content(file).find("into the new file") != std::string::npos);
+    CHECK(content(file).find("into the moved file") == std::string::npos);
+
     const std::string filler(4'000, 'x');
     for (int i = 0; i < 15'000; ++i) log::error("much", {{"filler", json::string(filler)}});
     std::uintmax_t total = 0;

@@ -495,7 +495,10 @@ TEST_CASE("tasks are limited by caller and by server")
 {
     auto limits = task_server::quiet();
     const bool by_caller = GENERATE(true, false);
-    (by_caller ? limits.most_per_caller : limits.most) = 2;
+    if (by_caller)
+        limits.of_caller = [](std::string_view) { return 2; };
+    else
+        limits.most = 2;
     task_server server(become_and_wait, task_use::may, limits);
     const auto first = server.begin();
     server.begin();

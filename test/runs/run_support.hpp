@@ -8,6 +8,7 @@
 #include "sandbox/backend.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
+#include "test/support/temporary_folder.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -17,19 +18,6 @@
 #include <vector>
 
 namespace cmcp::test {
-
-struct temporary_folder {
-    temporary_folder()
-    {
-        std::string name = "/tmp/cmcp-runs-XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-        path = name;
-    }
-    temporary_folder(const temporary_folder&) = delete;
-    temporary_folder& operator=(const temporary_folder&) = delete;
-    ~temporary_folder() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-};
 
 /// Remembers what was sent; `full` makes progress wait until open() is called.
 class recording_io final : public request_io {

@@ -97,3 +97,15 @@ TEST_CASE("jobs that an earlier version kept are read with their results")
     }
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + end);
 }
+
+TEST_CASE("the latest jobs of one owner or of all are listed, newest first")
+{
+    job_store store(database::in_memory);
+    for (int i = 0; i < 4; ++i) store.insert(job_of(i % 2 == 0 ? "ann" : "bob", "j" + std::to_string(i), i));
+    const auto all = store.latest("", true, 10, 3);
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].id == "j3");
+    const auto own = store.latest("ann", false, 10, 3);
+    REQUIRE(own.size() == 2);
+    CHECK(own[0].id == "j2");
+}

@@ -138,3 +138,30 @@ TEST_CASE("a store of a newer version is refused with a sentence")
     }
     CHECK_THROWS_WITH(sandbox_store(at.file()), Catch::Contains("newer version"));
 }
+
+TEST_CASE("sandboxes are chosen by owner and by a part of id, name or owner, page by page, and counted by owner")
+{
+    folder at;
+    sandbox_store store(at.file());
+    for (const char* id : {"d", "b", "c", "a"}) store.insert(sandbox(id, "ann", std::string("box-") + id));
+    auto other = sandbox("x", "bob", "100%_box");
+    other.disk = 7;
+    store.insert(other);
+    store.set_disk("x", 7);
+    const auto first = store.choose({.owner = "ann", .most = 3});
+    REQUIRE(first.size() == 3);
+    CHECK(first[0].id == "a");
+    const auto second = store.choose({.owner = "ann", .after = first[2].id, .most = 3});
+    REQUIRE(second.size() == 1);
+    CHECK(second[0].id == "d");
+    CHECK(store.choose({.of_all = true, .match = "bob"}).size() == 1);
+    CHECK(store.choose({.of_all = true, .match = "%_"}).size() == 1);
+    CHECK(store.choose({.owner = "ann", .match = "100"}).empty());
+    CHECK(store.count({.of_all = true, .after = "d", .most = 1}) == 5);
+    CHECK(store.find_of_any("x")->owner == "bob");
+    CHECK_FALSE(store.find_of_any("100%_box"));
+    const auto totals = store.totals();
+    REQUIRE(totals.size() == 2);
+    CHECK(totals[0].count == 4);
+    CHECK(totals[1].disk == 7);
+}

@@ -43,7 +43,7 @@ struct file_stage {
     asio::io_context io;
     blocking_pool pool;
     workspaces places{scene.base, false};
-    file_manager files{pool, places, file_policy(1 << 20, {"txt"}), 0};
+    file_manager files{pool, places, file_policy(1 << 20, {"txt"}), [](std::string_view) { return 0; }};
     tool_registry registry;
     silent_io silent;
     caller who;

@@ -91,10 +91,11 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
     asio::io_context io;
     blocking_pool pool(1);
     scripted_backend backend;
+    quotas limits(config);
     std::string id;
     {
         record_folder folder(kept.path / "sandboxes");
-        sandbox_manager first(config, io.get_executor(), backend, pool, folder, handle_maker("here"));
+        sandbox_manager first(config, io.get_executor(), backend, pool, folder, limits, handle_maker("here"));
         id = run_coroutine(io, first.create({}, {"work", {}})).id;
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
@@ -108,7 +109,7 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
         fs::remove_all(first.places().folder(lost.id));
     }
     record_folder folder(kept.path / "sandboxes");
-    sandbox_manager second(config, io.get_executor(), backend, pool, folder, handle_maker("here"));
+    sandbox_manager second(config, io.get_executor(), backend, pool, folder, limits, handle_maker("here"));
     const auto all = second.list({});
     REQUIRE(all.size() == 1);
     CHECK(all[0].id == id);

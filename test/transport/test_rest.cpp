@@ -82,7 +82,9 @@ void each_has_one_shape(http_fixture& server, const std::vector<refused_request>
         CHECK(answer.status == each.status);
         const auto body = answer.parsed().as_object();
         REQUIRE(body.contains("error_type"));
-        CHECK(body.size() == 2);
+        REQUIRE(body.contains("request_id"));
+        CHECK(body.size() == 3);
+        CHECK(body.at("request_id").as_string() == answer.field("x-request-id"));
         CHECK(body.at("error_type").as_string() == each.type);
         CHECK_FALSE(body.at("error").as_string().empty());
     }
@@ -191,7 +193,7 @@ TEST_CASE("a tool's own refusal has its type, its status and what else the tool 
     const auto reply = [](json::object structured) {
         structured["success"] = false;
         structured["error"] = "Do this.";
-        return rest_reply({{"isError", true}, {"structuredContent", std::move(structured)}});
+        return rest_reply({{"isError", true}, {"structuredContent", std::move(structured)}}, "req-1");
     };
     const auto parsed = [](const http_reply& from) { return json::parse(from.body).as_object(); };
     CHECK(reply({{"error_type", "NotFound"}}).status == 404);
@@ -199,12 +201,15 @@ TEST_CASE("a tool's own refusal has its type, its status and what else the tool 
     CHECK(reply({{"error_type", "SandboxError"}}).status == 500);
     const auto untyped = reply({{"results", json::array()}});
     CHECK(untyped.status == 400);
-    CHECK(parsed(untyped) ==
-          json::object{
-              {"results", json::array()}, {"success", false}, {"error", "Do this."}, {"error_type", "ToolFailed"}});
+    CHECK(parsed(untyped) == json::object{{"results", json::array()},
+                                          {"success", false},
+                                          {"error", "Do this."},
+                                          {"error_type", "ToolFailed"},
+                                          {"request_id", "req-1"}});
     const auto ended = reply({{"cause", "timeout"}});
     CHECK(ended.status == 200);
     CHECK_FALSE(parsed(ended).contains("error_type"));
+    CHECK_FALSE(parsed(ended).contains("request_id"));
 }
 
 TEST_CASE("a run that finds no place is refused, and Retry-After says when to try again")
@@ -213,7 +218,8 @@ TEST_CASE("a run that finds no place is refused, and Retry-After says when to tr
         json::object structured{{"success", false}, {"error", "Wait."}, {"stdout", ""}, {"cause", "error"}};
         return rest_reply({{"isError", true},
                            {"structuredContent", std::move(structured)},
-                           {"_meta", {{"container-mcp/busy", whose}}}});
+                           {"_meta", {{"container-mcp/busy", whose}}}},
+                          "req-1");
     };
     CHECK(reply("server").status == 503);
     CHECK(reply("caller").status == 429);
@@ -223,7 +229,7 @@ TEST_CASE("a run that finds no place is refused, and Retry-After says when to tr
     const auto body = json::parse(refused.body).as_object();
     CHECK(body.at("error_type") == "Busy");
     CHECK(body.at("stdout") == "");
-    const auto sandbox = rest_reply({{"isError", true}, {"structuredContent", {{"error_type", "Busy"}}}});
+    const auto sandbox = rest_reply({{"isError", true}, {"structuredContent", {{"error_type", "Busy"}}}}, "req-1");
     CHECK(sandbox.status == 503);
     CHECK(sandbox.fields.size() == 1);
 }

@@ -1,0 +1,146 @@
+#include "app/administration.hpp"
+
+#include "app/admin_rows.hpp"
+#include "egress/egress_decisions.hpp"
+#include "tools/tools.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace cmcp {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+const steady::time_point process_began = steady::now();
+
+template <class T, class Row>
+json::array newest_first(const recent<T>& kept, const admin_viewer& by, Row row_of)
+{
+    json::array rows;
+    for (auto each = kept.entries().rbegin(); each != kept.entries().rend(); ++each)
+        if (by.sees(each->principal)) rows.push_back(row_of(*each));
+    return rows;
+}
+
+// The entries behind `seen`, which moves to the newest. Those that have fallen off are counted.
+template <class T, class Row>
+json::array newer(const recent<T>& kept, std::uint64_t& seen, const admin_viewer& by, std::uint64_t& dropped,
+                  Row row_of)
+{
+    json::array rows;
+    const auto count = kept.count_after(seen);
+    if (by.everything) dropped += kept.last() - seen - count;
+    for (auto at = kept.entries().end() - static_cast<std::ptrdiff_t>(count); at != kept.entries().end(); ++at)
+        if (by.sees(at->principal)) rows.push_back(row_of(*at));
+    seen = kept.last();
+    return rows;
+}
+
+json::object list_of_sandboxes(json::array rows, std::size_t total, json::value next)
+{
+    return {{"sandboxes", std::move(rows)}, {"total", total}, {"next", std::move(next)}};
+}
+
+}  // namespace
+
+administration::administration(parts of) : of_(std::move(of))
+{
+    if (!of_.all.jobs) return;
+    of_.all.jobs->on_end([&history = of_.core.history()](const job_record& job, const tool_result& result) {
+        history.note_run(job.owner, result.structured, [&] {
+            return noted_call{job.owner, job.tool, first_line(job.label), job.sandbox};
+        });
+    });
+}
+
+awaitable<administration::cells> administration::live_cells()
+{
+    cells live;
+    if (of_.all.sandboxes) live = co_await of_.all.sandboxes->cells().now();
+    co_return live;
+}
+
+awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page part)
+{
+    json::array rows;
+    if (!of_.all.sandboxes) co_return list_of_sandboxes(std::move(rows), 0, nullptr);
+    auto& store = of_.all.sandboxes->store();
+    const sandbox_choice wanted{by.principal, by.everything, part.match, part.after, part.limit};
+    const auto live = co_await live_cells();
+    const auto records = store.choose(wanted);
+    const auto kernels = of_.all.kernels->list();
+    const auto shells = of_.all.shells->list(0);
+    for (const auto& record : records) {
+        auto row = row_of(record);
+        row["kernels"] = std::ranges::count(kernels, record.id, &kernel_manager::view::sandbox);
+        row["shells"] = std::ranges::count(shells, record.id, &shell_manager::summary::sandbox);
+        json::array ports;
+        const auto cell = live.find(record.id);
+        row["memory_bytes"] = cell == live.end() ? json::value() : json::value(cell->second.memory);
+        if (cell != live.end() && cell->second.processes != 0) {
+            const auto listening = co_await of_.all.shown->listening(record);
+            ports = json::array(listening.begin(), listening.end());
+        }
+        row["ports"] = std::move(ports);
+        rows.push_back(std::move(row));
+    }
+    json::value next;
+    if (records.size() == part.limit) next = records.back().id;
+    co_return list_of_sandboxes(std::move(rows), store.count(wanted), std::move(next));
+}
+
+json::object administration::jobs(const admin_viewer& by)
+{
+    constexpr std::size_t most = 1000;
+    json::object answer;
+    json::array& rows = answer["jobs"].emplace_array();
+    for (const auto& record : of_.all.background->latest(by.principal, by.everything, most))
+        rows.push_back(row_of(record));
+    return answer;
+}
+
+json::object administration::ends(const admin_viewer& by)
+{
+    const auto row = [](const bad_end& each) { return row_of(each); };
+    return {{"ends", newest_first(of_.core.history().ends(), by, row)}};
+}
+
+json::object administration::egress(const admin_viewer& by)
+{
+    const auto row = [](const egress_decision& each) { return row_of(each); };
+    return {{"decisions", newest_first(egress_decisions(), by, row)}};
+}
+
+awaitable<json::object> administration::layers()
+{
+    json::object answer;
+    const auto problems = co_await of_.ready.problems();
+    answer["version"] = CMCP_VERSION;
+    answer["uptime_seconds"] = std::chrono::duration<double>(steady::now() - process_began).count();
+    answer["status"] = problems.empty() ? "ok" : "unready";
+    answer["problems"] = json::array(problems.begin(), problems.end());
+    answer["layers"] = layers_json(of_.layers());
+    co_return answer;
+}
+
+admin_place administration::now() const { return {of_.core.history().ends().last(), egress_decisions().last()}; }
+
+admin_news administration::since(const admin_viewer& by, admin_place& place)
+{
+    admin_news news;
+    const auto end = [](const bad_end& each) { return row_of(each); };
+    const auto decision = [](const egress_decision& each) { return row_of(each); };
+    news.ends = newer(of_.core.history().ends(), place.ends, by, news.dropped, end);
+    news.decisions = newer(egress_decisions(), place.decisions, by, news.dropped, decision);
+    return news;
+}
+
+json::object administration::reload()
+{
+    if (!of_.reload) throw gateway_error(503, "This server cannot read its settings again.", "NotAvailable");
+    return of_.reload();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "app/managers.hpp"
+#include "app/readiness.hpp"
+#include "http/admin_gateway.hpp"
+#include "jail/layer.hpp"
+#include "mcp/server_core.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace cmcp {
+
+/// The administration of a server: it reads the objects that run calls, jobs, kernels and shells. Io thread only.
+class administration final : public admin_gateway {
+public:
+    struct parts {
+        managers& all;
+        server_core& core;
+        readiness& ready;
+        std::function<sandbox::layers()> layers;
+        std::function<json::object()> reload;  ///< {"changed", "needs_restart"}; empty: nothing can be read again
+    };
+
+    /// All must outlive this.
+    explicit administration(parts of);
+
+    awaitable<json::object> runs(admin_viewer by) override;
+    awaitable<json::object> sandboxes(admin_viewer by, admin_page part) override;
+    json::object jobs(const admin_viewer& by) override;
+    awaitable<json::object> usage(admin_viewer by, admin_connections known) override;
+    json::object ends(const admin_viewer& by) override;
+    json::object egress(const admin_viewer& by) override;
+    awaitable<json::object> layers() override;
+    awaitable<bool> end_run(admin_viewer by, std::string id) override;
+    awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;
+    bool cancel_job(const admin_viewer& by, const std::string& id) override;
+    admin_place now() const override;
+    admin_news since(const admin_viewer& by, admin_place& place) override;
+    json::object reload() override;
+
+private:
+    using cells = std::map<std::string, sandbox::cell_state>;  // by sandbox
+
+    awaitable<cells> live_cells();
+    std::string sandbox_id(const std::string& owner, const std::string& id_or_name);
+    void add_calls(json::array& rows, const admin_viewer& by, const cells& live);
+    void add_jobs(json::array& rows, const admin_viewer& by, const cells& live);
+    void add_kernels(json::array& rows, const admin_viewer& by, const cells& live);
+    void add_shells(json::array& rows, const admin_viewer& by, const cells& live);
+    bool end_call(const admin_viewer& by, const std::string& id);
+    awaitable<bool> end_kernel(admin_viewer by, std::string id);
+    bool end_shell(const admin_viewer& by, const std::string& id);
+    awaitable<bool> end_command_shell(admin_viewer by, std::string id);
+    std::map<std::string, json::object> rows_of_usage(const admin_viewer& by, const admin_connections& known);
+    json::object machine(const admin_connections& known, const cells& live);
+
+    parts of_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,100 @@
+#include "identity/quotas.hpp"
+
+#include "identity/identity_store.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr auto fresh_for = std::chrono::seconds(1);
+constexpr auto one_minute = std::chrono::minutes(1);  // then every call that was taken has come back
+constexpr std::size_t many_principals = 10'000;
+constexpr double mebibyte = 1u << 20;
+
+std::string number_text(std::uint64_t value, const limit_name& of)
+{
+    if (of.unit == 1) return std::to_string(value);
+    return std::to_string(std::llround(static_cast<double>(value) / mebibyte)) + " MiB";
+}
+
+}  // namespace
+
+quotas::quotas(const settings& config, std::function<clock::time_point()> now)
+    : config_(config), now_(std::move(now)), everybody_(limits_from(config))
+{
+}
+
+quotas::~quotas() = default;
+
+identity_store* quotas::store()
+{
+    if (!store_) store_ = identity_store::existing(config_.sandbox_root);
+    return store_.get();
+}
+
+principal_limits quotas::read(std::string_view principal)
+{
+    auto limits = everybody_;
+    apply_named(limits, config_, principal);
+    if (principal.empty() || store() == nullptr) return limits;
+    for (const auto& own : store()->limits_of(principal)) {
+        const auto* const of = find_limit(own.name);
+        if (of != nullptr) limits.*of->member = own.value * of->unit;
+    }
+    return limits;
+}
+
+void quotas::forget_unused(clock::time_point now)
+{
+    if (known_.size() < many_principals) return;
+    std::erase_if(known_, [now](const auto& each) { return now - each.second.looked > one_minute; });
+}
+
+quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now)
+{
+    const auto known = known_.find(principal);
+    if (known != known_.end() && now - known->second.looked < fresh_for) return known->second;
+    auto limits = read(principal);
+    if (known != known_.end()) {
+        if (limits.calls > known->second.limits.calls)
+            known->second.calls += static_cast<double>(limits.calls - known->second.limits.calls);
+        known->second.limits = limits;
+        known->second.looked = now;
+        return known->second;
+    }
+    forget_unused(now);
+    const auto calls = static_cast<double>(limits.calls);
+    return known_.emplace(std::string(principal), entry{limits, now, calls, now}).first->second;
+}
+
+const principal_limits& quotas::of(std::string_view principal) { return look_up(principal, now_()).limits; }
+
+std::string quotas::in_words(std::string_view principal, std::uint64_t principal_limits::*member)
+{
+    const auto& limits = of(principal);
+    const auto& name = name_of(member);
+    const auto number = " (" + number_text(limits.*member, name) + ")";
+    if (limits.*member == everybody_.*member) return std::string(name.setting) + " allows" + number;
+    return "your quota of " + std::string(name.name) + " allows" + number;
+}
+
+std::chrono::milliseconds quotas::take_call(std::string_view principal)
+{
+    const auto now = now_();
+    auto& own = look_up(principal, now);
+    if (own.limits.calls == 0) return {};
+    const auto most = static_cast<double>(own.limits.calls);
+    const double a_second = most / 60;
+    own.calls += a_second * std::chrono::duration<double>(now - own.counted).count();
+    own.calls = std::min(own.calls, most);
+    own.counted = now;
+    if (own.calls < 1) return std::chrono::milliseconds(std::llround(std::ceil(1000 * (1 - own.calls) / a_second)));
+    own.calls -= 1;
+    return {};
+}
+
+}  // namespace cmcp

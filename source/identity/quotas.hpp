@@ -1,0 +1,66 @@
+#pragma once
+
+#include "async/event.hpp"
+#include "config/principal_limits.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+class identity_store;
+
+/// The limits of each principal: everybody's of the settings, in their place those of AUTH_QUOTAS, and in the place of
+/// both those of `container-mcp quota`, which count within a second. Io thread only.
+class quotas {
+public:
+    using clock = event::clock;
+
+    /// `config` must outlive this. `now`: the time.
+    explicit quotas(const settings& config, std::function<clock::time_point()> now = clock::now);
+    quotas(const quotas&) = delete;
+    quotas& operator=(const quotas&) = delete;
+    ~quotas();
+
+    /// Good until the next call.
+    const principal_limits& of(std::string_view principal);
+
+    /// Must not outlive this.
+    limit_of_principal each(std::uint64_t principal_limits::*member)
+    {
+        return [this, member](std::string_view principal) { return of(principal).*member; };
+    }
+
+    /// For a sentence behind "as many as": the setting or quota, and its number.
+    std::string in_words(std::string_view principal, std::uint64_t principal_limits::*member);
+
+    /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
+    /// may come at once; then they come back evenly.
+    std::chrono::milliseconds take_call(std::string_view principal);
+
+private:
+    struct entry {
+        principal_limits limits;
+        clock::time_point looked;
+        double calls = 0;  // that may begin now
+        clock::time_point counted;
+    };
+
+    entry& look_up(std::string_view principal, clock::time_point now);
+    principal_limits read(std::string_view principal);
+    void forget_unused(clock::time_point now);
+    identity_store* store();
+
+    const settings& config_;
+    std::function<clock::time_point()> now_;
+    principal_limits everybody_;
+    std::unique_ptr<identity_store> store_;
+    std::map<std::string, entry, std::less<>> known_;
+};
+
+}  // namespace cmcp

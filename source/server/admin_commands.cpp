@@ -1,0 +1,141 @@
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "server/admin_lists.hpp"
+#include "server/admin_socket.hpp"
+#include "server/commands.hpp"
+#include "text/encodings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iostream>
+
+namespace cmcp::command {
+
+namespace {
+
+std::string encoded(const std::string& text)
+{
+    return percent_encoded(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+}
+
+json::object ask_or_throw(const settings& config, const std::string& method, const std::string& path)
+{
+    auto answer = ask_administration(config, method, path);
+    if (answer.status < 300) return std::move(answer.body);
+    const auto* sentence = answer.body.if_contains("error");
+    throw std::runtime_error(sentence != nullptr && sentence->is_string()
+                                 ? std::string(sentence->as_string())
+                                 : "the server answers with HTTP status " + std::to_string(answer.status));
+}
+
+void print_admin_table(const admin_list& what, const json::object& answer)
+{
+    text_table table(what.columns);
+    for (const auto& row : answer.at(what.member).as_array()) table.add(what.cells(row.as_object()));
+    if (table.empty())
+        std::cout << what.nothing << '\n';
+    else
+        std::cout << table.text(terminal_width());
+}
+
+void print_machine(const json::object& answer)
+{
+    const auto& machine = answer.at("machine").as_object();
+    std::cout << count_in(machine, "runs") << " of " << count_in(machine, "max_runs") << " runs, "
+              << count_in(machine, "runs_waiting") << " waiting; " << count_in(machine, "live") << " of "
+              << count_in(machine, "sandboxes") << " sandboxes live; " << count_in(machine, "sessions") << " sessions; "
+              << bytes_in(machine, "memory_bytes") << " of memory\n\n";
+}
+
+int show(const settings& config, const admin_list& what, bool json, const std::string& query = {})
+{
+    const auto answer = ask_or_throw(config, "GET", std::string(what.path) + query);
+    if (json) {
+        std::cout << jsonrpc::write_json(answer) << '\n';
+        return 0;
+    }
+    if (answer.contains("machine")) print_machine(answer);
+    print_admin_table(what, answer);
+    if (const auto next = text_of(answer, "next"); !next.empty())
+        std::cout << "… of " << count_in(answer, "total") << "; --match TEXT chooses\n";
+    return 0;
+}
+
+// The whole id of the entry that a person's word names.
+std::string id_named(const settings& config, const admin_list& among, const std::string& word)
+{
+    const auto answer =
+        ask_or_throw(config, "GET", std::string(among.path) + (&among == &sandbox_list ? "?limit=1000" : ""));
+    std::vector<std::string> ids;
+    for (const auto& row : answer.at(among.member).as_array()) {
+        auto id = text_of(row.as_object(), "id");
+        if (id == word) return id;
+        if (names_handle(word, id) || (!word.empty() && text_of(row.as_object(), "name") == word))
+            ids.push_back(std::move(id));
+    }
+    if (ids.size() > 1) throw std::runtime_error(word + " names several; give more of the id");
+    return ids.empty() ? word : ids.front();
+}
+
+int end_each(const settings& config, const admin_list& among, const std::vector<std::string>& words, bool json)
+{
+    json::array rows;
+    bool all_ended = true;
+    for (const auto& word : words) {
+        const auto id = id_named(config, among, word);
+        const auto answer = ask_administration(config, "DELETE", std::string(among.path) + "/" + encoded(id));
+        const bool ended = answer.status == 200;
+        all_ended = all_ended && ended;
+        rows.push_back(json::object{{"id", id}, {"ended", ended}});
+        if (json) continue;
+        if (ended)
+            std::cout << id << " ended\n";
+        else
+            std::cerr << "container-mcp: " << word << ": " << text_of(answer.body, "error") << '\n';
+    }
+    if (json) std::cout << jsonrpc::write_json(rows) << '\n';
+    return all_ended ? 0 : 1;
+}
+
+int reload(const settings& config, bool json)
+{
+    const auto answer = ask_or_throw(config, "POST", "/admin/reload");
+    if (json) {
+        std::cout << jsonrpc::write_json(answer) << '\n';
+        return 0;
+    }
+    const auto tell = [&answer](const char* member, const char* words) {
+        for (const auto& name : answer.at(member).as_array())
+            std::cout << std::string_view(name.as_string()) << ' ' << words << '\n';
+    };
+    tell("changed", "changed");
+    tell("needs_restart", "needs a restart");
+    if (answer.at("changed").as_array().empty() && answer.at("needs_restart").as_array().empty())
+        std::cout << "No setting has changed; certificate and log file were read again.\n";
+    return 0;
+}
+
+}  // namespace
+
+bool is_admin_command(std::string_view command)
+{
+    constexpr std::array<std::string_view, 8> commands{"ps",   "kill",  "sandboxes", "sessions",
+                                                       "jobs", "usage", "ends",      "reload"};
+    return std::find(commands.begin(), commands.end(), command) != commands.end();
+}
+
+int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json)
+{
+    const auto& config = loaded.values;
+    if (command == "ps") return show(config, run_list, json);
+    if (command == "kill") return end_each(config, run_list, line.ids, json);
+    if (command == "usage") return show(config, usage_list, json);
+    if (command == "ends") return show(config, end_list, json);
+    if (command == "reload") return reload(config, json);
+    const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
+    if (!line.action.empty()) return end_each(config, list, line.ids, json);
+    return show(config, list, json, line.match.empty() ? "" : "?match=" + encoded(line.match));
+}
+
+}  // namespace cmcp::command

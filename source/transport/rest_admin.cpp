@@ -1,0 +1,284 @@
+#include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
+#include "text/number.hpp"
+#include "transport/admin_sessions.hpp"
+#include "transport/rest_routes.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace cmcp {
+
+namespace {
+
+struct admin_pages {
+    const settings& config;
+    admin_sources from;
+};
+
+using pages = std::shared_ptr<admin_pages>;
+
+bool is_administrator(const http_request& request, const admin_pages& self)
+{
+    const bool has_scope = request.who && request.who->scopes.covers(scope::admin);
+    return has_scope && (!request.principal.empty() || self.from.admits_nameless);
+}
+
+admin_viewer viewer_of(const http_request& request, const admin_pages& self)
+{
+    return {request.principal, is_administrator(request, self)};
+}
+
+http_reply admin_reply(const json::object& body)
+{
+    http_reply reply;
+    reply.body = jsonrpc::write_json(body);
+    reply.with("Cache-Control", "no-store");
+    return reply;
+}
+
+http_reply not_there() { return error_reply(404, "There is none of this id here, or it belongs to somebody else."); }
+
+// The id behind a route that ends with "/*".
+std::string id_in(const http_request& request)
+{
+    const std::string_view folder(request.target->path);
+    return percent_decoded(std::string_view(request.path).substr(folder.size() - 1));
+}
+
+awaitable<> answer_end(exchange& x, bool ended, std::string_view kind, std::string id)
+{
+    if (!ended) return x.reply(not_there());
+    log::info("ended_by_administrator", {{"request", x.request().id},
+                                         {"principal", log::unless_empty(x.request().principal)},
+                                         {"kind", kind},
+                                         {"id", id}});
+    return x.reply(admin_reply({{"ended", true}}));
+}
+
+admin_connections connections_of(const admin_sources& from)
+{
+    admin_connections known;
+    known.connections = from.connections();
+    for (const auto& each : from.sessions.all()) ++known.sessions[each->state->who.principal];
+    return known;
+}
+
+// ---------------------------------------------------------------- pages
+std::optional<std::string> read_page(const http_request& request, admin_page& page)
+{
+    constexpr std::size_t most = 1000;
+    page.after = request.parameter("after").value_or("");
+    page.match = request.parameter("match").value_or("");
+    const auto limit = request.parameter("limit");
+    if (!limit) return std::nullopt;
+    const auto number = read_number<std::size_t>(*limit);
+    if (!number || *number < 1 || *number > most)
+        return "limit must be a number from 1 to " + std::to_string(most) + ".";
+    page.limit = *number;
+    return std::nullopt;
+}
+
+awaitable<> give_runs(exchange& x, pages self)
+{
+    auto by = viewer_of(x.request(), *self);
+    const auto body = co_await self->from.server.runs(std::move(by));
+    co_await x.reply(admin_reply(body));
+}
+
+awaitable<> give_sandboxes(exchange& x, pages self)
+{
+    admin_page page;
+    if (const auto problem = read_page(x.request(), page)) {
+        auto refused = error_reply(400, *problem, "InvalidArgument");
+        co_await x.reply(std::move(refused));
+        co_return;
+    }
+    auto by = viewer_of(x.request(), *self);
+    const auto body = co_await self->from.server.sandboxes(std::move(by), std::move(page));
+    co_await x.reply(admin_reply(body));
+}
+
+awaitable<> give_sessions(exchange& x, pages self)
+{
+    return x.reply(admin_reply(sessions_of(self->from.sessions, viewer_of(x.request(), *self))));
+}
+
+awaitable<> give_jobs(exchange& x, pages self)
+{
+    return x.reply(admin_reply(self->from.server.jobs(viewer_of(x.request(), *self))));
+}
+
+awaitable<> give_usage(exchange& x, pages self)
+{
+    auto by = viewer_of(x.request(), *self);
+    auto known = connections_of(self->from);
+    const auto body = co_await self->from.server.usage(std::move(by), std::move(known));
+    co_await x.reply(admin_reply(body));
+}
+
+awaitable<> give_ends(exchange& x, pages self)
+{
+    return x.reply(admin_reply(self->from.server.ends(viewer_of(x.request(), *self))));
+}
+
+awaitable<> give_egress(exchange& x, pages self)
+{
+    return x.reply(admin_reply(self->from.server.egress(viewer_of(x.request(), *self))));
+}
+
+awaitable<> give_layers(exchange& x, pages self)
+{
+    const auto body = co_await self->from.server.layers();
+    co_await x.reply(admin_reply(body));
+}
+
+awaitable<> give_events(exchange& x, pages self)
+{
+    auto own = self->from.streams.open();
+    if (!own) return x.reply(error_reply(503, "As many streams of /admin/events are open as there may be; end one."));
+    admin_feed feed{self->from.server, viewer_of(x.request(), *self), [self] { return connections_of(self->from); },
+                    self->config.keep_alive};
+    return stream_admin_events(x, std::move(own), std::move(feed));
+}
+
+// ---------------------------------------------------------------- changes
+awaitable<> end_run(exchange& x, pages self)
+{
+    const auto id = id_in(x.request());
+    auto by = viewer_of(x.request(), *self);
+    const bool ended = co_await self->from.server.end_run(std::move(by), id);
+    co_await answer_end(x, ended, "run", id);
+}
+
+awaitable<> delete_sandbox(exchange& x, pages self)
+{
+    const auto id = id_in(x.request());
+    auto by = viewer_of(x.request(), *self);
+    std::optional<http_reply> refused;
+    bool ended = false;
+    try {
+        ended = co_await self->from.server.delete_sandbox(std::move(by), id);
+    } catch (const gateway_error& problem) {
+        refused = error_reply(problem.status, problem.what(), problem.type);
+    }
+    if (refused)
+        co_await x.reply(std::move(*refused));
+    else
+        co_await answer_end(x, ended, "sandbox", id);
+}
+
+awaitable<> delete_session(exchange& x, pages self)
+{
+    const auto id = id_in(x.request());
+    const bool ended = end_session(self->from.sessions, viewer_of(x.request(), *self), id);
+    return answer_end(x, ended, "session", id);
+}
+
+awaitable<> cancel_job(exchange& x, pages self)
+{
+    const auto id = id_in(x.request());
+    return answer_end(x, self->from.server.cancel_job(viewer_of(x.request(), *self), id), "job", id);
+}
+
+awaitable<> reload(exchange& x, pages self)
+{
+    if (!is_administrator(x.request(), *self))
+        return x.reply(error_reply(403, "Only an administrator may do this: it needs the scope mcp:admin."));
+    try {
+        return x.reply(admin_reply(self->from.server.reload()));
+    } catch (const gateway_error& problem) {
+        return x.reply(error_reply(problem.status, problem.what(), problem.type));
+    }
+}
+
+// The shape of refusals holds for whatever lies below /admin.
+awaitable<> give_nothing(exchange& x, pages)
+{
+    return x.reply(error_reply(404, "There is nothing here for this method; /docs lists what there is below /admin."));
+}
+
+// ---------------------------------------------------------------- table
+using handler = awaitable<> (*)(exchange&, pages);
+
+struct admin_route {
+    const char* method;
+    const char* path;
+    handler serve;
+    scope_set needs;
+    const char* id;
+    const char* summary;
+    const char* member;  // of the answer; empty: it is a stream
+};
+
+json::object list_parameter(std::string_view name, std::string_view description, std::string_view type)
+{
+    return {{"name", name}, {"in", "query"}, {"description", description}, {"schema", {{"type", type}}}};
+}
+
+route_operation describe(const admin_route& of)
+{
+    route_operation operation;
+    operation.path = of.path;
+    operation.id = of.id;
+    operation.summary = of.summary;
+    operation.tag = "administration";
+    operation.description = "Callers see what belongs to them, administrators (mcp:admin) everything.";
+    if (operation.path.ends_with("/*")) {
+        operation.path.replace(operation.path.size() - 1, 1, "{id}");
+        operation.parameters.push_back(
+            json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
+    }
+    if (operation.path == "/admin/sandboxes")
+        operation.parameters = {list_parameter("limit", "At most so many, 1000 or less", "integer"),
+                                list_parameter("after", "`next` of the answer before", "string"),
+                                list_parameter("match", "A part of id, name or principal", "string")};
+    const bool streams = *of.member == '\0';
+    operation.gives[streams ? "text/event-stream" : "application/json"] =
+        streams ? json::object{{"type", "string"}}
+                : json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
+    operation.gives_what = of.summary;
+    return operation;
+}
+
+constexpr scope_set nothing_more{};
+
+const admin_route admin_table[] = {
+    {"GET", "/admin/runs", give_runs, nothing_more, "list_runs", "What runs now", "runs"},
+    {"DELETE", "/admin/runs/*", end_run, scope::run, "end_run", "End a call, job, task, kernel or shell", "ended"},
+    {"GET", "/admin/sandboxes", give_sandboxes, nothing_more, "list_all_sandboxes", "The sandboxes", "sandboxes"},
+    {"DELETE", "/admin/sandboxes/*", delete_sandbox, scope::sandboxes, "remove_sandbox", "Delete a sandbox", "ended"},
+    {"GET", "/admin/sessions", give_sessions, nothing_more, "list_sessions", "The sessions of clients", "sessions"},
+    {"DELETE", "/admin/sessions/*", delete_session, nothing_more, "end_session", "End a session", "ended"},
+    {"GET", "/admin/jobs", give_jobs, nothing_more, "list_jobs", "Jobs and tasks, newest first", "jobs"},
+    {"DELETE", "/admin/jobs/*", cancel_job, scope::run, "cancel_job", "Cancel a job or task", "ended"},
+    {"GET", "/admin/usage", give_usage, nothing_more, "show_usage", "Figures of the machine and by principal",
+     "principals"},
+    {"GET", "/admin/ends", give_ends, nothing_more, "list_ends", "The latest runs that did not simply exit", "ends"},
+    {"GET", "/admin/egress", give_egress, nothing_more, "list_egress", "The latest connections to the outside",
+     "decisions"},
+    {"GET", "/admin/layers", give_layers, nothing_more, "show_layers", "Version, readiness and layers", "layers"},
+    {"GET", "/admin/events", give_events, nothing_more, "follow_events", "runs, usage, end and egress as events", ""},
+    {"POST", "/admin/reload", reload, scope::admin, "reload", "Read the settings again, as SIGHUP does", "changed"},
+};
+
+}  // namespace
+
+void add_admin_routes(router& routes, const settings& config, admin_sources sources)
+{
+    const auto self = std::make_shared<admin_pages>(admin_pages{config, std::move(sources)});
+    for (const auto& each : admin_table)
+        routes.add({.methods = {each.method},
+                    .path = each.path,
+                    .serve = [self, serve = each.serve](exchange& x) { return serve(x, self); },
+                    .needs = each.needs,
+                    .body = route_body::optional_json,
+                    .by_browser = true,
+                    .operations = [&each](const http_request&) { return std::vector{describe(each)}; }});
+    routes.add({.methods = {},
+                .path = "/admin/*",
+                .serve = [self](exchange& x) { return give_nothing(x, self); },
+                .body = route_body::optional_json});
+}
+
+}  // namespace cmcp

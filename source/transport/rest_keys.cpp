@@ -1,0 +1,180 @@
+#include "identity/key_order.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
+#include "transport/rest_routes.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+http_reply reply_of_keys(const json::object& body)
+{
+    http_reply reply;
+    reply.body = jsonrpc::write_json(body);
+    reply.with("Cache-Control", "no-store");
+    return reply;
+}
+
+std::string last_part(const http_request& request)
+{
+    return percent_decoded(std::string_view(request.path).substr(request.path.rfind('/') + 1));
+}
+
+void note_change(exchange& x, std::string_view event, const std::string& what)
+{
+    const auto& request = x.request();
+    log::info(event, {{"request", request.id}, {"by", log::unless_empty(request.principal)}, {"of", what}});
+}
+
+std::vector<std::string> words_of(const json::object& body, std::string_view name)
+{
+    std::vector<std::string> words;
+    const auto* all = body.if_contains(name);
+    if (all == nullptr) return words;
+    if (!all->is_array()) throw std::invalid_argument(std::string(name) + " must be an array of texts as runs=2");
+    for (const auto& each : all->get_array()) {
+        if (!each.is_string()) throw std::invalid_argument(std::string(name) + " must be an array of texts as runs=2");
+        words.emplace_back(each.get_string());
+    }
+    return words;
+}
+
+key_order order_in(const json::object& body)
+{
+    key_order wanted;
+    wanted.principal = text_of(body, "principal");
+    if (body.contains("scopes")) wanted.scopes = text_of(body, "scopes");
+    wanted.profile = text_of(body, "profile");
+    wanted.networks = text_of(body, "networks");
+    wanted.lasts = text_of(body, "lasts");
+    wanted.note = text_of(body, "note");
+    wanted.limits = words_of(body, "limits");
+    return wanted;
+}
+
+using open_store = std::function<identity_store&()>;
+
+awaitable<> list_keys(exchange& x, identity_store& store)
+{
+    json::array rows;
+    for (const auto& key : store.keys()) rows.push_back(describe(key));
+    return x.reply(reply_of_keys({{"keys", std::move(rows)}}));
+}
+
+awaitable<> create_key(exchange& x, identity_store& store)
+{
+    const auto fresh = make_key(store, order_in(jsonrpc::read_object(x.request().body, 8)), now());
+    auto row = describe(fresh.record);
+    row["key"] = fresh.key.text();
+    note_change(x, "key_created", fresh.record.id + " of " + fresh.record.principal);
+    return x.reply(reply_of_keys(row));
+}
+
+awaitable<> revoke_key(exchange& x, identity_store& store)
+{
+    const auto id = last_part(x.request());
+    if (!store.find(id)) return x.reply(error_reply(404, "There is no key of this id; GET /admin/keys lists them."));
+    const bool ended = store.revoke(id, now());
+    note_change(x, "key_revoked", id);
+    return x.reply(reply_of_keys({{"ended", ended}}));
+}
+
+awaitable<> list_quotas(exchange& x, identity_store& store)
+{
+    json::array rows;
+    for (const auto& each : store.limits())
+        rows.push_back({{"principal", each.principal}, {"name", each.name}, {"value", each.value}});
+    return x.reply(reply_of_keys({{"quotas", std::move(rows)}}));
+}
+
+// The limits that are named take the place of earlier ones, the others stay; without any all are taken back.
+awaitable<> set_quota(exchange& x, identity_store& store)
+{
+    const auto principal = last_part(x.request());
+    check_principal_name(principal);
+    const auto limits = parse_limits(words_of(jsonrpc::read_object(x.request().body, 8), "limits"));
+    for (const auto& own : limits) store.set_limit({principal, std::string(own.of->name), own.value});
+    if (limits.empty())
+        for (const auto& each : store.limits_of(principal)) store.clear_limit(principal, each.name);
+    note_change(x, "quota_set", principal);
+    return x.reply(reply_of_keys({{"principal", principal}, {"limits", limits.size()}}));
+}
+
+struct key_route {
+    const char* method;
+    const char* path;
+    awaitable<> (*serve)(exchange&, identity_store&);
+    const char* id;
+    const char* summary;
+    const char* member;
+};
+
+const key_route key_table[] = {
+    {"GET", "/admin/keys", list_keys, "list_keys", "API keys, without their secrets", "keys"},
+    {"POST", "/admin/keys", create_key, "create_key", "Make an API key; its text is shown this once", "key"},
+    {"DELETE", "/admin/keys/*", revoke_key, "revoke_key", "Revoke an API key", "ended"},
+    {"GET", "/admin/quotas", list_quotas, "list_quotas", "Limits that principals have of their own", "quotas"},
+    {"PUT", "/admin/quotas/*", set_quota, "set_quota", "Give a principal limits of its own", "limits"},
+};
+
+awaitable<> serve_key_route(exchange& x, const key_route& of, const open_store& store)
+{
+    std::string problem;
+    try {
+        return of.serve(x, store());
+    } catch (const std::invalid_argument& wrong) {
+        problem = wrong.what();
+    }
+    return x.reply(error_reply(400, problem, "InvalidArgument"));
+}
+
+route_operation describe_key_route(const key_route& of)
+{
+    route_operation operation;
+    operation.path = of.path;
+    if (operation.path.ends_with("/*")) {
+        operation.path.replace(operation.path.size() - 1, 1, "{id}");
+        operation.parameters.push_back(
+            json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
+    }
+    operation.id = of.id;
+    operation.summary = of.summary;
+    operation.tag = "administration";
+    operation.gives["application/json"] =
+        json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
+    operation.gives_what = of.summary;
+    return operation;
+}
+
+}  // namespace
+
+void add_key_routes(router& routes, const settings& config)
+{
+    // Made with the first request, so that a server that nobody administers so keeps no file for it.
+    const auto kept = std::make_shared<std::unique_ptr<identity_store>>();
+    const open_store store = [kept, file = identity_store::file_in(config.sandbox_root)]() -> identity_store& {
+        if (!*kept) *kept = std::make_unique<identity_store>(file);
+        return **kept;
+    };
+    for (const auto& each : key_table)
+        routes.add({.methods = {each.method},
+                    .path = each.path,
+                    .serve = [&each, store](exchange& x) { return serve_key_route(x, each, store); },
+                    .needs = scope::admin,
+                    .body = route_body::optional_json,
+                    .by_browser = true,
+                    .operations = [&each](const http_request&) { return std::vector{describe_key_route(each)}; }});
+}
+
+}  // namespace cmcp

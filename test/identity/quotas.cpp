@@ -1,0 +1,123 @@
+#include "identity/quotas.hpp"
+
+#include "identity/identity_store.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/temporary_folder.hpp"
+
+#include <stdexcept>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct stage {
+    settings for_tests() const
+    {
+        settings all;
+        all.sandbox_root = folder.path;
+        all.sandbox_max_per_caller = 7;
+        return all;
+    }
+
+    void keep(const char* principal, const char* name, std::uint64_t value)
+    {
+        identity_store(identity_store::file_in(folder.path)).set_limit({principal, name, value});
+    }
+
+    temporary_folder folder;
+    settings config = for_tests();
+    quotas::clock::time_point now = quotas::clock::now();
+    quotas limits{config, [this] { return now; }};
+};
+
+}  // namespace
+
+TEST_CASE("a principal has everybody's limits, in their place those of AUTH_QUOTAS, and before both those of the store")
+{
+    stage s;
+    s.config.auth_quotas = {"ann:sandboxes=3", "ann:disk=2", "bob:sandboxes=4"};
+    s.keep("ann", "sandboxes", 5);
+    s.keep("cid", "a name of a later version", 5);
+    CHECK(s.limits.of("ann").sandboxes == 5);
+    CHECK(s.limits.of("ann").disk == 2u << 20);
+    CHECK(s.limits.of("bob").sandboxes == 4);
+    CHECK(s.limits.of("cid").sandboxes == 7);
+    CHECK(s.limits.of("").sandboxes == 7);
+    CHECK(s.limits.in_words("ann", &principal_limits::sandboxes) == "your quota of sandboxes allows (5)");
+    CHECK(s.limits.in_words("ann", &principal_limits::disk) == "your quota of disk allows (2 MiB)");
+    CHECK(s.limits.in_words("cid", &principal_limits::sandboxes) == "SANDBOX_MAX_PER_CALLER allows (7)");
+}
+
+TEST_CASE("a change of a quota counts within a second, also where there was no store")
+{
+    stage s;
+    CHECK(s.limits.of("ann").runs == 0);
+    s.keep("ann", "runs", 2);
+    s.now += 1s;
+    CHECK(s.limits.of("ann").runs == 2);
+    identity_store store(identity_store::file_in(s.folder.path));
+    CHECK(store.clear_limit("ann", "runs"));
+    CHECK_FALSE(store.clear_limit("ann", "runs"));
+    CHECK(s.limits.of("ann").runs == 2);
+    s.now += 1s;
+    CHECK(s.limits.of("ann").runs == 0);
+}
+
+TEST_CASE("the calls of a minute may come at once, then they come back evenly")
+{
+    stage s;
+    s.config.auth_quotas = {"ann:calls=6"};
+    for (int i = 0; i < 6; ++i) CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") == 10s);
+    s.now += 4s;
+    CHECK(s.limits.take_call("ann") == 6s);
+    CHECK(s.limits.take_call("bob") == 0ms);
+    s.now += 6s;
+    CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") == 10s);
+    s.now += 1h;
+    for (int i = 0; i < 6; ++i) CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") > 0ms);
+}
+
+TEST_CASE("fewer calls a minute count for who had saved more")
+{
+    stage s;
+    s.keep("ann", "calls", 60);
+    CHECK(s.limits.take_call("ann") == 0ms);
+    s.keep("ann", "calls", 1);
+    s.now += 2s;
+    CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") == 60s);
+}
+
+TEST_CASE("more calls a minute count at once")
+{
+    stage s;
+    s.keep("ann", "calls", 1);
+    CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") > 0ms);
+    s.keep("ann", "calls", 3);
+    s.now += 1s;
+    CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") == 0ms);
+    CHECK(s.limits.take_call("ann") > 0ms);
+}
+
+TEST_CASE("a limit is a known name with a number that it may have")
+{
+    CHECK(parse_limit("disk=5").value == 5);
+    CHECK(parse_limit("runs=0").value == 0);
+    CHECK(parse_named_limit("oauth-1a:calls=9").principal == "oauth-1a");
+    for (const char* wrong : {"", "runs", "runs=", "runs=-1", "runs=2x", "speed=2", "disk=0", "runs=9999999999", "=2"})
+        CHECK_THROWS_AS(parse_limit(wrong), std::invalid_argument);
+    for (const char* wrong : {"runs=2", ":runs=2", "ann:", "ann:speed=2"})
+        CHECK_THROWS_AS(parse_named_limit(wrong), std::invalid_argument);
+    for (const auto& each : limit_names()) {
+        CHECK(find_limit(each.name) == &each);
+        CHECK(&name_of(each.member) == &each);
+    }
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp::test {
+
+/// A folder that goes with the object.
+struct temporary_folder {
+    temporary_folder()
+    {
+        std::string name = "/tmp/cmcp-test-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+        path = name;
+    }
+    temporary_folder(const temporary_folder&) = delete;
+    temporary_folder& operator=(const temporary_folder&) = delete;
+    ~temporary_folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path path;
+};
+
+}  // namespace cmcp::test
