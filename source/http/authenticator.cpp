@@ -85,7 +85,7 @@ std::string metadata_address(const http_request& request, const settings& config
 std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, scope_set needed)
 {
     if (request.who && request.who->scopes.covers(needed)) return std::nullopt;
-    const bool by_issuer = request.who && request.who->by_issuer;
+    const bool by_issuer = request.who && request.who->from == login::source::issuer;
     const std::string missing = needed.without(request.who ? request.who->scopes : scope_set()).text();
     const std::string sentence = "This needs the scope " + (missing.empty() ? needed.text() : missing) +
                                  ", which your credentials do not have" +

@@ -196,6 +196,12 @@ void client_socket::lost()
     if (tell) tell();
 }
 
+void client_socket::break_off()
+{
+    boost::system::error_code ignored;
+    stream_.socket().shutdown(asio::socket_base::shutdown_both, ignored);
+}
+
 client_stream client_socket::release()
 {
     unwatch();

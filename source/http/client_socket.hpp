@@ -65,6 +65,8 @@ public:
     void unwatch();
     bool gone() const { return gone_; }
 
+    void break_off();  ///< ends the connection, which looks as if the peer had gone
+
     client_stream release();  ///< the connection is another's from now on
 
     /// Ends the connection. Waits for the peer's end at most `limit`, because a reset could overtake the last answer.

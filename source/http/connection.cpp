@@ -34,6 +34,17 @@ private:
     request_reader* reader_;
 };
 
+// The connection ends with the login of the request that is answered on it.
+class peer_hold final : public login_holds::hold {
+public:
+    explicit peer_hold(client_socket& peer) : peer_(peer) {}
+
+private:
+    void login_ended() override { peer_.break_off(); }
+
+    client_socket& peer_;
+};
+
 void count(const router& routes, const http_request& request, const exchange& answered,
            std::chrono::steady_clock::time_point began)
 {
@@ -75,7 +86,8 @@ struct served {
     awaitable<bool> rest;  // of an answer that goes on as a stream
 };
 
-awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader)
+awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader,
+                                login_holds::hold& hold)
 {
     served done;
     http_request request;
@@ -86,7 +98,8 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     auto began = std::chrono::steady_clock::now();
     request.id = log::next_id('r');
     if (refusal.status == 401) context.note_refused_login(request, refusal.problem);
-    exchange x(peer, request, context.guard);
+    hold.begin(context.logins, request.who);
+    exchange x(peer, request, context.guard, hold);
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
         co_await x.reply(std::move(refusal));
@@ -106,11 +119,12 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
 {
     request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
+    peer_hold hold(*peer);
     for (bool go_on = true; go_on;) {
         auto begun = reader.begun();
         if (!begun) begun = co_await reader.wait();
         if (!begun) co_return;
-        served done = co_await serve_request(*peer, *context, reader);
+        served done = co_await serve_request(*peer, *context, reader, hold);
         if (done.peer_gone) co_return;
         go_on = done.go_on;
         if (done.rest.valid()) {
@@ -120,6 +134,7 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
             go_on = go_on && ended && !peer->gone();
             reads.emplace(*context, reader);
         }
+        hold.end();
         go_on = go_on && !context->stopping;
     }
     auto limit = context->stopping ? last_words_at_stop : last_words;

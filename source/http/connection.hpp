@@ -4,6 +4,7 @@
 #include "async/deadline_wheel.hpp"
 #include "async/memory_budget.hpp"
 #include "config/settings.hpp"
+#include "http/login_holds.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
 #include "http/router.hpp"
@@ -47,6 +48,7 @@ struct connection_context {
     log::bounded_log refused_openings{"proxy_header_refused_more"};
     std::set<client_socket*> openings;  ///< of connections that are not open for requests yet
     std::set<request_reader*> readers;  ///< of connections that read a request or wait for one
+    login_holds logins;                 ///< of requests that are answered
 };
 
 /// Serves the requests of one connection, one after another, until either side ends the connection.

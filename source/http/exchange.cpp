@@ -95,8 +95,9 @@ void exchange::go_on_with(awaitable<bool> rest)
     peer_.release_buffer();
 }
 
-client_stream exchange::take_over()
+client_stream exchange::take_over(login_holds::hold& login)
 {
+    login_.move_to(login);
     status_ = 101;
     streamed_ = close_ = true;
     return peer_.release();

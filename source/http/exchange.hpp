@@ -3,6 +3,7 @@
 #include "http/client_socket.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
+#include "http/login_holds.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -39,8 +40,8 @@ class exchange {
 public:
     using fields = std::vector<std::pair<std::string, std::string>>;
 
-    exchange(client_socket& peer, http_request& request, const request_guard& guard)
-        : peer_(peer), request_(request), guard_(guard), close_(!request.keep_alive)
+    exchange(client_socket& peer, http_request& request, const request_guard& guard, login_holds::hold& login)
+        : peer_(peer), request_(request), guard_(guard), login_(login), close_(!request.keep_alive)
     {
     }
 
@@ -69,8 +70,8 @@ public:
     void go_on_with(awaitable<bool> rest);
     awaitable<bool> take_rest() { return std::move(rest_); }
 
-    /// The connection itself, for another protocol (101): nothing is answered here any more.
-    client_stream take_over();
+    /// The connection itself, for another protocol (101): nothing is answered here any more. It ends with `login`.
+    client_stream take_over(login_holds::hold& login);
 
     void watch(std::function<void()> on_gone) { peer_.watch(std::move(on_gone)); }
     void unwatch() { peer_.unwatch(); }
@@ -89,6 +90,7 @@ private:
     client_socket& peer_;
     http_request& request_;
     const request_guard& guard_;
+    login_holds::hold& login_;
     int status_ = 0;
     bool streamed_ = false;
     bool close_ = false;

@@ -7,7 +7,7 @@
 
 namespace cmcp {
 
-using state = request_parser::state;
+using parser_state = request_parser::state;
 
 namespace {
 
@@ -62,10 +62,11 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     auto progress = parser.put_header(peer_.buffered().substr(header.begin(), header.size() - header.begin()), into);
     peer_.buffer().consume(header.size());
     routes_.place(into);
-    if (progress != state::more && progress != state::done) co_return refuse(refusal, progress, parser);
+    if (progress != parser_state::more && progress != parser_state::done) co_return refuse(refusal, progress, parser);
     note_client(into);
     const bool streams = into.target != nullptr && into.target->body == route_body::streamed;
-    if (!streams && !parser.limit_body(limits_.max_body_bytes)) co_return refuse(refusal, state::too_large, parser);
+    if (!streams && !parser.limit_body(limits_.max_body_bytes))
+        co_return refuse(refusal, parser_state::too_large, parser);
 
     auto refused = refuse_by_header(into);
     if (into.login_pending) {
@@ -73,26 +74,26 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
         refused = refuse_by_header(into);
     }
     const auto memory = budget_.of(into.principal);
-    if (!refused && memory->exhausted() && progress == state::more && parser.announced() > small_body)
+    if (!refused && memory->exhausted() && progress == parser_state::more && parser.announced() > small_body)
         refused = memory_short(*memory);
-    bool expects = progress == state::more && into.header("expect");
+    bool expects = progress == parser_state::more && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
         refusal.close = refusal.close || !into.keep_alive || expects || parser.announced() > most_read_over;
-        if (refusal.close || progress == state::done) co_return outcome::refused;
+        if (refusal.close || progress == parser_state::done) co_return outcome::refused;
     } else if (expects) {
         const bool sent = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
         if (!sent) co_return outcome::closed;
     }
     if (streams && !refused) {
         peer_.clear_deadline();
-        into.stream =
-            std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, progress == state::done);
+        into.stream = std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout,
+                                                    progress == parser_state::done);
         co_return outcome::request;
     }
     http_reply broken;
-    if (progress == state::more && peer_.buffer().size() != 0) progress = take_body(parser);
-    if (progress != state::done) result = co_await read_body(parser, progress, *memory, !refused, broken);
+    if (progress == parser_state::more && peer_.buffer().size() != 0) progress = take_body(parser);
+    if (progress != parser_state::done) result = co_await read_body(parser, progress, *memory, !refused, broken);
     peer_.clear_deadline();
     if (result == outcome::refused) refusal = std::move(broken);
     if (result == outcome::request && refused) result = outcome::refused;
@@ -158,7 +159,7 @@ awaitable<request_reader::outcome> request_reader::read_header(raw_header& heade
     co_return outcome::request;
 }
 
-state request_reader::take_body(request_parser& parser)
+parser_state request_reader::take_body(request_parser& parser)
 {
     std::size_t used = 0;
     const auto progress = parser.put_body(peer_.buffered(), used);
@@ -167,20 +168,21 @@ state request_reader::take_body(request_parser& parser)
 }
 
 // A single deadline for the whole body as well.
-awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, state progress,
+awaitable<request_reader::outcome> request_reader::read_body(request_parser& parser, parser_state progress,
                                                              memory_budget::part& memory, bool keep,
                                                              http_reply& refusal)
 {
     body_share held(memory);
     for (bool waiting = false;; progress = take_body(parser)) {
-        if (progress == state::done) co_return outcome::request;
+        if (progress == parser_state::done) co_return outcome::request;
         if (!held.grow_to(parser.body_size())) {
             refusal = memory_short(memory);
             refusal.close = true;
             co_return outcome::refused;
         }
-        if (progress == state::more && !keep && parser.body_size() > most_read_over) progress = state::too_large;
-        if (progress != state::more) co_return refuse(refusal, progress, parser);
+        if (progress == parser_state::more && !keep && parser.body_size() > most_read_over)
+            progress = parser_state::too_large;
+        if (progress != parser_state::more) co_return refuse(refusal, progress, parser);
         // The parser leaves the beginning of a chunk header, and a header without an end would grow the buffer.
         if (peer_.buffer().size() > most_read_over) co_return refuse(refusal, 400, "A chunk header is too long.");
         if (!waiting) peer_.set_deadline(limits_.body_timeout);
@@ -192,9 +194,11 @@ awaitable<request_reader::outcome> request_reader::read_body(request_parser& par
     }
 }
 
-request_reader::outcome request_reader::refuse(http_reply& refusal, state progress, const request_parser& parser) const
+request_reader::outcome request_reader::refuse(http_reply& refusal, parser_state progress,
+                                               const request_parser& parser) const
 {
-    if (progress == state::too_large) return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
+    if (progress == parser_state::too_large)
+        return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
     return refuse(refusal, 400, "The request is not valid HTTP/1.1: " + parser.why() + ".");
 }
 

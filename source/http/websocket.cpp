@@ -78,14 +78,16 @@ void teardown(beast::role_type, client_stream& stream, boost::system::error_code
 
 void beast_close_socket(client_stream& stream) { stream.close(); }
 
-struct websocket::connection {
-    connection(client_stream socket, std::size_t most) : stream(std::move(socket)), longest_message(most)
+struct websocket::connection final : login_holds::hold {
+    connection(exchange& x, std::size_t most) : stream(x.take_over(*this)), longest_message(most)
     {
         stream.control_callback([this](beast::websocket::frame_type kind, beast::string_view payload) {
             if (kind == beast::websocket::frame_type::pong)
                 std::from_chars(payload.data(), payload.data() + payload.size(), answered);
         });
     }
+    void login_ended() override { stream.next_layer().close(); }
+
     beast::websocket::stream<client_stream> stream;
     std::size_t longest_message;
     std::uint32_t answered = 0;
@@ -124,7 +126,7 @@ awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_r
 awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_register& all, terms of)
 {
     const auto handshake = handshake_of(x.request());
-    auto taken = std::make_unique<connection>(x.take_over(), of.longest_message);
+    auto taken = std::make_unique<connection>(x, of.longest_message);
     auto& stream = taken->stream;
     stream.set_option(beast::websocket::stream_base::timeout{patience_with_handshake, patience_with_peer, true});
     stream.set_option(

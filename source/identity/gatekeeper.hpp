@@ -36,6 +36,13 @@ struct admission {
     std::string_view error{};  ///< of RFC 6750 section 3.1 and RFC 9449 section 7.1; empty: there were no credentials
     bool later = false;        ///< ask() finds out
     bool unavailable = false;  ///< the authorization server does not answer
+
+    static constexpr std::string_view invalid_token = "invalid_token";
+    static admission refused(std::string problem, std::string_view error = invalid_token)
+    {
+        return {nullptr, std::move(problem), error};
+    }
+    static admission not_known_yet(std::string problem) { return {nullptr, std::move(problem), {}, false, true}; }
 };
 
 /// Knows the tokens of MCP_AUTH_TOKENS, API keys, and the tokens of the authorization servers of AUTH_ISSUERS. A look
@@ -58,6 +65,11 @@ public:
     /// After judge() said `later`: from its end on judge() knows.
     awaitable<> ask(std::string token);
 
+    /// Whether an answer may go on that began with this login: nobody took its credentials back. A token of an
+    /// authorization server may have ended by itself less than an hour ago, because clients fetch the next one for
+    /// their next request.
+    awaitable<bool> still_counts(login_ptr who);
+
     /// The login of a client whose certificate has this name.
     login_ptr by_certificate(const std::string& name) const;
 
@@ -72,6 +84,7 @@ public:
 
 private:
     using time_point = login::clock::time_point;
+    using known_token = std::pair<std::string, login_ptr>;
     struct known_key {
         key_record record;
         networks from;  // empty: anywhere
@@ -88,10 +101,11 @@ private:
     const known_key* look_up(const std::string& id);
     identity_store* store();
     awaitable<> introspect(std::string token);
+    awaitable<bool> issued_still_counts(login_ptr who, time_point now);
 
     const settings& config_;
     document_fetch fetch_;
-    std::vector<std::pair<std::string, login_ptr>> tokens_;
+    std::vector<known_token> tokens_;
     login_ptr everybody_;  // where no credentials are needed
     token_rules rules_;
     introspection introspection_;

@@ -20,6 +20,11 @@ awaitable<token_verdict> introspection::ask(const document_fetch& fetch, std::st
     // A program with a token of its own is its own subject (RFC 9068 section 2.2).
     if (!claims.contains("sub") && claims.contains("client_id")) claims["sub"] = text_of(claims, "client_id");
     verdict = judge_claims(claims, rules, login::clock::now());
+    if (verdict.who) {
+        auto own = std::make_shared<login>(*verdict.who);
+        own->handle = std::move(token);
+        verdict.who = std::move(own);
+    }
     co_return verdict;
 }
 

@@ -92,7 +92,7 @@ login_ptr login_from(const json::object& claims, const token_rules& rules)
     if (who->scopes.empty()) who->scopes = rules.default_scopes;
     if (contains(rules.admins, who->principal)) who->scopes = scope_set::all();
     who->ends = *time_in(claims, "exp") + rules.skew;
-    who->by_issuer = true;
+    who->from = login::source::issuer;
     const auto& bound = object_of(claims, "cnf");
     who->proof_key = view_of(bound, "jkt");
     who->certificate = view_of(bound, "x5t#S256");

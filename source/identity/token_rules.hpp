@@ -27,7 +27,8 @@ struct token_rules {
 /// A login, or the reason why there is none.
 struct token_verdict {
     login_ptr who;
-    std::string problem;  ///< a sentence; empty with `who`
+    std::string problem;       ///< a sentence; empty with `who`
+    bool unavailable = false;  ///< nobody could tell
 };
 
 /// Judges a token whose signature is verified (RFC 9068 section 4).

@@ -76,6 +76,28 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, mill
 
 constexpr milliseconds time_between_looks(2000);
 
+awaitable<> end_answers_of_ended_logins(gatekeeper& logins, login_holds& answers)
+{
+    std::vector<login_ptr> ended;
+    for (const auto& who : answers.logins()) {
+        const bool counts = co_await logins.still_counts(who);
+        if (!counts) ended.push_back(who);
+    }
+    const auto number = answers.end(ended);
+    if (number != 0) log::info("answers_ended", {{"count", number}, {"login", ended.front()->credential}});
+}
+
+awaitable<> watch_logins(gatekeeper& logins, login_holds& answers)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(time_between_looks);
+        co_await timer.async_wait(asio::use_awaitable);
+        co_await end_answers_of_ended_logins(logins, answers);
+    }
+}
+
 // stat() of three files; inotify would not see what lies behind links and on network file systems.
 awaitable<> watch_certificate(server_certificate& own)
 {
@@ -253,6 +275,8 @@ void http_server::start()
         self->housekeeping.spawn("certificate", watch_certificate(self->entrance->certificate()));
     }
     self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));
+    if (self->config.callers_have_names())
+        self->housekeeping.spawn("logins", watch_logins(self->logins, self->context.logins));
 }
 
 void http_server::reload_certificate()

@@ -11,7 +11,7 @@ std::string profile_of(const http_request& request)
 // A client of an authorization server can ask for more scopes when it meets a tool that needs them.
 scope_set shown_scopes(const http_request& request)
 {
-    return !request.who || request.who->by_issuer ? scope_set::all() : request.who->scopes;
+    return !request.who || request.who->from == login::source::issuer ? scope_set::all() : request.who->scopes;
 }
 
 std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools)

@@ -75,7 +75,7 @@ TEST_CASE("a key is a login with its rights, and its secret is not in the store"
     CHECK(judged.who->principal == "ann");
     CHECK(judged.who->scopes.text() == "mcp:read mcp:files");
     CHECK(judged.who->profile == "agent");
-    CHECK_FALSE(judged.who->by_issuer);
+    CHECK(judged.who->from == login::source::key);
     CHECK(store.find(key.id)->used > 0);
     CHECK(store.find(key.id)->digest.find(key.secret) == std::string::npos);
     CHECK_FALSE(at.judge("").who);
@@ -103,6 +103,29 @@ TEST_CASE("keys that are revoked, expired or used from elsewhere are refused wit
     CHECK(at.judge(bound.text()).problem.find("address") != std::string::npos);
     for (const auto* peer : {"10.1.2.3", "::ffff:10.1.2.3", "2001:db8:1::1"}) CHECK(at.judge(bound.text(), peer).who);
     for (const auto* peer : {"11.0.0.1", "2001:db9::1", "", "::1"}) CHECK_FALSE(at.judge(bound.text(), peer).who);
+}
+
+TEST_CASE("a login of a key counts until the key is revoked, one of a token until the token is taken out")
+{
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
+    const auto key = api_key::make();
+    store.add(record_of(key, "ann"));
+    server at(place.path);
+    at.config.auth_tokens = {{"bob", "secret"}, {"eve", "other"}};
+    at.logins->tokens_changed();
+    const auto ann = at.judge(key.text()).who, bob = at.judge("secret").who, eve = at.judge("other").who;
+    const auto counts = [&at](const login_ptr& who) { return run_coroutine(at.io, at.logins->still_counts(who)); };
+    CHECK(counts(ann));
+    at.config.auth_tokens = {{"bob", "secret"}, {"eve", "new"}};
+    at.logins->tokens_changed();
+    CHECK(counts(bob));
+    CHECK_FALSE(counts(eve));
+    store.revoke(key.id, now());
+    while (counts(ann)) {  // the server looks a second later
+    }
+    CHECK(counts(at.logins->by_link("ann")));
+    CHECK(counts(at.logins->by_certificate("ann")));
 }
 
 TEST_CASE("links between subjects and names are kept")

@@ -38,7 +38,7 @@ TEST_CASE("an issuer's token is a login with its scopes")
     CHECK(judged.who->principal == principal_of(rig::name, "ann"));
     CHECK(judged.who->principal.starts_with("oauth-"));
     CHECK(judged.who->scopes.text() == "mcp:read mcp:run");
-    CHECK(judged.who->by_issuer);
+    CHECK(judged.who->from == login::source::issuer);
     CHECK(as.served[std::string(rig::name) + "/jwks"] == 1);
 }
 
@@ -301,7 +301,36 @@ TEST_CASE("opaque tokens are asked for once, as a client with its secret")
     }
     as.down = true;
     CHECK_FALSE(as.takes("third"));
+    CHECK(as.judge("third").unavailable);
     CHECK(as.takes("opaque"));
+}
+
+TEST_CASE("an answer goes on as long as its token counts, and an hour behind the end of a signed one")
+{
+    rig as([](settings& config) {
+        config.auth_introspection_url = "https://as.example.org/introspect";
+        config.auth_introspection_ttl = std::chrono::milliseconds(0);
+    });
+    const auto counts = [&as](const login_ptr& who) { return run_coroutine(as.io, as.logins->still_counts(who)); };
+    const auto ends = [&as](std::chrono::minutes ago) {
+        auto who = std::make_shared<login>(*as.judge(rig::good_token()).who);
+        who->ends = login::clock::now() - ago;
+        return login_ptr(std::move(who));
+    };
+    CHECK(counts(as.judge(rig::good_token()).who));
+    CHECK(counts(ends(std::chrono::minutes(59))));
+    CHECK_FALSE(counts(ends(std::chrono::minutes(61))));
+    as.introspected = json::serialize(rig::with(rig::good_claims(), "active", true));
+    const auto opaque = [&as](const char* token) {
+        auto who = std::make_shared<login>(*as.judge(rig::good_token()).who);
+        who->handle = token;
+        return login_ptr(std::move(who));
+    };
+    CHECK(counts(opaque("one")));
+    as.introspected = "{\"active\":false}";
+    CHECK_FALSE(counts(opaque("one")));
+    as.down = true;
+    CHECK(counts(opaque("two")));
 }
 
 TEST_CASE("a subject that an administrator has linked is the principal of that name")

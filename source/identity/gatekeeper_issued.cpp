@@ -1,0 +1,145 @@
+#include "identity/gatekeeper.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "log/log.hpp"
+#include "text/encodings.hpp"
+
+#include <algorithm>
+
+// The part of gatekeeper that judges tokens of authorization servers.
+namespace cmcp {
+
+namespace {
+
+constexpr std::string_view invalid_proof = "invalid_dpop_proof";
+constexpr auto unknown_for = std::chrono::seconds(10);  // a token that an introspection did not know
+constexpr auto longest_answer = std::chrono::hours(1);  // that a client may read behind the end of its token
+constexpr std::size_t most_introspections = 64;
+
+}  // namespace
+
+issuer* gatekeeper::issuer_of(std::string_view name)
+{
+    const auto is_it = [name](const issuer& each) { return each.name() == name; };
+    const auto at = std::find_if(issuers_.begin(), issuers_.end(), is_it);
+    return at == issuers_.end() ? nullptr : &*at;
+}
+
+admission gatekeeper::judge_issued(const credentials& of)
+{
+    const auto now = login::clock::now();
+    const auto digest = sha256(of.token);
+    if (const auto* known = cache_.find(digest, now)) return admit_issued(*known, of, now);
+    if (const auto token = jose::read_jwt(of.token); token && !issuers_.empty()) {
+        auto judged = judge_signed(*token, digest, now);
+        if (!judged.who) return judged;
+        return admit_issued({std::move(judged.who), {}}, of, now);
+    }
+    if (introspection_.url.empty())
+        return admission::refused("The token is not known here, and is no JWT of an issuer of AUTH_ISSUERS.");
+    if (introspections_ >= most_introspections)
+        return admission::not_known_yet("Too many tokens wait for the authorization server; try again later.");
+    return {nullptr, "The token is not known here.", admission::invalid_token, true};
+}
+
+admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& digest, time_point now)
+{
+    auto* from = issuer_of(view_of(token.claims, "iss"));
+    if (from == nullptr) return admission::refused("The token's issuer is not trusted here.");
+    if (!jose::is_known_algorithm(token.algorithm()))
+        return admission::refused("The token's signature has no algorithm that is taken here.");
+    const auto turn = event::clock::now();
+    if (!from->verifies(token, turn)) {
+        if (from->may_fetch(token, turn)) return {nullptr, {}, admission::invalid_token, true};
+        if (!from->trouble().empty())
+            return admission::not_known_yet("The keys of " + from->name() + " cannot be fetched (" + from->trouble() +
+                                            "); try again later.");
+        return admission::refused("The token's signature is wrong, or its key is not one of its issuer.");
+    }
+    if (from->is_stale(turn) && !from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch());
+    auto verdict = judge_token(token, rules_, now);
+    if (!verdict.who) return admission::refused(std::move(verdict.problem));
+    const auto until = std::min(verdict.who->ends, now + std::chrono::hours(1));
+    cache_.put(digest, verdict, until);
+    return {std::move(verdict.who)};
+}
+
+admission gatekeeper::admit_issued(const token_verdict& verdict, const credentials& of, time_point now)
+{
+    if (verdict.unavailable) return admission::not_known_yet(verdict.problem);
+    if (!verdict.who) return admission::refused(verdict.problem);
+    auto problem = problem_of_binding(*verdict.who, of, now);
+    const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
+    if (!problem.empty()) return admission::refused(std::move(problem), error);
+    return {verdict.who};
+}
+
+// A stolen token is of no use without the key, or the certificate, that it names.
+std::string gatekeeper::problem_of_binding(const login& who, const credentials& of, time_point now)
+{
+    if (!who.certificate.empty() && who.certificate != of.certificate)
+        return "The token may be used only with the client certificate that it names.";
+    const bool proves = of.scheme == "dpop";
+    if (who.proof_key.empty()) {
+        if (proves) return "The token names no key, so a DPoP proof cannot belong to it; send it as Bearer.";
+        return config_.auth_dpop == "require"
+                   ? "Only tokens that are bound to a key are taken here (AUTH_DPOP=require)."
+                   : "";
+    }
+    if (config_.auth_dpop == "off")
+        return "The token is bound to a key, which this server does not check (AUTH_DPOP=off).";
+    if (!proves) return "The token is bound to a key; send it as 'Authorization: DPoP <token>' with a field DPoP.";
+    auto proven = of.proof;
+    proven.token = of.token;
+    return proofs_.problem(proven, who.proof_key, now);
+}
+
+awaitable<> gatekeeper::ask(std::string token)
+{
+    const auto read = jose::read_jwt(token);
+    auto* from = read ? issuer_of(view_of(read->claims, "iss")) : nullptr;
+    if (from == nullptr) {
+        co_await introspect(std::move(token));
+        co_return;
+    }
+    if (!from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch());
+    co_await from->fetched();
+}
+
+awaitable<> gatekeeper::introspect(std::string token)
+{
+    struct counted {
+        explicit counted(std::size_t& one) : of(one) { ++of; }
+        ~counted() { --of; }
+        counted(const counted&) = delete;
+        counted& operator=(const counted&) = delete;
+        std::size_t& of;
+    };
+    const counted one(introspections_);
+    auto digest = sha256(token);
+    token_verdict verdict;
+    try {
+        verdict = co_await introspection_.ask(fetch_, std::move(token), rules_);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& problem) {
+        log::warning("introspection_failed", {{"reason", json::string(problem.what())}});
+        verdict.problem =
+            std::string("The authorization server does not answer (") + problem.what() + "); try again later.";
+        verdict.unavailable = true;
+    }
+    const auto now = login::clock::now();
+    const auto until =
+        verdict.who ? std::min(verdict.who->ends, now + config_.auth_introspection_ttl) : now + unknown_for;
+    cache_.put(std::move(digest), std::move(verdict), until);
+}
+
+awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
+{
+    if (who->ends <= now || who->handle.empty()) co_return now - who->ends < longest_answer;
+    const auto digest = sha256(who->handle);
+    if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
+    const auto* verdict = cache_.find(digest, now);
+    co_return verdict == nullptr || verdict->who || verdict->unavailable;
+}
+
+}  // namespace cmcp
