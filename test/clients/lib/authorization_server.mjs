@@ -66,7 +66,10 @@ export async function machine_token(as, { resource, scope = "mcp:read mcp:run", 
 }
 
 /// Follows the authorization server's forms until it leads back to the client; the parameters of that address.
-export async function log_in(start, person) {
+export const log_in = async (start, person) => (await way_back(start, person, CALLBACK)).searchParams;
+
+/// The same for a client that listens at an address of its own; the address that the browser would open.
+export async function way_back(start, person, callback) {
     const jar = new Map();
     let url = String(start), options = {};
     for (let step = 0; step < 20; ++step) {
@@ -79,7 +82,7 @@ export async function log_in(start, person) {
         const to = reply.headers.get("location");
         if (to) {
             const next = new URL(to, url);
-            if (next.href.startsWith(CALLBACK)) return next.searchParams;
+            if (next.href.startsWith(callback)) return next;
             [url, options] = [next.href, {}];
             continue;
         }
