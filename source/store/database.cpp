@@ -25,10 +25,11 @@ void check(sqlite3* of, int code)
     if (code != SQLITE_OK) fail(of, code);
 }
 
-// SQLite would make the file readable for all users of the machine.
+// SQLite would make the file readable for all users of the machine. One that is there must not be opened, because its
+// closing would end the locks that other connections of this process have (fcntl(2)), and with them their log.
 void make_private(const std::filesystem::path& file)
 {
-    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) ::close(fd);
 }
 
