@@ -98,14 +98,18 @@ awaitable<> language_trials::try_language(const language& of, std::string mark)
     results_[std::string(of.name)] = {sure ? std::move(mark) : std::string(), std::move(program)};
 }
 
+// A trial that ends with the launcher is made again.
 awaitable<bool> language_trials::runs(const language& of, std::string program, bool& sure)
 {
+    constexpr int most_tries = 3;
     const auto place = co_await used_.admission.enter("languages");
     sandbox::kept_output output;
-    auto request = used_.maker(of, program, std::string(of.sample));
-    request.label = "try " + std::string(of.name);
     sandbox::run_result end;
-    if (place) end = co_await used_.backend.run(std::move(request), output);
+    for (int tries = 0; place && tries < most_tries && (tries == 0 || end.why == sandbox::cause::lost); ++tries) {
+        auto request = used_.maker(of, program, std::string(of.sample));
+        request.label = "try " + std::string(of.name);
+        end = co_await used_.backend.run(std::move(request), output);
+    }
     const bool whole = place && end.why == sandbox::cause::exited;
     const bool works = whole && end.exit_code == 0 && output.both().find("ok") != std::string::npos;
     if (!whole) sure = false;

@@ -16,6 +16,31 @@ const std::vector<language> four_languages{
     {"absent", "", "no-such-program", "main.sh", "exec $P $F", "echo ok"},
 };
 
+sandbox::run_result lost_run()
+{
+    sandbox::run_result end;
+    end.why = sandbox::cause::lost;
+    return end;
+}
+
+/// Its first runs end with their launcher.
+struct losing_backend final : sandbox::backend {
+    explicit losing_backend(sandbox::backend& of) : real(of) {}
+
+    awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override
+    {
+        if (lost-- > 0) co_return lost_run();
+        auto work = real.run(std::move(request), output);
+        auto end = co_await std::move(work);
+        co_return end;
+    }
+    awaitable<sandbox::layers> probe() override { return real.probe(); }
+    std::string_view name() const override { return real.name(); }
+
+    sandbox::backend& real;
+    int lost = 0;
+};
+
 /// A stage that counts the runs of the trials.
 struct trial_stage : sandbox_stage {
     std::unique_ptr<language_trials> trials(const std::vector<language>& table = four_languages)
@@ -25,11 +50,12 @@ struct trial_stage : sandbox_stage {
             return all->sandbox_runs->trial(of, program, std::move(source));
         };
         language_trials::parts parts{
-            io.get_executor(), backend, *all->admission, *all->pool, folder.path / "languages.json", maker};
+            io.get_executor(), losing, *all->admission, *all->pool, folder.path / "languages.json", maker};
         return std::make_unique<language_trials>(std::move(parts), table);
     }
     void run(language_trials& of) { run_coroutine(io, of.run(), std::chrono::seconds(120)); }
     int runs = 0;
+    losing_backend losing{backend};
 };
 
 }  // namespace
@@ -49,6 +75,16 @@ TEST_CASE("a language is listed once its program ran in the sandbox, and not bec
     CHECK(trials->program(four_languages[2]).ends_with("/sh"));
     CHECK(trials->program(four_languages[1]).ends_with("/sh"));
     CHECK(trials->program(four_languages[3]).empty());
+}
+
+TEST_CASE("a trial that ended with the launcher is made again")
+{
+    trial_stage s;
+    s.losing.lost = 2;
+    const auto trials = s.trials();
+    s.run(*trials);
+    CHECK(s.runs == 6);
+    CHECK(trials->sentence() == "Languages here: good, second.");
 }
 
 TEST_CASE("a later start tries nothing again that is as it was")
