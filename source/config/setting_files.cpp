@@ -1,13 +1,8 @@
 #include "config/load_settings.hpp"
 
 #include "text/ascii.hpp"
+#include "text/toml_library.hpp"
 #include "text/words.hpp"
-
-#if __has_include(<toml++/toml.hpp>)
-#include <toml++/toml.hpp>
-#else
-#include <toml++/toml.h>
-#endif
 
 #include <algorithm>
 #include <charconv>

@@ -111,6 +111,20 @@ access_token settle_access(settings& config)
     return access;
 }
 
+client_access needed_access(settings config)
+{
+    note_keys(config);
+    client_access access{
+        .is_needed = config.callers_have_names(), .by_login = !config.auth_issuers.empty(), .token = {}};
+    if (!wants_token(config)) return access;
+    access.is_needed = true;
+    const kept_secret kept{token_file(config), "cmcp_", instead_of_token};
+    if (!std::filesystem::exists(kept.file))
+        throw config_error("the server makes its token at its first start: start it, then connect");
+    access.token = read(kept);
+    return access;
+}
+
 std::string credentials_in_words(const settings& config)
 {
     std::string issued = config.auth_issuers.empty() && config.auth_introspection_url.empty()

@@ -17,6 +17,14 @@ struct access_token {
 /// Where there are tokens, `config.link_key` gets the kept key. Throws config_error when one cannot be kept.
 access_token settle_access(settings& config);
 
+/// The credentials that a client of a server with these settings has to show.
+struct client_access {
+    bool is_needed = false;
+    bool by_login = false;  ///< at an authorization server
+    std::string token;      ///< the kept one; empty: the user has to name one
+};
+client_access needed_access(settings config);
+
 /// "an API key or a token of an authorization server": what callers need beside or in place of MCP_AUTH_TOKENS.
 std::string credentials_in_words(const settings& config);
 

@@ -35,6 +35,7 @@ struct raw_options {
     image_line image;
     identity_line identity;
     admin_line admin;
+    connect_words connect;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -116,6 +117,27 @@ void add_quota_commands(CLI::App& quota, identity_line& into, bool& json)
     quota.require_subcommand(1);
 }
 
+void add_connect_command(CLI::App& connect, connect_words& into, bool& json)
+{
+    connect
+        .add_option("client", into.client,
+                    "claude-code, claude-desktop, cursor, vscode, gemini, codex, opencode, windsurf or zed")
+        ->required();
+    connect.add_option("--url", into.url, "Address of the server (as the settings say)");
+    connect.add_option("--scope", into.scope, "user, or project: the file in the working folder (user)");
+    connect.add_option("--name", into.name, "Name of the entry (container-mcp)");
+    connect.add_option("--profile", into.profile, "Profile of tools that the client is shown (agent)");
+    connect.add_option("--key", into.key, "Key or token that the client sends; - reads it from standard input");
+    connect.add_option("--create-key", into.create_key, "Make a key for the principal of this name");
+    connect.add_option("--file", into.file, "Another file of the client than the usual one");
+    connect.add_flag("--stdio", into.stdio, "Let the client start a server of its own");
+    connect.add_flag("--remove", into.remove, "Take the entry out");
+    connect.add_flag("--yes", into.yes, "Write without asking");
+    connect.add_flag("--dry-run", into.dry_run, "Only show the change");
+    connect.add_flag("--follow-link", into.follow_link, "Write behind a link that leads out of its folder");
+    connect.add_flag("--json", json, "Print JSON");
+}
+
 void add_ids(CLI::App& to, std::vector<std::string>& ids, const char* description)
 {
     to.add_option("id", ids, description)->required();
@@ -147,6 +169,8 @@ void add_commands(CLI::App& app, raw_options& into)
     app.fallthrough();  // inherited by the commands: flags may stand before or after them
     app.add_subcommand("serve", "Serve over HTTP: /mcp, /sse and /healthz (the default)");
     app.add_subcommand("stdio", "Serve one client over standard input and output");
+    add_connect_command(*app.add_subcommand("connect", "Write the server into the settings of a client"), into.connect,
+                        into.json);
     auto* config = app.add_subcommand("config", "Show the settings in force and where each comes from");
     auto* doctor = app.add_subcommand("doctor", "Show which layers the sandbox has on this machine");
     auto* health =
@@ -275,6 +299,7 @@ command_line parse_command_line(int argc, char** argv)
     line.image = raw.image;
     line.identity = raw.identity;
     line.admin = raw.admin;
+    line.connect = raw.connect;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
     return line;

@@ -39,6 +39,19 @@ struct admin_line {
     std::string match;             ///< of sandboxes
 };
 
+/// The words behind `connect`.
+struct connect_words {
+    std::string client;
+    std::string url;  ///< of the server; empty: as the settings say
+    std::string scope = "user";
+    std::string name = "container-mcp";
+    std::string profile = "agent";
+    std::string key;         ///< "-": from standard input
+    std::string create_key;  ///< name of the principal
+    std::string file;        ///< in place of the client's usual one
+    bool yes = false, dry_run = false, remove = false, stdio = false, follow_link = false;
+};
+
 /// The user's command line.
 struct command_line {
     std::string command = "serve";  ///< serve, stdio, …; is_admin_command() knows those for admin_line
@@ -48,6 +61,7 @@ struct command_line {
     image_line image;
     identity_line identity;
     admin_line admin;
+    connect_words connect;
 };
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
@@ -76,6 +90,9 @@ bool is_admin_command(std::string_view command);
 /// within a second.
 int keys(const loaded_settings& loaded, const identity_line& line, bool json);
 int principals(const loaded_settings& loaded, const identity_line& line, bool json);
+
+/// Writes the server into the file of a client, or takes it out; 1 when the user says no.
+int connect_client(const loaded_settings& loaded, const connect_words& line, const environment& variables, bool json);
 
 /// Limits of single principals; a running server sees a change within a second.
 int quota(const loaded_settings& loaded, const identity_line& line, bool json);

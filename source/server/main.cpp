@@ -76,6 +76,8 @@ int run(const command::command_line& line)
     if (line.command == "key") return command::keys(loaded, line.identity, line.json);
     if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
     if (line.command == "quota") return command::quota(loaded, line.identity, line.json);
+    if (line.command == "connect")
+        return command::connect_client(loaded, line.connect, line.sources.variables, line.json);
     if (command::is_admin_command(line.command))
         return command::administer(loaded, line.command, line.admin, line.json);
     if (line.command == "stdio") return command::stdio(loaded);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "connect/bad_text.hpp"
+#include "connect/toml_scan.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cmcp::connect {
+
+/// The TOML text of a file that people edit: tables are set and removed, the rest stays as it is.
+class toml_text {
+public:
+    using path = std::vector<std::string>;
+
+    /// Throws bad_text.
+    explicit toml_text(std::string text);
+
+    bool has(const path& table) const;
+
+    /// The table with these members (texts, lists of texts, objects of texts). Of one that is there the other members
+    /// stay, unless `managed` names them. Throws bad_text where the table is written in a way that cannot be edited.
+    void set(const path& table, const json::object& members, const std::vector<std::string>& managed);
+
+    /// False: there was no such table.
+    bool remove(const path& table);
+
+    const std::string& text() const { return text_; }
+
+private:
+    void check() const;
+    void check_form(const path& table) const;
+    void cut(const std::vector<toml_statement>& statements);
+    void append(const std::string& lines, const path& beside);
+
+    std::string text_;
+    std::string newline_ = "\n";
+};
+
+}  // namespace cmcp::connect

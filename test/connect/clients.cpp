@@ -1,0 +1,99 @@
+#include "connect/change.hpp"
+#include "connect/line_diff.hpp"
+#include "test/support/catch.hpp"
+
+using namespace cmcp;
+using namespace cmcp::connect;
+
+namespace {
+
+const server_entry by_http{"http://127.0.0.1:8000/mcp?profile=agent", "Bearer k", {}};
+const server_entry by_program{"", "", {"/usr/bin/container-mcp", "stdio"}};
+
+std::string changed(std::string_view name, const std::string& text, const server_entry& server)
+{
+    return changed_text(*find_client(name), text, "container-mcp", server);
+}
+
+json::value entry_of(std::string_view name, const server_entry& server)
+{
+    const auto& client = *find_client(name);
+    return json::parse(changed(name, "", server)).at(client.servers).at("container-mcp");
+}
+
+}  // namespace
+
+TEST_CASE("each client gets the members that it reads")
+{
+    const json::object headers{{"Authorization", "Bearer k"}};
+    const std::string url = by_http.url;
+    CHECK(entry_of("claude-code", by_http) == json::object{{"type", "http"}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("vscode", by_http) == json::object{{"type", "http"}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("cursor", by_http) == json::object{{"url", url}, {"headers", headers}});
+    CHECK(entry_of("zed", by_http) == json::object{{"url", url}, {"headers", headers}});
+    CHECK(entry_of("gemini", by_http) == json::object{{"httpUrl", url}, {"headers", headers}});
+    CHECK(entry_of("windsurf", by_http) == json::object{{"serverUrl", url}, {"headers", headers}});
+    CHECK(entry_of("opencode", by_http) == json::object{{"type", "remote"}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("claude-desktop", by_program) ==
+          json::object{{"command", "/usr/bin/container-mcp"}, {"args", json::array{"stdio"}}});
+    CHECK(entry_of("claude-code", by_program) ==
+          json::object{{"type", "stdio"}, {"command", "/usr/bin/container-mcp"}, {"args", json::array{"stdio"}}});
+    CHECK(entry_of("opencode", by_program) ==
+          json::object{{"type", "local"}, {"command", json::array{"/usr/bin/container-mcp", "stdio"}}});
+    CHECK(changed("codex", "", by_http) ==
+          "[mcp_servers.container-mcp]\nurl = \"" + url + "\"\nhttp_headers = { Authorization = \"Bearer k\" }\n");
+}
+
+TEST_CASE("of an entry that is there the user's own members stay, and those of the other transport go")
+{
+    const std::string before = R"({"mcpServers": {"container-mcp": {"command": "x", "args": [], "trust": true}}})";
+    const auto after = json::parse(changed("gemini", before, by_http)).at("mcpServers").at("container-mcp").as_object();
+    CHECK(after.at("trust") == true);
+    CHECK(!after.contains("command"));
+}
+
+TEST_CASE("opencode's servers are where its file has them")
+{
+    CHECK(json::parse(changed("opencode", R"({"mcp": {"servers": {}}})", by_http))
+              .at("mcp")
+              .at("servers")
+              .as_object()
+              .size() == 1);
+    CHECK(json::parse(changed("opencode", R"({"mcp": {"servers": {"type": "local"}}})", by_http))
+              .at("mcp")
+              .as_object()
+              .size() == 2);
+}
+
+TEST_CASE("files are those of the scope, and variables move them")
+{
+    user_places places{{{"HOME", "/h"}}, "/p"};
+    const auto file = [&](std::string_view name, scope where) {
+        const auto known = find_client(name)->file(places, where);
+        return known ? known->file.string() : "none";
+    };
+    CHECK(file("claude-code", scope::user) == "/h/.claude.json");
+    CHECK(file("claude-code", scope::project) == "/p/.mcp.json");
+    CHECK(file("claude-desktop", scope::project) == "none");
+    CHECK(file("windsurf", scope::user) == "/h/.codeium/windsurf/mcp_config.json");
+    CHECK(file("vscode", scope::user) == "/h/.config/Code/User/mcp.json");
+    CHECK(file("codex", scope::project) == "/p/.codex/config.toml");
+    places.variables = {{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/x"}, {"CLAUDE_CONFIG_DIR", "/c"}, {"CODEX_HOME", "/o"}};
+    CHECK(file("claude-code", scope::user) == "/c/.claude.json");
+    CHECK(file("codex", scope::user) == "/o/config.toml");
+    CHECK(file("zed", scope::user) == "/x/zed/settings.json");
+    CHECK(file("opencode", scope::user) == "/x/opencode/opencode.json");
+    places.variables.clear();
+    CHECK_THROWS_AS(file("cursor", scope::user), std::runtime_error);
+}
+
+TEST_CASE("the diff is a unified one and shows no bearer token")
+{
+    CHECK(line_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\nX\ne\nf\n", "n") ==
+          "--- n\n+++ n\n@@ -2,5 +2,6 @@\n b\n c\n d\n+X\n e\n f\n");
+    CHECK(line_diff("", "x", "n") == "--- /dev/null\n+++ n\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n");
+    CHECK(line_diff("same", "same", "n").empty());
+    const auto secret = line_diff("", "\"Bearer abc\", \"Bearer ${VARIABLE}\"\n", "n");
+    CHECK(secret.find("abc") == std::string::npos);
+    CHECK(secret.find("${VARIABLE}") != std::string::npos);
+}
