@@ -1,6 +1,7 @@
 #include "app/administration.hpp"
 
 #include "app/admin_rows.hpp"
+#include "async/uncancelled.hpp"
 #include "egress/egress_decisions.hpp"
 #include "tools/tools.hpp"
 
@@ -122,6 +123,26 @@ awaitable<json::object> administration::layers()
     answer["status"] = problems.empty() ? "ok" : "unready";
     answer["problems"] = json::array(problems.begin(), problems.end());
     answer["layers"] = layers_json(of_.layers());
+    co_return answer;
+}
+
+awaitable<json::object> administration::copy_sandbox(std::string id)
+{
+    const auto record = of_.all.sandboxes ? of_.all.sandboxes->store().find_of_any(id) : std::nullopt;
+    if (!record) throw gateway_error(404, "There is no such sandbox.", "NotFound");
+    std::string refusal;
+    kernel_manager::kept_copy copy;
+    try {
+        auto work = of_.all.kernels->copy_aside(*record);
+        copy = co_await uncancelled(std::move(work));
+    } catch (const sandbox_error& reason) {
+        refusal = reason.what();
+    }
+    if (!refusal.empty()) throw gateway_error(507, refusal, "SandboxError");
+    json::object answer;
+    answer["copy"] = copy.folder.string();
+    answer["kept_kernels"] = copy.kept;
+    answer["busy_kernels"] = copy.busy;
     co_return answer;
 }
 

@@ -36,6 +36,7 @@ public:
     awaitable<bool> end_run(admin_viewer by, std::string id) override;
     awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;
     bool cancel_job(const admin_viewer& by, const std::string& id) override;
+    awaitable<json::object> copy_sandbox(std::string id) override;
     admin_place now() const override;
     admin_news since(const admin_viewer& by, admin_place& place) override;
     json::object reload() override;

@@ -1,5 +1,6 @@
 #include "files/trees.hpp"
 
+#include "files/extended_attributes.hpp"
 #include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"
@@ -15,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -78,6 +80,7 @@ public:
         if (at_ < end) copy_range(end);
         if (at_ < status_.st_size) return false;
         if (::ftruncate(to_.get(), status_.st_size) != 0) fail("ftruncate");
+        write_attributes(to_.get(), read_attributes(from_.get()));
         keep_attributes(to_.get(), status_);
         return true;
     }
@@ -144,6 +147,8 @@ private:
         struct stat status {};
         if (::fstat(from.get(), &status) != 0) fail(from_.string());
         keep_owner(to.get(), status);
+        root_ = unique_fd(::fcntl(to.get(), F_DUPFD_CLOEXEC, 0));
+        if (!root_) fail(to_.string());
         enter(std::move(from), std::move(to), status, {});
     }
 
@@ -174,9 +179,18 @@ private:
         if (!from) return check_gone(path_to(name));
         struct stat status {};
         if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+        if (link_to_copy(name, status)) return;
         unique_fd to(::openat(in.to.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (!to) fail(path_to(name));
         file_.emplace(std::move(from), std::move(to), status);
+    }
+
+    // A file of several names is copied once. Nobody else writes to the copy, so its paths lead where they did.
+    bool link_to_copy(const std::string& name, const struct stat& status)
+    {
+        if (status.st_nlink < 2) return false;
+        const auto [known, fresh] = copies_.try_emplace(file_id(status), path_to(name));
+        return !fresh && ::linkat(root_.get(), known->second.c_str(), way_.back().to.get(), name.c_str(), 0) == 0;
     }
 
     void end_file()
@@ -214,6 +228,7 @@ private:
         auto items = reader.read_all();
         unique_fd source = reader.again();
         if (!source) fail(path_);
+        write_attributes(to.get(), read_attributes(source.get()));
         const auto from_id = file_id::of(source.get()), to_id = file_id::of(to.get());
         way_.push_back({std::move(source), std::move(to), from_id, to_id, status, length, std::move(items)});
         if (way_.size() <= most_open_levels) return;
@@ -242,6 +257,8 @@ private:
 
     std::filesystem::path from_;
     std::filesystem::path to_;
+    unique_fd root_;                         // of the copy
+    std::map<file_id, std::string> copies_;  // of files of several names, by the first one that was met
     bool begun_ = false;
     std::vector<level> way_;  // from the first folder to the one that is copied
     std::string path_;        // of the last of them, relative to the first

@@ -64,6 +64,9 @@ public:
     virtual awaitable<bool> delete_sandbox(admin_viewer by, std::string id) = 0;
     virtual bool cancel_job(const admin_viewer& by, const std::string& id) = 0;
 
+    /// Copies a sandbox's workspace aside, with the variables of its kernels: {"copy", "kept_kernels", "busy_kernels"}.
+    virtual awaitable<json::object> copy_sandbox(std::string id) = 0;
+
     virtual admin_place now() const = 0;
     virtual admin_news since(const admin_viewer& by, admin_place& place) = 0;  ///< moves the place
 

@@ -1,8 +1,12 @@
 #include "sandboxes/kernel_ends.hpp"
 
+#include "files/folder_reader.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 #include "sandboxes/kernel_turn.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -125,6 +129,42 @@ awaitable<> kernel_manager::keep_one(std::shared_ptr<kernel> one, std::string wh
     one->returns = true;
     one->why_ended = why;
     if (one->line.empty()) co_await keep_state(one, std::move(why));
+}
+
+// The copy has the variables. Here they would be stale by the time that a later kernel found them.
+void kernel_manager::forget_kept(const std::filesystem::path& workspace, const std::vector<std::string>& folders)
+{
+    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    for (const auto& each : folders) {
+        const unique_fd folder = open_folder(root.get(), each.c_str());
+        if (folder) ::unlinkat(folder.get(), "state", 0);
+    }
+}
+
+awaitable<kernel_manager::kept_copy> kernel_manager::copy_aside(sandbox_record of)
+{
+    kept_copy copy;
+    std::vector<std::shared_ptr<turn>> turns;
+    std::vector<std::string> folders;
+    for (const auto& one : all_of(of.id)) {
+        if (!one->lives()) continue;
+        ++copy.busy;
+        auto mine = std::make_shared<turn>(one);
+        const auto until = event::clock::now() + keeping_limit;
+        bool in_time = true;
+        while (!mine->has_come() && in_time) in_time = co_await one->changed.wait(until);
+        if (!mine->has_come() || !one->lives()) continue;
+        turns.push_back(std::move(mine));
+        const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
+        if (!answer.ok) continue;
+        folders.push_back(one->kept_folder());
+        ++copy.kept;
+        --copy.busy;
+    }
+    const auto workspace = runs_.sandboxes().places().workspace(of.id);
+    std::function<void()> forget = [workspace, folders] { forget_kept(workspace, folders); };
+    copy.folder = co_await runs_.sandboxes().copy_aside(of, std::move(forget));
+    co_return copy;
 }
 
 std::vector<std::shared_ptr<kernel_manager::kernel>> kernel_manager::all_of(const std::string& id) const

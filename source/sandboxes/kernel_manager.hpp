@@ -5,6 +5,7 @@
 #include "sandboxes/kernel_transfer.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -75,6 +76,15 @@ public:
     awaitable<> keep(std::string id, std::string why);
     awaitable<> end(std::string id);  ///< all kernels of a sandbox
 
+    /// A copy of the workspace for a backup (sandbox_manager::copy_aside), in which the variables of kernels are kept
+    /// that are free within five seconds; those kernels wait meanwhile.
+    struct kept_copy {
+        std::filesystem::path folder;
+        std::size_t kept = 0;  ///< kernels whose variables are in it
+        std::size_t busy = 0;  ///< kernels that ran code all the time, or did not answer: theirs are not
+    };
+    awaitable<kept_copy> copy_aside(sandbox_record of);
+
     /// Ends the kernel; the next one has its variables or forgets them. False: there was no kernel.
     awaitable<bool> restart(sandbox_record where, bool keep_variables, std::string name = {});
     awaitable<> stop();  ///< the variables of sandboxes' own kernels are kept, as by keep()
@@ -90,6 +100,7 @@ private:
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static std::string loss_before(kernel& one, const json::object& earlier);
     std::uint64_t room_for_state(const std::string& owner) const;
+    static void forget_kept(const std::filesystem::path& workspace, const std::vector<std::string>& folders);
     awaitable<> keep_state(std::shared_ptr<kernel> one, std::string why);
     awaitable<> keep_one(std::shared_ptr<kernel> one, std::string why);
     awaitable<> end_one(std::shared_ptr<kernel> one);

@@ -135,6 +135,24 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
     co_return *kept;
 }
 
+awaitable<fs::path> sandbox_manager::copy_aside(sandbox_record of, std::function<void()> afterwards)
+{
+    const auto busy = activities_.begin(of.id);
+    auto prepare = [places = places_] { return places.make_passing(); };
+    const auto passing = co_await pool_.run(of.owner, std::move(prepare));
+    std::optional<sandbox_error> refused;
+    try {
+        auto copy = copy_tree(places_.workspace(of.id), passing);
+        co_await pool_.run_long(of.owner, std::move(copy));
+    } catch (const std::system_error& failure) {
+        refused.emplace("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+    }
+    co_await pool_.run(of.owner, std::move(afterwards));
+    if (!refused) co_return passing;
+    co_await erase(of.owner, passing);
+    throw sandbox_error(*refused);
+}
+
 std::vector<snapshot_record> sandbox_manager::snapshots(const caller& who, const std::string& id_or_name)
 {
     return store_.snapshots(find(who, id_or_name).id);

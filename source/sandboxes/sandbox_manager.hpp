@@ -68,6 +68,10 @@ public:
     /// Begins an activity: the sandbox counts as used until the entry goes.
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
+    /// A copy of the workspace, in a folder that the caller removes. Does not count as use, nor against the quota.
+    /// `afterwards` may block on the disk.
+    awaitable<std::filesystem::path> copy_aside(sandbox_record of, std::function<void()> afterwards);
+
     quotas& limits() const { return limits_; }  ///< of each principal
 
     /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that

@@ -20,8 +20,6 @@ namespace cmcp::command {
 
 namespace {
 
-constexpr timeval longest_silence{60, 0};
-
 std::string why_unreachable(const settings& config, int error)
 {
     const std::string root = "SANDBOX_ROOT=" + config.sandbox_root.string();
@@ -39,13 +37,14 @@ unique_fd connect_to(const settings& config)
     const auto path = admin_socket_path(config);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) throw std::runtime_error(why_unreachable(config, ENAMETOOLONG));
+    if (path.size() >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return {};
+    }
     path.copy(address.sun_path, path.size());
     unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const auto* to = reinterpret_cast<const sockaddr*>(&address);
-    if (!socket || ::connect(socket.get(), to, sizeof address) != 0)
-        throw std::runtime_error(why_unreachable(config, errno));
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
+    if (socket && ::connect(socket.get(), to, sizeof address) != 0) socket.reset();
     return socket;
 }
 
@@ -70,9 +69,13 @@ std::string admin_socket_path(const settings& config)
 }
 
 // In HTTP/1.0 an answer ends with its connection.
-admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path)
+admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
+                                std::chrono::seconds patience)
 {
     const auto socket = connect_to(config);
+    if (!socket) throw std::runtime_error(why_unreachable(config, errno));
+    const timeval longest_silence{static_cast<time_t>(patience.count()), 0};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
     if (!write_all(socket.get(), method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n\r\n"))
         throw std::runtime_error(why_unreachable(config, errno));
     const auto text = read_all(config, socket.get());
@@ -83,6 +86,13 @@ admin_answer ask_administration(const settings& config, const std::string& metho
         throw std::runtime_error("the server of SANDBOX_ROOT=" + config.sandbox_root.string() +
                                  " ended before its answer was whole");
     return {*status, jsonrpc::read_object(text.substr(end_of_head + 4))};
+}
+
+bool server_runs(const settings& config)
+{
+    if (connect_to(config)) return true;
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENAMETOOLONG || errno == ENOTDIR) return false;
+    throw std::runtime_error(why_unreachable(config, errno));
 }
 
 }  // namespace cmcp::command

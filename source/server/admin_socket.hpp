@@ -3,6 +3,7 @@
 #include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -18,6 +19,10 @@ struct admin_answer {
 };
 
 /// Asks the server that runs for SANDBOX_ROOT. Blocks. Throws std::runtime_error with a sentence where none answers.
-admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path);
+admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
+                                std::chrono::seconds patience = std::chrono::seconds(60));
+
+/// Whether a server runs for SANDBOX_ROOT. Throws std::runtime_error where this user may not ask it.
+bool server_runs(const settings& config);
 
 }  // namespace cmcp::command

@@ -36,6 +36,7 @@ struct raw_options {
     identity_line identity;
     admin_line admin;
     connect_words connect;
+    backup_words backup;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -138,6 +139,23 @@ void add_connect_command(CLI::App& connect, connect_words& into, bool& json)
     connect.add_flag("--json", json, "Print JSON");
 }
 
+void add_backup_commands(CLI::App& app, backup_words& into, bool& json)
+{
+    auto* backup = app.add_subcommand("backup", "Write all state of the server into an archive, while it runs");
+    backup->add_option("file", into.file, "Archive (tar with Zstandard); - writes to a pipe")->required();
+    backup->add_flag("--images", into.images, "With the images of sandboxes");
+    backup->add_option("--only", into.only, "Principal whose state is wanted (may be repeated)")
+        ->allow_extra_args(false);
+    backup->add_option("--exclude-principal", into.without, "Principal whose state is left out (may be repeated)")
+        ->allow_extra_args(false);
+    backup->add_flag("--force", into.force, "Replace an archive of this name");
+    auto* restore = app.add_subcommand("restore", "Make the folder of a server of an archive");
+    restore->add_option("file", into.file, "Archive of `backup`; - reads from a pipe")->required();
+    restore->add_option("--into", into.into, "Folder (SANDBOX_ROOT)");
+    restore->add_flag("--force", into.force, "Move aside what is in the folder");
+    for (auto* each : {backup, restore}) each->add_flag("--json", json, "Print JSON");
+}
+
 void add_ids(CLI::App& to, std::vector<std::string>& ids, const char* description)
 {
     to.add_option("id", ids, description)->required();
@@ -169,6 +187,7 @@ void add_commands(CLI::App& app, raw_options& into)
     app.fallthrough();  // inherited by the commands: flags may stand before or after them
     app.add_subcommand("serve", "Serve over HTTP: /mcp, /sse and /healthz (the default)");
     app.add_subcommand("stdio", "Serve one client over standard input and output");
+    add_backup_commands(app, into.backup, into.json);
     add_connect_command(*app.add_subcommand("connect", "Write the server into the settings of a client"), into.connect,
                         into.json);
     auto* config = app.add_subcommand("config", "Show the settings in force and where each comes from");
@@ -250,13 +269,17 @@ settings_sources sources_of(const CLI::App& app, const raw_options& raw)
     return from;
 }
 
-// Behind a command all flags are shown, because all of them may stand there; a command that has commands shows its own.
+// Beside --help and --json.
+bool has_own_flags(const CLI::App& command) { return command.get_options().size() > 2; }
+
+// Behind a command all flags are shown, because all of them may stand there; a command that has commands or flags shows
+// its own.
 void print_help(const CLI::App& app)
 {
     const CLI::App* about = &app;
     std::string words = "container-mcp";
     for (const auto* command : app.get_subcommands()) {
-        if (subcommands(*command).empty()) continue;
+        if (subcommands(*command).empty() && !has_own_flags(*command)) continue;
         about = command;
         words += " " + command->get_name();
         for (const auto* part : command->get_subcommands()) {
@@ -300,6 +323,7 @@ command_line parse_command_line(int argc, char** argv)
     line.identity = raw.identity;
     line.admin = raw.admin;
     line.connect = raw.connect;
+    line.backup = raw.backup;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
     return line;

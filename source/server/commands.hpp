@@ -52,6 +52,14 @@ struct connect_words {
     bool yes = false, dry_run = false, remove = false, stdio = false, follow_link = false;
 };
 
+/// The words behind `backup` and `restore`.
+struct backup_words {
+    std::string file;                        ///< "-": a pipe
+    std::string into;                        ///< in place of SANDBOX_ROOT
+    std::vector<std::string> only, without;  ///< principals
+    bool images = false, force = false;
+};
+
 /// The user's command line.
 struct command_line {
     std::string command = "serve";  ///< serve, stdio, …; is_admin_command() knows those for admin_line
@@ -62,6 +70,7 @@ struct command_line {
     identity_line identity;
     admin_line admin;
     connect_words connect;
+    backup_words backup;
 };
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
@@ -93,6 +102,10 @@ int principals(const loaded_settings& loaded, const identity_line& line, bool js
 
 /// Writes the server into the file of a client, or takes it out; 1 when the user says no.
 int connect_client(const loaded_settings& loaded, const connect_words& line, const environment& variables, bool json);
+
+/// Writes the state of a server, which may run, into an archive; makes a server's folder of one.
+int back_up(const loaded_settings& loaded, const settings_sources& sources, const backup_words& line, bool json);
+int restore(const loaded_settings& loaded, const backup_words& line, bool json);
 
 /// Limits of single principals; a running server sees a change within a second.
 int quota(const loaded_settings& loaded, const identity_line& line, bool json);

@@ -76,6 +76,8 @@ int run(const command::command_line& line)
     if (line.command == "key") return command::keys(loaded, line.identity, line.json);
     if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
     if (line.command == "quota") return command::quota(loaded, line.identity, line.json);
+    if (line.command == "backup") return command::back_up(loaded, line.sources, line.backup, line.json);
+    if (line.command == "restore") return command::restore(loaded, line.backup, line.json);
     if (line.command == "connect")
         return command::connect_client(loaded, line.connect, line.sources.variables, line.json);
     if (command::is_admin_command(line.command))

@@ -192,6 +192,19 @@ awaitable<> reload(exchange& x, pages self)
     }
 }
 
+awaitable<> give_copy(exchange& x, admin_gateway& server)
+{
+    const auto id = id_in(x.request());
+    http_reply reply;
+    try {
+        const auto body = co_await server.copy_sandbox(id);
+        reply = admin_reply(body);
+    } catch (const gateway_error& problem) {
+        reply = error_reply(problem.status, problem.what(), problem.type);
+    }
+    co_await x.reply(std::move(reply));
+}
+
 // The shape of refusals holds for whatever lies below /admin.
 awaitable<> give_nothing(exchange& x, pages)
 {
@@ -278,6 +291,15 @@ void add_admin_routes(router& routes, const settings& config, admin_sources sour
     routes.add({.methods = {},
                 .path = "/admin/*",
                 .serve = [self](exchange& x) { return give_nothing(x, self); },
+                .body = route_body::optional_json});
+}
+
+void add_copy_route(router& routes, admin_gateway& server)
+{
+    routes.add({.methods = {"POST"},
+                .path = "/admin/copies/*",
+                .serve = [&server](exchange& x) { return give_copy(x, server); },
+                .needs = scope::admin,
                 .body = route_body::optional_json});
 }
 

@@ -49,6 +49,10 @@ struct admin_sources {
 };
 void add_admin_routes(router& routes, const settings& config, admin_sources sources);
 
+/// POST /admin/copies/<sandbox>: for `container-mcp backup`, which reads and removes the copy. The server's own socket
+/// alone has this route, because the answer names a folder of the machine.
+void add_copy_route(router& routes, admin_gateway& server);
+
 /// /admin/keys and /admin/quotas, for administrators.
 void add_key_routes(router& routes, const settings& config);
 

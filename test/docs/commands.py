@@ -8,6 +8,7 @@ import subprocess
 from pages import PROJECT
 
 OURS = ("container-mcp", "container-mcp-load")
+OWN_HELP = (("image", "add"), ("connect",), ("backup",), ("restore",), ("key", "create"))
 FOLDERS = re.compile(r"(?:\./)?((?:(?:scripts|test|container|docs|source|cmake)/[\w./-]*[\w-])|tools/\w+\.[ch]pp)/?$")
 
 
@@ -38,7 +39,7 @@ def help_for(program, build):
     """The help text that lists the program's flags; None for programs that are not the project's."""
     name = program.rpartition("/")[2]
     if name in OURS:
-        return help_of(str(build / name)) + (help_of(str(build / name), "image", "add") if name == OURS[0] else "")
+        return help_of(str(build / name)) + ("".join(help_of(str(build / name), *words) for words in OWN_HELP) if name == OURS[0] else "")
     if not FOLDERS.match(program) or "/" not in program:
         return None
     if not os.access(PROJECT / program, os.X_OK):

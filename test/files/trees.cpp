@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -121,6 +122,28 @@ TEST_CASE("a copy of a tree has the folders without rights, too, or says which o
     whole(copy_tree(scene.place / "from", scene.place / "to"));
     CHECK(fs::exists(scene.place / "to/a/closed/inner"));
     CHECK((fs::status(scene.place / "to/a/closed").permissions() & fs::perms(0777)) == fs::perms(0300));
+}
+
+TEST_CASE("a copy keeps files of several names as one file, and users' extended attributes")
+{
+    const file_scene scene;
+    fs::create_directories(scene.place / "from/a/b");
+    fs::create_directory(scene.place / "to");
+    file_scene::put_at(scene.place / "from/a/one", "text");
+    fs::create_hard_link(scene.place / "from/a/one", scene.place / "from/a/b/two");
+    fs::create_hard_link(scene.place / "from/a/one", scene.place / "from/three");
+    const bool has_attributes = ::setxattr((scene.place / "from/a/one").c_str(), "user.kind", "x", 1, 0) == 0 &&
+                                ::setxattr((scene.place / "from/a").c_str(), "user.kind", "y", 1, 0) == 0;
+    whole(copy_tree(scene.place / "from", scene.place / "to"));
+    CHECK(fs::hard_link_count(scene.place / "to/a/one") == 3);
+    CHECK(fs::equivalent(scene.place / "to/a/one", scene.place / "to/a/b/two"));
+    CHECK(fs::equivalent(scene.place / "to/a/one", scene.place / "to/three"));
+    CHECK(scene.get("to/three") == "text");
+    for (const char* path : {"to/three", "to/a"}) {
+        char value = 0;
+        const auto length = ::getxattr((scene.place / path).c_str(), "user.kind", &value, 1);
+        CHECK(length == (has_attributes ? 1 : -1));
+    }
 }
 
 TEST_CASE("a copy has what lies 600 levels deep, with few descriptors")
