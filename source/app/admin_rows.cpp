@@ -63,8 +63,6 @@ std::string first_line(std::string_view text)
     return std::string(utf8_prefix(text.substr(0, text.find_first_of("\r\n")), longest_line));
 }
 
-std::string_view kind_of(const job_record& record) { return record.keep > 0 ? "task" : "job"; }
-
 json::object row_of(const sandbox_record& record)
 {
     return {{"id", record.id},           {"name", record.name},       {"principal", record.owner},
@@ -75,7 +73,7 @@ json::object row_of(const sandbox_record& record)
 json::object row_of(const job_record& record)
 {
     return {{"id", record.id},
-            {"kind", kind_of(record)},
+            {"kind", record.kind()},
             {"principal", record.owner},
             {"tool", record.tool},
             {"state", record.state},

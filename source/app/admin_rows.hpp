@@ -40,6 +40,4 @@ std::string first_line(std::string_view text);
 /// The setting that would have let a run go on; empty: there is none.
 std::string setting_for(const bad_end& end);
 
-std::string_view kind_of(const job_record& record);  ///< "job" or "task"
-
 }  // namespace cmcp

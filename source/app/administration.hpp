@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 namespace cmcp {
@@ -18,6 +19,7 @@ public:
     struct parts {
         managers& all;
         server_core& core;
+        const settings& config;
         readiness& ready;
         std::function<sandbox::layers()> layers;
         std::function<json::object()> reload;  ///< {"changed", "needs_restart"}; empty: nothing can be read again
@@ -33,6 +35,7 @@ public:
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
     awaitable<json::object> layers() override;
+    awaitable<> update_figures(admin_connections known) override;
     awaitable<bool> end_run(admin_viewer by, std::string id) override;
     awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;
     bool cancel_job(const admin_viewer& by, const std::string& id) override;
@@ -56,8 +59,13 @@ private:
     awaitable<bool> end_command_shell(admin_viewer by, std::string id);
     std::map<std::string, json::object> rows_of_usage(const admin_viewer& by, const admin_connections& known);
     json::object machine(const admin_connections& known, const cells& live);
+    void set_sandbox_figures();
+    void set_job_figures();
+    void set_principal_figures(const admin_connections& known);
+    std::string label_of(const std::string& principal);
 
     parts of_;
+    std::set<std::string> labels_;  // of principals, in figures
 };
 
 }  // namespace cmcp

@@ -80,7 +80,7 @@ void administration::add_jobs(json::array& rows, const admin_viewer& by, const c
     for (const auto& job : of_.all.background->running()) {
         const auto& record = job->record();
         if (!by.sees(record.owner)) continue;
-        run_row row{record.id, kind_of(record), record.owner};
+        run_row row{record.id, record.kind(), record.owner};
         row.tool = record.tool;
         row.first_line = first_line(record.label);
         row.output_tail = job->newest();

@@ -128,7 +128,15 @@ SETTING("OTEL_EXPORTER_OTLP_ENDPOINT", std::string, otlp_endpoint, "", url(),
 SETTING("OTEL_EXPORTER_OTLP_HEADERS", std::string, otlp_headers, "", secret(plain_text()),
         "headers of the requests to the collector as name=value,…");
 SETTING("OTEL_SERVICE_NAME", std::string, otel_service, "container-mcp", plain_text(200), "service.name of the spans");
+SETTING("OTEL_RESOURCE_ATTRIBUTES", std::string, otel_resource, "", plain_text(4000),
+        "further attributes of spans and log records, as deployment.environment.name=prod,…; values percent-encoded");
+SETTING("OTEL_LOGS_EXPORTER", std::string, otel_logs, "otlp", choice({"otlp", "none"}),
+        "whether the log goes to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, too");
 SETTING("MCP_METRICS", bool, metrics, "true", flag, "serve figures for Prometheus at /metrics");
+SETTING("MCP_METRICS_READERS", words, metrics_readers, "", word_list,
+        "principals that see the figures of all principals at /metrics, as administrators (mcp:admin) do");
+SETTING("MCP_METRICS_PRINCIPALS", std::size_t, metrics_principals, "50", number(0, 10'000),
+        "principals with a label of their own at /metrics; further ones count as `other`");
 SETTING("MCP_RESULT_LIMIT", std::size_t, result_limit, "24", number(4, 1024, 1024),
         "most that a result of a tool says, KiB of JSON without images; max_output asks for less or more, up to 1024");
 SETTING("MCP_RESULT_FORMAT", std::string, result_format, "auto", choice({"auto", "text", "json"}),

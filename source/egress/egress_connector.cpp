@@ -4,6 +4,7 @@
 #include "egress/egress_decisions.hpp"
 #include "egress/resolver.hpp"
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
 #include "text/time_text.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -160,8 +161,20 @@ void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t po
                          {"address", address},
                          {"decision", decision},
                          {"rule", rule}});
+    static auto& connections =
+        metrics::all().counters("cmcp_egress_connections_total",
+                                "Connections to the outside by decision (allowed, refused, failed).", {"decision"});
+    connections.at({decision}).add();
+    note_egress_bytes(0);  // so that the figure is there
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
     egress_decisions().add({now.count(), ticket.principal(), who.name, port, decision == "allowed", std::string(rule)});
+}
+
+void note_egress_bytes(std::uint64_t more)
+{
+    static auto& bytes =
+        metrics::all().counters("cmcp_egress_bytes_total", "Bytes received from the outside and sent to it.").at();
+    bytes.add(static_cast<double>(more));
 }
 
 recent<egress_decision>& egress_decisions()

@@ -37,6 +37,8 @@ struct egress_refusal {
 /// Connects to a port of a sandbox's own loopback. Throws std::runtime_error with a sentence.
 using way_into_sandbox = std::function<awaitable<asio::ip::tcp::socket>(std::uint16_t port)>;
 
+void note_egress_bytes(std::uint64_t more);  ///< for the figures
+
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
 /// limits, and a count of what was used. When the last pointer to one that the guard issued goes, the guard closes its
 /// connections.
@@ -68,7 +70,11 @@ public:
     }
 
     std::uint64_t bytes() const { return bytes_; }
-    bool count(std::uint64_t more) { return (bytes_ += more) <= limits_.bytes; }  ///< false when the limit is passed
+    bool count(std::uint64_t more)  ///< false when the limit is passed
+    {
+        note_egress_bytes(more);
+        return (bytes_ += more) <= limits_.bytes;
+    }
     std::size_t connections() const { return connections_; }
     /// Counts a connection; false when there are too many.
     bool enter()

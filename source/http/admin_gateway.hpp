@@ -59,6 +59,9 @@ public:
     virtual json::object egress(const admin_viewer& by) = 0;
     virtual awaitable<json::object> layers() = 0;
 
+    /// Brings the figures of metrics::all() up to date that are not counted as things happen.
+    virtual awaitable<> update_figures(admin_connections known) = 0;
+
     // False: there is none that the viewer sees.
     virtual awaitable<bool> end_run(admin_viewer by, std::string id) = 0;
     virtual awaitable<bool> delete_sandbox(admin_viewer by, std::string id) = 0;

@@ -4,6 +4,7 @@
 #include "http/route.hpp"
 #include "http/signed_link.hpp"
 #include "identity/jose.hpp"
+#include "metrics/registry.hpp"
 #include "text/ascii.hpp"
 #include "text/signature.hpp"
 #include "tls/client_certificate.hpp"
@@ -14,6 +15,13 @@
 namespace cmcp {
 
 namespace {
+
+void count_refused_login(std::string_view reason)
+{
+    static auto& refusals = metrics::all().counters("cmcp_logins_refused_total",
+                                                    "Requests without usable credentials, by reason.", {"reason"});
+    refusals.at({reason}).add();
+}
 
 bool is_open(const http_request& request)
 {
@@ -140,6 +148,7 @@ std::optional<http_reply> authenticator::refuse_forgery(const http_request& requ
     const auto* browser = browser_of(request);
     if (browser == nullptr || same_secret(request.header("x-csrf-token").value_or(""), browser->csrf))
         return std::nullopt;
+    count_refused_login("forgery");
     return error_reply(403,
                        "A request with the cookie of /ui needs the header X-CSRF-Token, as GET /ui/session says it.");
 }
@@ -189,6 +198,7 @@ std::optional<http_reply> authenticator::admit(http_request& request, login_ptr 
 
 http_reply authenticator::refuse(const http_request& request, const admission& refused) const
 {
+    if (!refused.later) count_refused_login(refused.reason);
     if (refused.unavailable) return error_reply(503, refused.problem, "NotAvailable").with("Retry-After", "30");
     const auto& config = logins_.config();
     auto reply = error_reply(401, refused.problem);
@@ -208,6 +218,7 @@ std::optional<http_reply> authenticator::check_signature(http_request& request) 
     if (owner && is_signed(*owner)) return admit(request, logins_.by_link(*owner));
     for (const auto& [name, secret] : config.auth_tokens)
         if (is_signed(name)) return admit(request, logins_.by_link(name));
+    count_refused_login("link");
     return error_reply(403,
                        "This link has ended, or is not as the server made it; a tool that names the file, such as "
                        "download_file_from_sandbox, gives a new one.");

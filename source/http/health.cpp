@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include <memory>
+#include <utility>
+
 namespace cmcp {
 
 namespace {
@@ -39,13 +42,14 @@ awaitable<> answer_ready(exchange& x, readiness_check ready, std::function<json:
     co_await x.reply(std::move(reply));
 }
 
-awaitable<> answer_metrics(exchange& x)
+awaitable<> answer_metrics(exchange& x, std::shared_ptr<const metrics_sources> from)
 {
+    if (from->update) co_await from->update();
     http_reply reply;
     reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    reply.body = metrics::all().text();
+    reply.body = metrics::all().text(from->sees_principals(x.request()) ? "" : "cmcp_principal_");
     reply.with("Cache-Control", "no-store");
-    return x.reply(std::move(reply));
+    co_await x.reply(std::move(reply));
 }
 
 }  // namespace
@@ -59,10 +63,12 @@ void add_health_routes(router& routes, readiness_check ready, std::function<json
     routes.add({.methods = {"GET", "HEAD"}, .path = "/livez", .serve = answer_live, .access = route_access::probe});
 }
 
-void add_metrics_route(router& routes)
+void add_metrics_route(router& routes, metrics_sources from)
 {
     metrics::observe_process();
-    routes.add({.methods = {"GET"}, .path = "/metrics", .serve = answer_metrics});
+    const auto shared = std::make_shared<const metrics_sources>(std::move(from));
+    routes.add(
+        {.methods = {"GET"}, .path = "/metrics", .serve = [shared](exchange& x) { return answer_metrics(x, shared); }});
 }
 
 }  // namespace cmcp

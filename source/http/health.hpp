@@ -19,7 +19,13 @@ using readiness_check = std::function<awaitable<std::vector<std::string>>()>;
 /// `ready` may be empty.
 void add_health_routes(router& routes, readiness_check ready, std::function<json::object()> details);
 
+/// The parts of /metrics that others bring.
+struct metrics_sources {
+    std::function<awaitable<>()> update{};                     ///< brings figures up to date; may be empty
+    std::function<bool(const http_request&)> sees_principals;  ///< whether the caller may see figures of all principals
+};
+
 /// GET /metrics: the figures of metrics::all() in the text format of Prometheus.
-void add_metrics_route(router& routes);
+void add_metrics_route(router& routes, metrics_sources from);
 
 }  // namespace cmcp

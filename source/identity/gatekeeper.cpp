@@ -127,10 +127,12 @@ admission gatekeeper::judge(const credentials& of)
 {
     if (of.scheme.empty()) {
         if (everybody_) return {everybody_};
-        return {nullptr,
-                "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS, that of the file "
-                "auth-token in SANDBOX_ROOT, an API key (container-mcp key create), or one of an "
-                "authorization server of AUTH_ISSUERS."};
+        return admission::refused(
+            "no_credentials",
+            "Send 'Authorization: Bearer <token>' with a token of MCP_AUTH_TOKENS, that of the file "
+            "auth-token in SANDBOX_ROOT, an API key (container-mcp key create), or one of an "
+            "authorization server of AUTH_ISSUERS.",
+            {});
     }
     login_ptr known;
     for (const auto& [secret, who] : tokens_)
@@ -140,6 +142,7 @@ admission gatekeeper::judge(const credentials& of)
     if (everybody_) return {everybody_};
     if (has_issuers() && of.token.size() <= longest_token) return judge_issued(of);
     return admission::refused(
+        "unknown_token",
         "The bearer token is not known here; check it against MCP_AUTH_TOKENS, the file auth-token in "
         "SANDBOX_ROOT, or `container-mcp key list`.");
 }
@@ -171,14 +174,15 @@ admission gatekeeper::judge_key(const api_key& key, const credentials& of)
 {
     const auto* known = look_up(key.id);
     if (known == nullptr || of.scheme == "dpop" || !same_secret(sha256_hex(key.secret), known->record.digest))
-        return admission::refused("The API key is not known here; `container-mcp key list` shows those that are.");
+        return admission::refused("unknown_key",
+                                  "The API key is not known here; `container-mcp key list` shows those that are.");
     const auto& record = known->record;
     const double now = seconds_of(login::clock::now());
-    if (record.revoked != 0) return admission::refused("The API key was revoked; ask for a new one.");
+    if (record.revoked != 0) return admission::refused("revoked_key", "The API key was revoked; ask for a new one.");
     if (record.expires != 0 && record.expires <= now)
-        return admission::refused("The API key has expired; ask for a new one.");
+        return admission::refused("expired_key", "The API key has expired; ask for a new one.");
     if (!known->from.empty() && !known->from.hold(of.peer))
-        return admission::refused("The API key may not be used from this address.");
+        return admission::refused("address", "The API key may not be used from this address.");
     if (now - record.used >= use_is_noted_after) {
         store()->note_use(record.id, now);
         keys_[record.id].record.used = now;

@@ -31,18 +31,22 @@ struct credentials {
 
 /// The decision about a request by its credentials.
 struct admission {
-    login_ptr who;             ///< null: it is refused
-    std::string problem{};     ///< a sentence; empty with `who`
-    std::string_view error{};  ///< of RFC 6750 section 3.1 and RFC 9449 section 7.1; empty: there were no credentials
-    bool later = false;        ///< ask() finds out
-    bool unavailable = false;  ///< the authorization server does not answer
+    login_ptr who;              ///< null: it is refused
+    std::string problem{};      ///< a sentence; empty with `who`
+    std::string_view error{};   ///< of RFC 6750 section 3.1 and RFC 9449 section 7.1; empty: there were no credentials
+    bool later = false;         ///< ask() finds out
+    bool unavailable = false;   ///< the authorization server does not answer
+    std::string_view reason{};  ///< of a refusal, a word of a fixed set: for figures
 
     static constexpr std::string_view invalid_token = "invalid_token";
-    static admission refused(std::string problem, std::string_view error = invalid_token)
+    static admission refused(std::string_view reason, std::string problem, std::string_view error = invalid_token)
     {
-        return {nullptr, std::move(problem), error};
+        return {nullptr, std::move(problem), error, false, false, reason};
     }
-    static admission not_known_yet(std::string problem) { return {nullptr, std::move(problem), {}, false, true}; }
+    static admission not_known_yet(std::string problem)
+    {
+        return {nullptr, std::move(problem), {}, false, true, "no_answer"};
+    }
 };
 
 /// Knows the tokens of MCP_AUTH_TOKENS, API keys, and the tokens of the authorization servers of AUTH_ISSUERS. A look

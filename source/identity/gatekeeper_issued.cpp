@@ -35,7 +35,8 @@ admission gatekeeper::judge_issued(const credentials& of)
         return admit_issued({std::move(judged.who), {}}, of, now);
     }
     if (introspection_.url.empty())
-        return admission::refused("The token is not known here, and is no JWT of an issuer of AUTH_ISSUERS.");
+        return admission::refused("unknown_token",
+                                  "The token is not known here, and is no JWT of an issuer of AUTH_ISSUERS.");
     if (introspections_ >= most_introspections)
         return admission::not_known_yet("Too many tokens wait for the authorization server; try again later.");
     return {nullptr, "The token is not known here.", admission::invalid_token, true};
@@ -44,20 +45,20 @@ admission gatekeeper::judge_issued(const credentials& of)
 admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& digest, time_point now)
 {
     auto* from = issuer_of(view_of(token.claims, "iss"));
-    if (from == nullptr) return admission::refused("The token's issuer is not trusted here.");
+    if (from == nullptr) return admission::refused("issuer", "The token's issuer is not trusted here.");
     if (!jose::is_known_algorithm(token.algorithm()))
-        return admission::refused("The token's signature has no algorithm that is taken here.");
+        return admission::refused("signature", "The token's signature has no algorithm that is taken here.");
     const auto turn = event::clock::now();
     if (!from->verifies(token, turn)) {
         if (from->may_fetch(token, turn)) return {nullptr, {}, admission::invalid_token, true};
         if (!from->trouble().empty())
             return admission::not_known_yet("The keys of " + from->name() + " cannot be fetched (" + from->trouble() +
                                             "); try again later.");
-        return admission::refused("The token's signature is wrong, or its key is not one of its issuer.");
+        return admission::refused("signature", "The token's signature is wrong, or its key is not one of its issuer.");
     }
     if (from->is_stale(turn) && !from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch());
     auto verdict = judge_token(token, rules_, now);
-    if (!verdict.who) return admission::refused(std::move(verdict.problem));
+    if (!verdict.who) return admission::refused("token", std::move(verdict.problem));
     const auto until = std::min(verdict.who->ends, now + std::chrono::hours(1));
     cache_.put(digest, verdict, until);
     return {std::move(verdict.who)};
@@ -66,10 +67,10 @@ admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& di
 admission gatekeeper::admit_issued(const token_verdict& verdict, const credentials& of, time_point now)
 {
     if (verdict.unavailable) return admission::not_known_yet(verdict.problem);
-    if (!verdict.who) return admission::refused(verdict.problem);
+    if (!verdict.who) return admission::refused("token", verdict.problem);
     auto problem = problem_of_binding(*verdict.who, of, now);
     const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
-    if (!problem.empty()) return admission::refused(std::move(problem), error);
+    if (!problem.empty()) return admission::refused("binding", std::move(problem), error);
     return {verdict.who};
 }
 

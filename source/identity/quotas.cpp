@@ -1,6 +1,7 @@
 #include "identity/quotas.hpp"
 
 #include "identity/identity_store.hpp"
+#include "metrics/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,13 @@ constexpr auto fresh_for = std::chrono::seconds(1);
 constexpr auto one_minute = std::chrono::minutes(1);  // then every call that was taken has come back
 constexpr std::size_t many_principals = 10'000;
 constexpr double mebibyte = 1u << 20;
+
+void count_refusal(std::string_view quota)
+{
+    static auto& refusals = metrics::all().counters(
+        "cmcp_quota_refusals_total", "What limits of principals have refused, by name of the limit.", {"quota"});
+    refusals.at({quota}).add();
+}
 
 std::string number_text(std::uint64_t value, const limit_name& of)
 {
@@ -73,10 +81,11 @@ quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now
 
 const principal_limits& quotas::of(std::string_view principal) { return look_up(principal, now_()).limits; }
 
-std::string quotas::in_words(std::string_view principal, std::uint64_t principal_limits::*member)
+std::string quotas::refusal_in_words(std::string_view principal, std::uint64_t principal_limits::*member)
 {
     const auto& limits = of(principal);
     const auto& name = name_of(member);
+    count_refusal(name.name);
     const auto number = " (" + number_text(limits.*member, name) + ")";
     if (limits.*member == everybody_.*member) return std::string(name.setting) + " allows" + number;
     return "your quota of " + std::string(name.name) + " allows" + number;
@@ -92,6 +101,7 @@ std::chrono::milliseconds quotas::take_call(std::string_view principal)
     own.calls += a_second * std::chrono::duration<double>(now - own.counted).count();
     own.calls = std::min(own.calls, most);
     own.counted = now;
+    if (own.calls < 1) count_refusal("calls");
     if (own.calls < 1) return std::chrono::milliseconds(std::llround(std::ceil(1000 * (1 - own.calls) / a_second)));
     own.calls -= 1;
     return {};

@@ -36,8 +36,8 @@ public:
         return [this, member](std::string_view principal) { return of(principal).*member; };
     }
 
-    /// For a sentence behind "as many as": the setting or quota, and its number.
-    std::string in_words(std::string_view principal, std::uint64_t principal_limits::*member);
+    /// For the sentence of a refusal, behind "as many as": the setting or quota, and its number. Counts the refusal.
+    std::string refusal_in_words(std::string_view principal, std::uint64_t principal_limits::*member);
 
     /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
     /// may come at once; then they come back evenly.

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "text/utf8_text.hpp"
@@ -167,6 +168,9 @@ void job_register::settle(job& ended, job_record record)
         stored = false;
         log::error("job_not_kept", {{"job", id}, {"reason", failure.what()}});
     }
+    static auto& ends =
+        metrics::all().counters("cmcp_jobs_ended_total", "Jobs and tasks by state at their end.", {"kind", "state"});
+    ends.at({record.kind(), record.state}).add();
     ended.end(std::move(record));
     if (stored) running_.erase(id);
     if (kept && changed_) changed_(id);

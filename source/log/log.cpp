@@ -1,5 +1,7 @@
 #include "log/log.hpp"
 
+#include "log/record_queue.hpp"
+
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -127,6 +129,7 @@ void write(level l, std::string_view event, fields with)
     if (!enabled(l)) return;
     state& now = current();
     const auto when = std::chrono::system_clock::now();
+    if (records().is_open()) records().add(when, l, event, with);
     now.logger->log(spdlog::level::info, spdlog::string_view_t(now.json_lines ? format_json(when, l, event, with)
                                                                               : format_text(when, l, event, with)));
 }

@@ -3,9 +3,11 @@
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
+#include "text/random_id.hpp"
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
 
@@ -48,7 +50,19 @@ std::string_view ending_of(const running_request& request, const outcome& done)
 
 std::optional<int> code_of(const outcome& done) { return done.error ? std::optional(done.error->code) : std::nullopt; }
 
-void log_end(const running_request& request, const outcome& done, std::chrono::duration<double> took)
+/// Where a request stands in a trace; empty where it stands in none.
+struct trace_mark {
+    std::string trace, span;
+};
+
+trace_mark mark_of(const metrics::trace_parent& parent)
+{
+    if (!metrics::spans().wants(parent)) return {parent.trace, {}};
+    return {parent.trace.empty() ? random_id(16) : parent.trace, random_id(8)};
+}
+
+void log_end(const running_request& request, const outcome& done, std::chrono::duration<double> took,
+             const trace_mark& mark)
 {
     const bool calls = request.method == tool_call_method;
     const auto severity = calls ? log::level::info : log::level::debug;
@@ -75,7 +89,8 @@ void log_end(const running_request& request, const outcome& done, std::chrono::d
                 {"exit_code", facts.exit_code},
                 {"ms", took},
                 {"bytes", calls ? std::optional(facts.bytes) : std::nullopt},
-                {"trace", unless_empty(request.trace.trace)}});
+                {"trace", unless_empty(mark.trace)},
+                {"span", unless_empty(mark.span)}});
 }
 
 constexpr std::size_t longest_target = 200;
@@ -95,7 +110,8 @@ std::string error_of(const running_request& request, const outcome& done)
 }
 
 // Named and described as OpenTelemetry's conventions for MCP do; arguments are left out.
-metrics::span span_of(const running_request& request, const outcome& done, std::chrono::duration<double> took)
+metrics::span span_of(const running_request& request, const outcome& done, std::chrono::duration<double> took,
+                      trace_mark mark)
 {
     metrics::span span;
     const std::string target = request.target.substr(0, longest_target);
@@ -103,6 +119,8 @@ metrics::span span_of(const running_request& request, const outcome& done, std::
     const bool in_name = attribute.ends_with(".name") && !target.empty();  // a URI would make too many names
     span.name = in_name ? request.method + " " + target : request.method;
     span.parent = request.trace;
+    span.trace = std::move(mark.trace);
+    span.id = std::move(mark.span);
     span.took = std::chrono::duration_cast<std::chrono::nanoseconds>(took);
     span.began =
         std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(took);
@@ -135,8 +153,9 @@ void record_end(const running_request& request, const outcome& done, std::chrono
         requests.at({request.method, how_it_ended(request, done)}).add();
         times.at({request.method}).observe(took.count());
     }
-    log_end(request, done, took);
-    if (metrics::spans().wants(request.trace)) metrics::spans().add(span_of(request, done, took));
+    auto mark = mark_of(request.trace);
+    log_end(request, done, took, mark);
+    if (!mark.span.empty()) metrics::spans().add(span_of(request, done, took, std::move(mark)));
 }
 
 void record_refusal(const running_request& request, const rpc_error& why)
@@ -144,7 +163,7 @@ void record_refusal(const running_request& request, const rpc_error& why)
     if (request.method != tool_call_method) return;
     outcome done;
     done.error = std::make_unique<rpc_error>(why);
-    log_end(request, done, std::chrono::steady_clock::duration::zero());
+    log_end(request, done, std::chrono::steady_clock::duration::zero(), {request.trace.trace, {}});
 }
 
 }  // namespace cmcp

@@ -42,6 +42,10 @@ double open_descriptors()
 
 void observe_process()
 {
+    all()
+        .gauges("cmcp_build_info", "The version of the server; always 1.", {"version", "compiler"})
+        .at({CMCP_VERSION, __VERSION__})
+        .set(1);
     auto start = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     all().observe(nullptr, "process_cpu_seconds_total", "CPU time of the server, user and system.", cpu_seconds);
     all().observe(nullptr, "process_resident_memory_bytes", "Memory of the server.", resident_bytes);

@@ -131,10 +131,11 @@ void registry::remove(const void* owner)
     std::erase_if(entries_, [&](const auto& each) { return each.read && each.owner == owner; });
 }
 
-std::string registry::text() const
+std::string registry::text(std::string_view left_out) const
 {
     std::string out;
     for (const auto& each : entries_) {
+        if (!left_out.empty() && each.name.starts_with(left_out)) continue;
         out.append("# HELP ").append(each.name).append(" ").append(each.help).append("\n");
         out.append("# TYPE ").append(each.name).append(" ").append(each.type).append("\n");
         if (each.counters != nullptr) append_members(out, each.name, *each.counters);

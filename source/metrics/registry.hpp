@@ -17,6 +17,7 @@ namespace cmcp::metrics {
 class counter {
 public:
     void add(double amount = 1) { value_ += amount; }
+    void set(double total) { value_ = total; }  ///< of a count that is kept elsewhere
     double value() const { return value_; }
 
 private:
@@ -64,6 +65,8 @@ public:
         return member != members_.end() ? member->second : members_.emplace(key_, Metric()).first->second;
     }
 
+    void clear() { members_.clear(); }  ///< ends all references
+
     const std::vector<std::string>& labels() const { return labels_; }
     const std::map<std::string, Metric>& members() const { return members_; }  ///< values, each followed by a NUL
 
@@ -86,7 +89,8 @@ public:
     void observe(const void* owner, std::string_view name, std::string_view help, std::function<double()> read);
     void remove(const void* owner);
 
-    std::string text() const;
+    /// All figures but those whose names begin so.
+    std::string text(std::string_view left_out = {}) const;
 
 private:
     struct entry {

@@ -16,6 +16,8 @@ namespace cmcp::metrics {
 struct span {
     std::string name;
     trace_parent parent;  ///< empty: the span begins a trace of its own
+    std::string trace;    ///< 32 hex digits: the parent's, or a new one
+    std::string id;       ///< 16 hex digits
     std::chrono::system_clock::time_point began;
     std::chrono::nanoseconds took{0};
     std::vector<std::pair<std::string, std::string>> attributes;

@@ -40,6 +40,16 @@ void record_run(const sandbox::run_result& end, std::chrono::steady_clock::time_
     times.observe(seconds_since(began));
 }
 
+// Of runs that a loaded interpreter may stand in for.
+void record_interpreter(const sandbox::run_result& end)
+{
+    static auto& starts = metrics::all().counters(
+        "cmcp_interpreter_starts_total",
+        "Python runs by their start: standby (a clone that stood by), clone (made for the run), cold.", {"start"});
+    if (end.why == sandbox::cause::setup_failed) return;
+    starts.at({!end.prepared ? "cold" : end.waited ? "standby" : "clone"}).add();
+}
+
 // A path that leads out of the workspace (EXDEV) is resolved in the sandbox, where an absolute link means another place
 // than here.
 std::string folder_problem(const std::filesystem::path& workspace, const std::string& relative, std::string_view wanted)
@@ -201,11 +211,13 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
     request.working_dir = std::move(at.inside);
     request.label = std::move(options.request_id);
     const sandbox::run_limits limits = request.limits;
+    const bool by_interpreter = request.prepared;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
     auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work));
+    if (by_interpreter) record_interpreter(outcome.end);
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
     outcome.limits = limits;
     co_return outcome;

@@ -68,7 +68,7 @@ awaitable<job_view> job_manager::start(caller who, new_job description, work beg
     const auto most = limits_.of(who.principal).jobs;
     if (jobs_.running_untimed(who.principal) >= most)
         throw sandbox_error("QuotaExceeded", "As many jobs run as " +
-                                                 limits_.in_words(who.principal, &principal_limits::jobs) +
+                                                 limits_.refusal_in_words(who.principal, &principal_limits::jobs) +
                                                  "; wait for one with job_poll, or end one with job_kill.");
     job_record record;
     record.owner = who.principal;

@@ -39,7 +39,8 @@ std::string kernel_manager::why_full(const std::string& owner) const
 {
     const std::string sentence = "As many kernels live as ";
     auto& limits = runs_.sandboxes().limits();
-    if (count(&owner) >= limits.of(owner).kernels) return sentence + limits.in_words(owner, &principal_limits::kernels);
+    if (count(&owner) >= limits.of(owner).kernels)
+        return sentence + limits.refusal_in_words(owner, &principal_limits::kernels);
     if (count(nullptr) < config_.max_kernels) return {};
     return sentence + "SANDBOX_MAX_KERNELS allows (" + std::to_string(config_.max_kernels) + ")";
 }

@@ -18,7 +18,7 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
         largest += (largest.empty() ? "" : ", ") + all[i].name + " " + std::to_string(all[i].disk >> 20) + " MiB";
     throw sandbox_error("QuotaExceeded", "Your sandboxes would take " + std::to_string((used + more) >> 20) +
                                              " MiB of disk, more than " +
-                                             limits_.in_words(owner, &principal_limits::disk) +
+                                             limits_.refusal_in_words(owner, &principal_limits::disk) +
                                              " (largest: " + largest + "). Delete files or sandboxes first.");
 }
 

@@ -129,7 +129,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.created = record.last_used = now();
     if (store_.count(record.owner) >= limits_.of(record.owner).sandboxes)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as " +
-                                                 limits_.in_words(record.owner, &principal_limits::sandboxes) +
+                                                 limits_.refusal_in_words(record.owner, &principal_limits::sandboxes) +
                                                  "; delete one with delete_sandbox first.");
     check_disk(record.owner, 0);
     return record;

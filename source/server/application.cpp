@@ -94,8 +94,7 @@ application::application(asio::any_io_executor executor, const settings& config,
       tasks_(executor)
 {
     if (config.otlp_endpoint.empty()) return;
-    auto target = otlp_target::read(config.otlp_endpoint, config.otel_service, config.otlp_headers);
-    spans_ = std::make_unique<otlp_exporter>(std::move(target));
+    exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");
 }
 
 awaitable<> application::prepare()
@@ -115,12 +114,12 @@ awaitable<> application::prepare()
         });
     if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
-    if (spans_) tasks_.spawn("export of spans", spans_->run());
+    if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
 }
 
 administration::parts application::parts_of_administration()
 {
-    return {*managers_, core_, ready_, [this] { return layers(); }, [this] { return reload_(); }};
+    return {*managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }};
 }
 
 void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }
@@ -135,10 +134,10 @@ awaitable<> application::python_settles() { co_await backend_.zygote_settles(); 
 awaitable<> application::stop()
 {
     co_await managers_->stop();
-    if (!spans_) co_return;
+    if (!exporter_) co_return;
     tasks_.cancel_all();
     co_await tasks_.wait_idle(std::chrono::seconds(1));
-    co_await spans_->finish();
+    co_await exporter_->finish();
 }
 
 gateways application::to_sandboxes()

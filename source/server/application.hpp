@@ -47,7 +47,7 @@ private:
     readiness ready_;
     std::function<json::object()> reload_;
     administration administration_;
-    std::unique_ptr<otlp_exporter> spans_;  ///< null: no collector
+    std::unique_ptr<otlp_exporter> exporter_;  ///< null: no collector
     task_group tasks_;
     sandbox::layers layers_;
 };

@@ -112,7 +112,7 @@ void shell_manager::make_room(const std::string& owner)
     const auto left = static_cast<std::size_t>(std::count_if(shells_.begin(), shells_.end(), of_owner));
     if (left >= most)
         throw sandbox_error("QuotaExceeded", "As many shells are open as " +
-                                                 limits.in_words(owner, &principal_limits::shells) +
+                                                 limits.refusal_in_words(owner, &principal_limits::shells) +
                                                  "; close one with shell_close.");
     if (living() >= config_.max_shells)
         throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_MAX_SHELLS allows (" +

@@ -26,6 +26,8 @@ struct job_record {
     std::string error;    ///< a JSON-RPC error object; empty: none
     std::string result;   ///< a CallToolResult as JSON; empty: none
 
+    std::string_view kind() const { return keep > 0 ? "task" : "job"; }  ///< as its owner knows it
+
     auto columns()
     {
         return std::tie(id, owner, sandbox, tool, label, state, created, ended, keep, message, error, result);

@@ -4,10 +4,15 @@
 #include "config/settings.hpp"
 #include "egress/resolver.hpp"
 #include "egress/tls_trust.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "log/record_queue.hpp"
+#include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
 #include "telemetry/otlp_message.hpp"
+#include "text/number.hpp"
+#include "text/random_id.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,6 +24,11 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/url/pct_string_view.hpp>
 
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -36,36 +46,61 @@ constexpr std::chrono::seconds time_to_finish(2);
 constexpr std::size_t most_in_one = 512;
 
 // The sentence does not show the entry, because it may hold a secret.
-[[noreturn]] void refuse_header(std::size_t number)
+[[noreturn]] void refuse_pair(const char* setting, std::size_t number)
 {
-    throw config_error("OTEL_EXPORTER_OTLP_HEADERS: entry " + std::to_string(number) +
+    throw config_error(std::string(setting) + ": entry " + std::to_string(number) +
                        " is no name=value with a percent-encoded value; write for example x-token=abc,x-team=one");
 }
 
-std::pair<std::string, std::string> read_header(const std::string& entry, std::size_t number)
+std::pair<std::string, std::string> read_pair(const char* setting, const std::string& entry, std::size_t number)
 {
     const auto sign = entry.find('=');
-    if (sign == std::string::npos || sign == 0) refuse_header(number);
+    if (sign == std::string::npos || sign == 0) refuse_pair(setting, number);
     const std::string name = entry.substr(0, sign);
     const auto encoded = boost::urls::make_pct_string_view(std::string_view(entry).substr(sign + 1));
     const bool plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
                        std::string::npos;
-    if (!plain || encoded.has_error()) refuse_header(number);
+    if (!plain || encoded.has_error()) refuse_pair(setting, number);
     const std::string value = encoded->decode();
-    if (value.find_first_of(std::string("\r\n\0", 3)) != std::string::npos) refuse_header(number);
+    if (value.find_first_of(std::string("\r\n\0", 3)) != std::string::npos) refuse_pair(setting, number);
     return {name, value};
 }
 
-std::string traces_path(const web_url& endpoint)
+std::vector<std::pair<std::string, std::string>> read_pairs(const char* setting, const std::string& text)
 {
-    std::string path = endpoint.target.substr(0, endpoint.target.find('?'));
-    while (path.ends_with('/')) path.pop_back();
-    return path + "/v1/traces";
+    std::vector<std::pair<std::string, std::string>> pairs;
+    std::istringstream in(text);
+    for (std::string entry; std::getline(in, entry, ',');)
+        if (!entry.empty()) pairs.push_back(read_pair(setting, entry, pairs.size() + 1));
+    return pairs;
 }
 
-request make_request(const otlp_target& target, std::string body)
+// As the conventions for resources name them; those of the setting go before ours.
+otlp_resource resource_of(const settings& config)
 {
-    request message(http::verb::post, traces_path(target.endpoint), 11);
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    otlp_resource all = read_pairs("OTEL_RESOURCE_ATTRIBUTES", config.otel_resource);
+    const otlp_resource own{{"service.name", config.otel_service},
+                            {"service.version", CMCP_VERSION},
+                            {"service.instance.id", random_id(16)},
+                            {"host.name", host.data()},
+                            {"process.pid", std::to_string(::getpid())}};
+    for (const auto& each : own)
+        if (std::ranges::find(all, each.first, &otlp_resource::value_type::first) == all.end()) all.push_back(each);
+    return all;
+}
+
+std::string path_below(const web_url& endpoint, const char* path)
+{
+    std::string whole = endpoint.target.substr(0, endpoint.target.find('?'));
+    while (whole.ends_with('/')) whole.pop_back();
+    return whole + path;
+}
+
+request make_request(const otlp_target& target, const char* path, std::string body)
+{
+    request message(http::verb::post, path_below(target.endpoint, path), 11);
     message.set(http::field::host, target.endpoint.authority());
     message.set(http::field::content_type, "application/json");
     message.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
@@ -76,16 +111,17 @@ request make_request(const otlp_target& target, std::string body)
     return message;
 }
 
-// The status of the answer.
+using response = http::response<http::string_body>;
+
 template <class Stream>
-awaitable<unsigned> exchange_over(Stream& stream, const request& what)
+awaitable<response> exchange_over(Stream& stream, const request& what)
 {
     co_await http::async_write(stream, what, asio::use_awaitable);
     boost::beast::flat_buffer buffer;
     http::response_parser<http::string_body> answer;
     answer.body_limit(64 * 1024);
-    co_await http::async_read_header(stream, buffer, answer, asio::use_awaitable);
-    co_return answer.get().result_int();
+    co_await http::async_read(stream, buffer, answer, asio::use_awaitable);
+    co_return answer.release();
 }
 
 awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(const web_url& endpoint)
@@ -100,44 +136,90 @@ awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(const web_url& endpoin
     co_return places;
 }
 
-awaitable<unsigned> deliver(const otlp_target& target, boost::asio::ssl::context& trust, const request& what)
+awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context& trust, const request& what)
 {
     const auto places = co_await places_of(target.endpoint);
     auto executor = co_await asio::this_coro::executor;
     asio::ip::tcp::socket socket(executor);
     co_await asio::async_connect(socket, places, asio::use_awaitable);
-    unsigned status = 0;
+    response answer;
     if (!target.endpoint.secure) {
-        status = co_await exchange_over(socket, what);
-        co_return status;
+        answer = co_await exchange_over(socket, what);
+        co_return answer;
     }
     boost::asio::ssl::stream<asio::ip::tcp::socket&> secure(socket, trust);
     expect_host(secure.native_handle(), target.endpoint.who.name, target.endpoint.who.address.has_value());
     co_await secure.async_handshake(boost::asio::ssl::stream_base::client, asio::use_awaitable);
-    status = co_await exchange_over(secure, what);
-    co_return status;
+    answer = co_await exchange_over(secure, what);
+    co_return answer;
+}
+
+// Items that the collector did not want, of ExportTracePartialSuccess and ExportLogsPartialSuccess. Numbers of 64 bits
+// are texts in JSON.
+std::uint64_t rejected_in(const std::string& body)
+{
+    const auto answer = jsonrpc::read_object(body);
+    const auto& partial = object_of(answer, "partialSuccess");
+    for (const char* name : {"rejectedSpans", "rejectedLogRecords"}) {
+        const auto text = read_number<std::uint64_t>(view_of(partial, name));
+        const auto number =
+            text.value_or(static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(partial, name))));
+        if (number > 0) return number;
+    }
+    return 0;
 }
 
 }  // namespace
 
-otlp_target otlp_target::read(const std::string& endpoint, const std::string& service, const std::string& headers)
+otlp_target otlp_target::read(const settings& config)
 {
     otlp_target target;
     try {
-        target.endpoint = web_url::parse(endpoint);
+        target.endpoint = web_url::parse(config.otlp_endpoint);
     } catch (const bad_url& reason) {
         throw config_error("OTEL_EXPORTER_OTLP_ENDPOINT: " + std::string(reason.what()));
     }
-    target.service = service;
-    std::istringstream in(headers);
-    for (std::string entry; std::getline(in, entry, ',');)
-        if (!entry.empty()) target.headers.push_back(read_header(entry, target.headers.size() + 1));
+    target.resource = resource_of(config);
+    target.headers = read_pairs("OTEL_EXPORTER_OTLP_HEADERS", config.otlp_headers);
     return target;
 }
 
-otlp_exporter::otlp_exporter(otlp_target target) : target_(std::move(target)), trust_(make_client_context({}))
+otlp_exporter::otlp_exporter(otlp_target target, bool with_logs)
+    : target_(std::move(target)), trust_(make_client_context({}))
 {
     metrics::spans().open();
+    signals_.push_back(span_signal());
+    if (!with_logs) return;
+    log::records().open();
+    signals_.push_back(log_signal());
+}
+
+otlp_exporter::signal otlp_exporter::span_signal()
+{
+    auto take = [this] {
+        const auto spans = metrics::spans().take(most_in_one);
+        return batch{spans.empty() ? "" : jsonrpc::write_json(otlp_traces(target_.resource, spans)), spans.size()};
+    };
+    return {"spans",
+            "/v1/traces",
+            take,
+            [] { return metrics::spans().size(); },
+            [] { return metrics::spans().dropped(); },
+            [] { metrics::spans().close(); }};
+}
+
+otlp_exporter::signal otlp_exporter::log_signal()
+{
+    auto take = [this] {
+        const auto records = log::records().take(most_in_one);
+        return batch{records.empty() ? "" : jsonrpc::write_json(otlp_logs(target_.resource, records)), records.size()};
+    };
+    return {"logs",
+            "/v1/logs",
+            take,
+            [] { return log::records().size(); },
+            [] { return log::records().dropped(); },
+            [] { log::records().close(); }};
 }
 
 awaitable<> otlp_exporter::run()
@@ -147,67 +229,107 @@ awaitable<> otlp_exporter::run()
     for (;;) {
         pause.expires_after(between);
         co_await pause.async_wait(asio::use_awaitable);
-        bool more = true;
-        while (more) more = co_await send_some();
+        for (auto& each : signals_) {
+            bool more = true;
+            while (more) more = co_await send_some(each);
+        }
     }
 }
 
 awaitable<> otlp_exporter::finish()
 {
-    try {
-        bool more = true;
-        const auto until = std::chrono::steady_clock::now() + time_to_finish;
-        while (more && std::chrono::steady_clock::now() < until) {
-            auto sent = send_some();
-            more = co_await with_deadline(std::move(sent), time_to_finish);
+    const auto until = std::chrono::steady_clock::now() + time_to_finish;
+    for (auto& each : signals_) {
+        try {
+            bool more = true;
+            while (more && std::chrono::steady_clock::now() < until) {
+                auto sent = send_some(each);
+                more = co_await with_deadline(std::move(sent), until - std::chrono::steady_clock::now());
+            }
+        } catch (const deadline_exceeded&) {
+            tell(each, "no answer before the end");
         }
-    } catch (const deadline_exceeded&) {
-        tell("no answer before the end");
     }
-    metrics::spans().close();
+    for (auto& each : signals_) each.close();
 }
 
-awaitable<bool> otlp_exporter::send_some()
+awaitable<bool> otlp_exporter::send_some(signal& of)
 {
-    if (unsent_.empty()) unsent_ = metrics::spans().take(most_in_one);
-    if (unsent_.empty()) co_return false;
-    std::string problem = co_await post(jsonrpc::write_json(otlp_message(target_.service, unsent_)));
-    tell(problem);
-    if (problem.empty()) unsent_.clear();
-    co_return problem.empty() && metrics::spans().size() != 0;
+    if (of.off) co_return false;
+    if (of.unsent.items == 0) of.unsent = of.take();
+    if (of.unsent.items == 0) co_return false;
+    const reply answer = co_await post(of);
+    settle(of, answer);
+    co_return answer.problem.empty() && !of.off && of.waiting() != 0;
 }
 
-awaitable<std::string> otlp_exporter::post(std::string body)
+// A batch that was refused for its content would be so again.
+void otlp_exporter::settle(signal& of, const reply& answer)
 {
-    const request what = make_request(target_, std::move(body));
-    std::string problem;
+    const auto items = of.unsent.items;
+    const bool unwanted = answer.status == 400 || answer.status == 413;
+    if (of.name == std::string_view("logs") && (answer.status == 404 || answer.status == 501)) {
+        log::warning("logs_not_exported",
+                     {{"advice", "the collector takes no logs (" + std::to_string(answer.status) +
+                                     "): give it a pipeline for them, or set OTEL_LOGS_EXPORTER=none"}});
+        of.off = true;
+        of.close();
+    }
+    if (unwanted) log::warning("export_refused", {{"signal", of.name}, {"status", answer.status}});
+    if (answer.rejected > 0) log::warning("export_refused", {{"signal", of.name}, {"rejected", answer.rejected}});
+    of.refused += unwanted || of.off ? items : answer.rejected;
+    const bool done = answer.problem.empty() || of.off;
+    count(of, done && !unwanted && !of.off ? items : 0, !answer.problem.empty());
+    if (done) of.unsent = {};
+    if (!of.off) tell(of, answer.problem);
+}
+
+void otlp_exporter::count(const signal& of, std::size_t sent, bool failed)
+{
+    static auto& all_sent = metrics::all().counters("cmcp_otlp_sent_total",
+                                                    "Spans and log records that a collector has taken.", {"signal"});
+    static auto& failures = metrics::all().counters("cmcp_otlp_failures_total",
+                                                    "Batches that a collector did not take at once.", {"signal"});
+    static auto& lost = metrics::all().counters(
+        "cmcp_otlp_dropped_total", "Spans and log records that were lost: the queue was full, or they were refused.",
+        {"signal"});
+    all_sent.at({of.name}).add(static_cast<double>(sent));
+    failures.at({of.name}).add(failed ? 1 : 0);
+    lost.at({of.name}).set(static_cast<double>(of.dropped() + of.refused));
+}
+
+awaitable<otlp_exporter::reply> otlp_exporter::post(const signal& of)
+{
+    const request what = make_request(target_, of.path, of.unsent.body);
+    reply answer;
     try {
         auto work = deliver(target_, trust_, what);
-        const unsigned status = co_await with_deadline(std::move(work), time_to_answer);
-        if (status == 400 || status == 413)
-            log::warning("spans_refused", {{"status", status}});  // sent again they would be so again
-        else if (status / 100 != 2)
-            problem = "it answers with status " + std::to_string(status);
+        const response said = co_await with_deadline(std::move(work), time_to_answer);
+        answer.status = said.result_int();
+        if (answer.status / 100 == 2)
+            answer.rejected = rejected_in(said.body());
+        else if (answer.status != 400 && answer.status != 413)
+            answer.problem = "it answers with status " + std::to_string(answer.status);
     } catch (const deadline_exceeded&) {
-        problem = "it does not answer";
+        answer.problem = "it does not answer";
     } catch (const resolve_error& reason) {
-        problem = reason.what();
+        answer.problem = reason.what();
     } catch (const boost::system::system_error& failure) {
         if (failure.code() == asio::error::operation_aborted) throw;
-        problem = failure.code().message();
+        answer.problem = failure.code().message();
     }
-    co_return problem;
+    co_return answer;
 }
 
-void otlp_exporter::tell(const std::string& problem)
+void otlp_exporter::tell(signal& of, const std::string& problem)
 {
-    if (problem.empty() == !failing_) return;
-    failing_ = !problem.empty();
+    if (problem.empty() == !of.failing) return;
+    of.failing = !problem.empty();
     const json::string where(target_.endpoint.origin());
-    if (failing_)
-        log::warning("spans_wait", {{"collector", where}, {"reason", json::string(problem)}});
+    if (of.failing)
+        log::warning("export_waits", {{"signal", of.name}, {"collector", where}, {"reason", json::string(problem)}});
     else
-        log::info("spans_go_again", {{"collector", where}, {"dropped", metrics::spans().dropped()}});
+        log::info("export_goes_again", {{"signal", of.name}, {"collector", where}, {"dropped", of.dropped()}});
 }
 
 }  // namespace cmcp

@@ -148,7 +148,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
         add_landing_page(routes, config, std::move(ready), [this] { return details(); });
-        if (config.metrics) add_metrics_route(routes);
+        if (config.metrics)
+            add_metrics_route(routes,
+                              {update_of_figures(), [this](const http_request& by) { return sees_principals(by); }});
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
         if (administration != nullptr) {
             add_admin_routes(routes, config, sources_of_admin(admits_nameless));
@@ -182,6 +184,21 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         return {*administration, sessions, streams, [this] { return connections.size(); }, admits_nameless};
     }
 
+    // Callers see what belongs to them, so figures of all principals are for administrators and for who reads figures.
+    bool sees_principals(const http_request& by) const
+    {
+        if (!config.callers_have_names()) return true;
+        if (by.principal.empty() || !by.who) return false;
+        return by.who->scopes.covers(scope::admin) ||
+               std::ranges::find(config.metrics_readers, by.principal) != config.metrics_readers.end();
+    }
+
+    std::function<awaitable<>()> update_of_figures()
+    {
+        if (administration == nullptr) return {};
+        return [this] { return administration->update_figures(connections_of(sources_of_admin(false))); };
+    }
+
     void administer_at(asio::io_context& io, bound_address socket)
     {
         admin.emplace(io, std::move(socket), config, logins, sessions.budget());
@@ -189,7 +206,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_admin_routes(admin->routes, config, sources_of_admin(true));
         add_key_routes(admin->routes, config);
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
-        if (config.metrics) add_metrics_route(admin->routes);
+        if (config.metrics)
+            add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
     }
 
     json::object details() const

@@ -56,14 +56,6 @@ awaitable<> answer_end(exchange& x, bool ended, std::string_view kind, std::stri
     return x.reply(admin_reply({{"ended", true}}));
 }
 
-admin_connections connections_of(const admin_sources& from)
-{
-    admin_connections known;
-    known.connections = from.connections();
-    for (const auto& each : from.sessions.all()) ++known.sessions[each->state->who.principal];
-    return known;
-}
-
 // ---------------------------------------------------------------- pages
 std::optional<std::string> read_page(const http_request& request, admin_page& page)
 {
@@ -276,6 +268,14 @@ const admin_route admin_table[] = {
 };
 
 }  // namespace
+
+admin_connections connections_of(const admin_sources& from)
+{
+    admin_connections known;
+    known.connections = from.connections();
+    for (const auto& each : from.sessions.all()) ++known.sessions[each->state->who.principal];
+    return known;
+}
 
 void add_admin_routes(router& routes, const settings& config, admin_sources sources)
 {

@@ -47,6 +47,7 @@ struct admin_sources {
     std::function<std::size_t()> connections;
     bool admits_nameless = false;  ///< whether a caller without a name is an administrator, where its scopes say so
 };
+admin_connections connections_of(const admin_sources& from);
 void add_admin_routes(router& routes, const settings& config, admin_sources sources);
 
 /// POST /admin/copies/<sandbox>: for `container-mcp backup`, which reads and removes the copy. The server's own socket

@@ -46,9 +46,9 @@ TEST_CASE("a principal has everybody's limits, in their place those of AUTH_QUOT
     CHECK(s.limits.of("bob").sandboxes == 4);
     CHECK(s.limits.of("cid").sandboxes == 7);
     CHECK(s.limits.of("").sandboxes == 7);
-    CHECK(s.limits.in_words("ann", &principal_limits::sandboxes) == "your quota of sandboxes allows (5)");
-    CHECK(s.limits.in_words("ann", &principal_limits::disk) == "your quota of disk allows (2 MiB)");
-    CHECK(s.limits.in_words("cid", &principal_limits::sandboxes) == "SANDBOX_MAX_PER_CALLER allows (7)");
+    CHECK(s.limits.refusal_in_words("ann", &principal_limits::sandboxes) == "your quota of sandboxes allows (5)");
+    CHECK(s.limits.refusal_in_words("ann", &principal_limits::disk) == "your quota of disk allows (2 MiB)");
+    CHECK(s.limits.refusal_in_words("cid", &principal_limits::sandboxes) == "SANDBOX_MAX_PER_CALLER allows (7)");
 }
 
 TEST_CASE("a change of a quota counts within a second, also where there was no store")
