@@ -23,7 +23,7 @@ std::string setting_named_in(std::string_view sentence)
     for (auto at = sentence.begin(); at != sentence.end();) {
         at = std::find_if(at, sentence.end(), in_name);
         const auto end = std::find_if_not(at, sentence.end(), in_name);
-        const std::string word(at, end);
+        std::string word(at, end);
         if (word.find('_') != std::string::npos && find_setting(word) != nullptr) return word;
         at = end;
     }

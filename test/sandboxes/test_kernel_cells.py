@@ -92,7 +92,7 @@ class Cells(unittest.TestCase):
 
     def test_names_are_completed(self):
         self.shown("import math\ndef f(first, second=2):\n    'What f does.'\nd = {'key one': 1}")
-        for code, matches, start in (("math.fac", ["math.factorial"], 0), ("x = pri", ["print"], 4), ("d['ke", ["key one"], 3), ("import js", ["json"], 7), ("%timei", ["%timeit"], 0)):
+        for code, matches, start in (("math.fac", ["math.factorial"], 0), ("x = pri", ["print"], 4), ("d['ke", ["key one"], 3), ("import filec", ["filecmp"], 7), ("%timei", ["%timeit"], 0)):
             reply = self.kernel.look("complete_request", code=code, cursor_pos=len(code))
             self.assertEqual((reply["matches"], reply["cursor_start"]), (matches, start))
 
