@@ -57,7 +57,7 @@ totals_by_label sums(const rows_by_label& rows, const char* member)
 // A label is given once and for all, because a count must not go back. The nameless caller is `default`.
 std::string administration::label_of(const std::string& principal)
 {
-    const auto name = principal.empty() ? std::string("default") : principal;
+    auto name = principal.empty() ? std::string("default") : principal;
     if (labels_.contains(name)) return name;
     if (labels_.size() >= of_.config.metrics_principals) return "other";
     labels_.insert(name);
