@@ -158,7 +158,7 @@ TEST_CASE("a page that never settles is cut at the timeout with what is there")
     auto request = s.to("/wait");
     s.page("/wait", "shown");
     request.wait_for = "#never";
-    request.timeout = 3;
+    request.timeout = 10;
     const auto never = s.browse(request);
     CHECK_FALSE(never.success);
     CHECK(has(never.error, "#never"));

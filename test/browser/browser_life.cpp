@@ -225,7 +225,7 @@ TEST_CASE("a principal waits for a browser while those of others are all in use"
     s.page("/", "mine");
     auto long_visit = s.to("/");
     long_visit.wait_for = "#never";
-    long_visit.timeout = 5;
+    long_visit.timeout = 10;
     std::optional<browse_result> first, second;
     const auto one = [](browser_stage* stage, browse_request what, std::string who,
                         std::optional<browse_result>* into) -> awaitable<> {

@@ -104,7 +104,7 @@ inline bool has(const std::vector<std::string>& notes, const std::string& part)
 /// Runs the loop until the fact is true, which is what it returns.
 inline bool comes_true(asio::io_context& io, const std::function<bool()>& fact)
 {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     io.restart();
     while (!fact() && std::chrono::steady_clock::now() < end) {
         io.restart();

@@ -137,7 +137,7 @@ struct stage {
     {
         output.out.clear();
         output.err.clear();
-        const auto limit = std::chrono::seconds(40) * slowness();
+        const auto limit = std::chrono::seconds(100) * slowness();
         return cmcp::test::run_coroutine(io, backend.run(std::move(wanted), output), limit);
     }
 
