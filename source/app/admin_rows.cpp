@@ -58,6 +58,15 @@ std::string setting_for(const bad_end& end)
     return {};
 }
 
+// The rules beside these are names of address ranges and of settings.
+std::string setting_for(const egress_decision& decision)
+{
+    constexpr std::array<std::string_view, 7> failures{"unresolved", "unreachable",  "timeout", "busy",
+                                                       "bytes",      "bad response", "sandbox"};
+    if (decision.allowed || std::ranges::find(failures, decision.reason) != failures.end()) return {};
+    return find_setting(decision.reason) != nullptr ? decision.reason : "WEB_ALLOWED_PRIVATE";
+}
+
 std::string first_line(std::string_view text)
 {
     return std::string(utf8_prefix(text.substr(0, text.find_first_of("\r\n")), longest_line));
@@ -79,7 +88,8 @@ json::object row_of(const job_record& record)
             {"state", record.state},
             {"created", record.created},
             {"ended", record.ended == 0 ? json::value() : json::value(record.ended)},
-            {"summary", first_line(record.label)}};
+            {"summary", first_line(record.label)},
+            {"sandbox_id", text_or_null(record.sandbox)}};
 }
 
 json::object row_of(const bad_end& end)
@@ -97,8 +107,13 @@ json::object row_of(const bad_end& end)
 
 json::object row_of(const egress_decision& decision)
 {
-    return {{"at", decision.at},     {"principal", decision.principal}, {"host", decision.host},
-            {"port", decision.port}, {"allowed", decision.allowed},     {"reason", decision.reason}};
+    return {{"at", decision.at},
+            {"principal", decision.principal},
+            {"host", decision.host},
+            {"port", decision.port},
+            {"allowed", decision.allowed},
+            {"reason", decision.reason},
+            {"setting", text_or_null(setting_for(decision))}};
 }
 
 json::object row_of(const run_row& run, double now)

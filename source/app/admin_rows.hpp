@@ -40,4 +40,9 @@ std::string first_line(std::string_view text);
 /// The setting that would have let a run go on; empty: there is none.
 std::string setting_for(const bad_end& end);
 
+/// The setting that would have allowed a connection; empty: it was allowed, or none would.
+std::string setting_for(const egress_decision& decision);
+
+std::string_view kind_of(const job_record& record);  ///< "job" or "task"
+
 }  // namespace cmcp

@@ -39,6 +39,11 @@ json::array newer(const recent<T>& kept, std::uint64_t& seen, const admin_viewer
     return rows;
 }
 
+sandbox_order order_of(std::string_view sort)
+{
+    return sort == "used" ? sandbox_order::used : sort == "disk" ? sandbox_order::disk : sandbox_order::id;
+}
+
 json::object list_of_sandboxes(json::array rows, std::size_t total, json::value next)
 {
     return {{"sandboxes", std::move(rows)}, {"total", total}, {"next", std::move(next)}};
@@ -68,7 +73,7 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
     json::array rows;
     if (!of_.all.sandboxes) co_return list_of_sandboxes(std::move(rows), 0, nullptr);
     auto& store = of_.all.sandboxes->store();
-    const sandbox_choice wanted{by.principal, by.everything, part.match, part.after, part.limit};
+    const sandbox_choice wanted{by.principal, by.everything, part.match, part.after, part.limit, order_of(part.sort)};
     const auto live = co_await live_cells();
     const auto records = store.choose(wanted);
     const auto kernels = of_.all.kernels->list();
@@ -88,7 +93,7 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
         rows.push_back(std::move(row));
     }
     json::value next;
-    if (records.size() == part.limit) next = records.back().id;
+    if (records.size() == part.limit) next = wanted.place_of(records.back());
     co_return list_of_sandboxes(std::move(rows), store.count(wanted), std::move(next));
 }
 
@@ -114,14 +119,20 @@ json::object administration::egress(const admin_viewer& by)
     return {{"decisions", newest_first(egress_decisions(), by, row)}};
 }
 
-awaitable<json::object> administration::layers()
+awaitable<json::object> administration::health()
 {
     json::object answer;
     const auto problems = co_await of_.ready.problems();
-    answer["version"] = CMCP_VERSION;
-    answer["uptime_seconds"] = std::chrono::duration<double>(steady::now() - process_began).count();
     answer["status"] = problems.empty() ? "ok" : "unready";
     answer["problems"] = json::array(problems.begin(), problems.end());
+    co_return answer;
+}
+
+awaitable<json::object> administration::layers()
+{
+    auto answer = co_await health();
+    answer["version"] = CMCP_VERSION;
+    answer["uptime_seconds"] = std::chrono::duration<double>(steady::now() - process_began).count();
     answer["layers"] = layers_json(of_.layers());
     co_return answer;
 }

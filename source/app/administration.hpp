@@ -35,6 +35,7 @@ public:
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
     awaitable<json::object> layers() override;
+    awaitable<json::object> health() override;
     awaitable<> update_figures(admin_connections known) override;
     awaitable<bool> end_run(admin_viewer by, std::string id) override;
     awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;
@@ -59,6 +60,7 @@ private:
     awaitable<bool> end_command_shell(admin_viewer by, std::string id);
     std::map<std::string, json::object> rows_of_usage(const admin_viewer& by, const admin_connections& known);
     json::object machine(const admin_connections& known, const cells& live);
+    json::object limits_of(const std::string& principal);
     void set_sandbox_figures();
     void set_job_figures();
     void set_principal_figures(const admin_connections& known);

@@ -20,7 +20,7 @@ json::object empty_row(const std::string& principal)
     json::object row;
     row["principal"] = principal;
     for (const auto* name : {"calls", "calls_failed", "runs", "runs_waiting", "sandboxes", "disk_bytes", "jobs",
-                             "kernels", "shells", "sessions", "cpu_seconds"})
+                             "tasks", "kernels", "shells", "sessions", "cpu_seconds"})
         row[name] = 0;
     return row;
 }
@@ -90,8 +90,9 @@ std::map<std::string, json::object> administration::rows_of_usage(const admin_vi
             row["cpu_seconds"] = sum.cpu_seconds;
         });
     add_places(table, *of_.all.admission);
-    add_places(table, *of_.all.job_admission);
-    for (const auto& each : of_.all.background->running()) table.add(each->record().owner, "jobs");
+    for (const auto& each : of_.all.background->running())
+        if (each->record().keep == 0) table.add(each->record().owner, "jobs");
+    for (const auto& each : of_.all.background->tasks()) table.add(each.owner, "tasks", each.count);
     for (const auto& [principal, sessions] : known.sessions) table.add(principal, "sessions", sessions);
     if (!of_.all.sandboxes) return table.take();
     for (const auto& each : of_.all.sandboxes->store().totals()) {
@@ -108,9 +109,8 @@ json::object administration::machine(const admin_connections& known, const cells
 {
     json::object row;
     const auto& runs = *of_.all.admission;
-    const auto& jobs = *of_.all.job_admission;
-    row["runs"] = runs.running() + jobs.running();
-    row["runs_waiting"] = runs.waiting() + jobs.waiting();
+    row["runs"] = runs.running();
+    row["runs_waiting"] = runs.waiting();
     row["max_runs"] = runs.most();
     row["sandboxes"] = of_.all.sandboxes ? of_.all.sandboxes->store().count({.of_all = true}) : 0;
     row["live"] = live.size();
@@ -128,6 +128,20 @@ json::object administration::machine(const admin_connections& known, const cells
     return row;
 }
 
+// A limit of 0 is none; but of runs every caller leaves a place to others.
+json::object administration::limits_of(const std::string& principal)
+{
+    json::object row;
+    const auto& own = of_.all.limits->of(principal);
+    for (const auto& each : limit_names()) {
+        auto most = own.*each.member;
+        if (most == 0 && each.member == &principal_limits::runs)
+            most = std::max<std::size_t>(2, of_.all.admission->most()) - 1;
+        row[each.name] = most == 0 ? json::value() : json::value(most);
+    }
+    return row;
+}
+
 // Those with most calls come first, where there are many.
 awaitable<json::object> administration::usage(admin_viewer by, admin_connections known)
 {
@@ -138,6 +152,12 @@ awaitable<json::object> administration::usage(admin_viewer by, admin_connections
     const auto calls = [](const json::object& row) { return row.at("calls").to_number<std::uint64_t>(); };
     std::ranges::stable_sort(rows, std::ranges::greater(), calls);
     if (rows.size() > most_principals) rows.resize(most_principals);
+    for (auto& row : rows) {
+        const std::string principal(row["principal"].as_string());
+        row["limits"] = limits_of(principal);
+        const auto left = of_.all.limits->calls_left(principal);
+        row["calls_left"] = left ? json::value(*left) : json::value();
+    }
     json::object answer;
     answer["machine"] = by.everything ? machine(known, live) : json::object{{"max_runs", of_.all.admission->most()}};
     answer["principals"] = json::array(rows.begin(), rows.end());

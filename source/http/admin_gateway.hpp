@@ -25,6 +25,7 @@ struct admin_page {
     std::size_t limit = 100;
     std::string after{};  ///< the cursor of the part before
     std::string match{};  ///< a part of names and ids; empty: all
+    std::string sort{};   ///< "used": the latest first; "disk": the largest first; empty: by id
 };
 
 /// The figures that the HTTP side knows.
@@ -58,6 +59,7 @@ public:
     virtual json::object ends(const admin_viewer& by) = 0;
     virtual json::object egress(const admin_viewer& by) = 0;
     virtual awaitable<json::object> layers() = 0;
+    virtual awaitable<json::object> health() = 0;  ///< the part of layers() that changes
 
     /// Brings the figures of metrics::all() up to date that are not counted as things happen.
     virtual awaitable<> update_figures(admin_connections known) = 0;

@@ -7,6 +7,7 @@
 #include "metrics/registry.hpp"
 #include "text/ascii.hpp"
 #include "text/signature.hpp"
+#include "text/words.hpp"
 #include "tls/client_certificate.hpp"
 
 #include <algorithm>
@@ -60,6 +61,16 @@ bool is_endpoint(std::string_view path) { return path == "/mcp" || path == "/sse
 bool brings_named_certificate(const http_request& request)
 {
     return request.certificate && !request.certificate->name.empty() && request.count("authorization") == 0;
+}
+
+// A page cannot set fields of the request for a WebSocket, but name protocols.
+std::string_view forgery_proof(const http_request& request)
+{
+    if (const auto field = request.header("x-csrf-token")) return *field;
+    constexpr std::string_view mark = "cmcp.csrf.";
+    for (const auto part : split(request.header("sec-websocket-protocol").value_or(""), ','))
+        if (const auto protocol = trimmed(part); protocol.starts_with(mark)) return protocol.substr(mark.size());
+    return {};
 }
 
 // A token that comes along counts, so that programs may go on with a link whose time is over.
@@ -144,10 +155,10 @@ credentials authenticator::credentials_of(const http_request& request, const aut
 // A browser sends the cookie whoever made the request; only the server's own page knows the other text.
 std::optional<http_reply> authenticator::refuse_forgery(const http_request& request) const
 {
-    if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (reads && request.count("upgrade") == 0) return std::nullopt;
     const auto* browser = browser_of(request);
-    if (browser == nullptr || same_secret(request.header("x-csrf-token").value_or(""), browser->csrf))
-        return std::nullopt;
+    if (browser == nullptr || same_secret(forgery_proof(request), browser->csrf)) return std::nullopt;
     count_refused_login("forgery");
     return error_reply(403,
                        "A request with the cookie of /ui needs the header X-CSRF-Token, as GET /ui/session says it.");
@@ -186,6 +197,18 @@ awaitable<> authenticator::settle(http_request& request) const
 {
     auto brought = authorization_of(request);
     return logins_.ask(std::move(brought.token));
+}
+
+// A proof of DPoP is good once, so it is not judged again.
+awaitable<bool> authenticator::still_admits(http_request& request) const
+{
+    if (authorization_of(request).scheme == "dpop") co_return true;
+    auto refused = check(request);
+    if (request.login_pending) {
+        co_await settle(request);
+        refused = check(request);
+    }
+    co_return !refused || refused->status == 503;
 }
 
 std::optional<http_reply> authenticator::admit(http_request& request, login_ptr who) const
@@ -232,7 +255,10 @@ bool authenticator::brings_own(const http_request& request) const
 
 std::string_view authenticator::problem(const http_request& request, std::string_view sentence)
 {
-    if (request.count("authorization") == 0) return "no token";
+    if (request.count("authorization") == 0)
+        return request.header("cookie").value_or("").find("cmcp-login-") == std::string_view::npos
+                   ? "no token"
+                   : "no login any more";
     const auto scheme =
         lower_case(request.header("authorization")->substr(0, request.header("authorization")->find(' ')));
     return scheme == "bearer" || scheme == "dpop" ? sentence : "no bearer token";

@@ -28,6 +28,9 @@ public:
     std::optional<http_reply> check(http_request& request) const;
     awaitable<> settle(http_request& request) const;
 
+    /// For what lasts longer than a request: false where its credentials have ended since check() took them.
+    awaitable<bool> still_admits(http_request& request) const;
+
     /// The decision about a token that comes in another way than by the header.
     awaitable<admission> judge(const http_request& request, std::string token) const;
 

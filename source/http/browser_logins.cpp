@@ -1,6 +1,7 @@
 #include "http/browser_logins.hpp"
 
-#include "text/ascii.hpp"
+#include "http/cookies.hpp"
+#include "http/endpoint_address.hpp"
 #include "text/encodings.hpp"
 #include "text/random_id.hpp"
 
@@ -12,36 +13,31 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t secret_bytes = 32;
+constexpr std::size_t name_digits = 8;
 
-// With TLS no other page of the domain can set a cookie of this name (RFC 6265bis section 4.1.3.2).
-std::string cookie_name(const http_request& request) { return request.secure ? "__Host-cmcp-login" : "cmcp-login"; }
+}  // namespace
 
-std::string cookie_of(const http_request& request, const std::string& value, std::chrono::seconds life)
+// A browser sends a cookie to every port and path of a host, so each server there has a name of its own. With TLS no
+// other host of the domain can set a cookie of this name (RFC 6265bis section 4.1.3.2).
+std::string browser_logins::cookie_name(const http_request& request) const
+{
+    const std::string name = "cmcp-login-" + sha256_hex(address_used(request, config_)).substr(0, name_digits);
+    return is_secure(request, config_) ? "__Host-" + name : name;
+}
+
+std::string browser_logins::cookie_of(const http_request& request, const std::string& value,
+                                      std::chrono::seconds life) const
 {
     return cookie_name(request) + "=" + value +
            "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(life.count()) +
-           (request.secure ? "; Secure" : "");
+           (is_secure(request, config_) ? "; Secure" : "");
 }
 
-std::string_view value_in(std::string_view cookies, std::string_view name)
+std::string browser_logins::key_in(const http_request& request) const
 {
-    while (!cookies.empty()) {
-        const auto end = std::min(cookies.find(';'), cookies.size());
-        const auto one = trimmed(cookies.substr(0, end));
-        cookies.remove_prefix(std::min(end + 1, cookies.size()));
-        if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
-            return one.substr(name.size() + 1);
-    }
-    return {};
-}
-
-std::string key_in(const http_request& request)
-{
-    const auto value = value_in(request.header("cookie").value_or(""), cookie_name(request));
+    const auto value = cookie_in(request, cookie_name(request));
     return value.size() == 2 * secret_bytes ? sha256_hex(value) : std::string();
 }
-
-}  // namespace
 
 void browser_logins::forget_idle(clock::time_point now)
 {
@@ -53,7 +49,7 @@ void browser_logins::forget_idle(clock::time_point now)
 
 std::string browser_logins::begin(const http_request& request, std::string token)
 {
-    const auto now = clock::now();
+    const auto now = now_();
     end(request);
     forget_idle(now);
     const auto secret = random_id(secret_bytes);
@@ -66,7 +62,7 @@ const browser_logins::entry* browser_logins::find(const http_request& request)
     if (entries_.empty()) return nullptr;
     const auto at = entries_.find(key_in(request));
     if (at == entries_.end()) return nullptr;
-    const auto now = clock::now();
+    const auto now = now_();
     if (now - at->second.used >= idle_limit) {
         entries_.erase(at);
         return nullptr;

@@ -71,6 +71,15 @@ std::string endpoint_address(const http_request& request, const std::string& pub
     return (prefix ? *prefix + "/" : std::string()) + "messages?sessionId=" + std::string(session);
 }
 
+// A proxy in front may be one that nobody has named, and still send the Host that its client has sent.
+bool is_secure(const http_request& request, const settings& config)
+{
+    if (request.secure) return true;
+    const auto parsed = boost::urls::parse_uri(config.public_url);
+    return parsed && parsed->scheme() == "https" && !parsed->encoded_authority().empty() &&
+           equal_ignoring_case(request.header("host").value_or(""), std::string_view(parsed->encoded_authority()));
+}
+
 std::string address_used(const http_request& request, const settings& config)
 {
     if (!config.public_url.empty()) return without_end_slashes(config.public_url);

@@ -18,6 +18,9 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 /// proxy.
 std::string address_used(const http_request& request, const settings& config);
 
+/// Whether the client's browser has reached the server by https, as far as the request and MCP_PUBLIC_URL tell.
+bool is_secure(const http_request& request, const settings& config);
+
 /// The path of an address without a slash at its end; empty: it has none, or is no address.
 std::string path_of(const std::string& url);
 

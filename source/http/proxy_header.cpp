@@ -12,7 +12,7 @@ namespace cmcp {
 namespace {
 
 namespace ip = boost::asio::ip;
-using state = proxy_header::state;
+using header_state = proxy_header::state;
 
 constexpr std::string_view text_mark = "PROXY ";
 constexpr std::string_view binary_mark("\r\n\r\n\0\r\nQUIT\n", 12);
@@ -50,13 +50,13 @@ std::optional<ip::address> address_in(std::string_view text, bool v6)
 proxy_header read_line(std::string_view line, std::size_t size)
 {
     const std::string_view kind = next_word(line);
-    if (kind == "UNKNOWN") return {state::read, size, std::nullopt};
+    if (kind == "UNKNOWN") return {header_state::read, size, std::nullopt};
     const bool v6 = kind == "TCP6";
-    if (!v6 && kind != "TCP4") return {state::refused};
+    if (!v6 && kind != "TCP4") return {header_state::refused};
     const auto client = address_in(next_word(line), v6), server = address_in(next_word(line), v6);
     const std::string_view client_port = next_word(line);
-    if (!client || !server || !is_port(client_port) || !is_port(line)) return {state::refused};
-    return {state::read, size, client};
+    if (!client || !server || !is_port(client_port) || !is_port(line)) return {header_state::refused};
+    return {header_state::read, size, client};
 }
 
 proxy_header look_at_text(std::string_view bytes)
@@ -64,7 +64,7 @@ proxy_header look_at_text(std::string_view bytes)
     const auto end = bytes.substr(0, longest_line).find("\r\n");
     if (end != std::string_view::npos)
         return read_line(bytes.substr(text_mark.size(), end - text_mark.size()), end + 2);
-    return {bytes.size() < longest_line ? state::more : state::refused};
+    return {bytes.size() < longest_line ? header_state::more : header_state::refused};
 }
 
 std::uint8_t byte_at(std::string_view bytes, std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); }
@@ -85,20 +85,22 @@ proxy_header read_binary(std::string_view bytes)
     const auto command = byte_at(bytes, 12), family = byte_at(bytes, 13);
     const auto room = bytes.size() - binary_head;
     if (command == local || (command == proxy && family == unspecified))
-        return {state::read, bytes.size(), std::nullopt};
-    if (command != proxy) return {state::refused};
-    if (family == unix_stream && room >= size_of_unix) return {state::read, bytes.size(), std::nullopt};
-    if (family == tcp4 && room >= size_of_tcp4) return {state::read, bytes.size(), address_at<ip::address_v4>(bytes)};
-    if (family == tcp6 && room >= size_of_tcp6) return {state::read, bytes.size(), address_at<ip::address_v6>(bytes)};
-    return {state::refused};
+        return {header_state::read, bytes.size(), std::nullopt};
+    if (command != proxy) return {header_state::refused};
+    if (family == unix_stream && room >= size_of_unix) return {header_state::read, bytes.size(), std::nullopt};
+    if (family == tcp4 && room >= size_of_tcp4)
+        return {header_state::read, bytes.size(), address_at<ip::address_v4>(bytes)};
+    if (family == tcp6 && room >= size_of_tcp6)
+        return {header_state::read, bytes.size(), address_at<ip::address_v6>(bytes)};
+    return {header_state::refused};
 }
 
 proxy_header look_at_binary(std::string_view bytes)
 {
-    if (bytes.size() < binary_head) return {state::more};
+    if (bytes.size() < binary_head) return {header_state::more};
     const std::size_t size = binary_head + 256u * byte_at(bytes, 14) + byte_at(bytes, 15);
-    if (size > proxy_header::longest) return {state::refused};
-    return bytes.size() < size ? proxy_header{state::more} : read_binary(bytes.substr(0, size));
+    if (size > proxy_header::longest) return {header_state::refused};
+    return bytes.size() < size ? proxy_header{header_state::more} : read_binary(bytes.substr(0, size));
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ proxy_header proxy_header::look(std::string_view bytes)
     if (is_beginning_of(text_mark, bytes))
         return bytes.size() < text_mark.size() ? proxy_header() : look_at_text(bytes);
     if (is_beginning_of(binary_mark, bytes)) return look_at_binary(bytes);
-    return {state::none};
+    return {header_state::none};
 }
 
 }  // namespace cmcp

@@ -35,6 +35,7 @@ struct route_operation {
     std::string tag;
     json::array parameters;     ///< of the query
     json::object takes;         ///< schema of the body by media type
+    json::object example;       ///< of a body of application/json; empty: there is none
     json::object gives;         ///< schema of the answer 200 by media type
     std::string gives_what;     ///< a few words
     bool body_required = true;  ///< where `takes` has any

@@ -63,15 +63,17 @@ awaitable<code_flow::way> code_flow::begin(step wanted)
     co_return out;
 }
 
-awaitable<std::string> code_flow::finish(std::string state, std::string code)
+awaitable<std::string> code_flow::finish(answer back)
 {
-    auto begun = pending_.extract(state);
+    auto begun = pending_.extract(back.state);
     if (begun.empty() || clock::now() - begun.mapped().begun >= time_to_come_back)
         throw std::runtime_error("This login was not begun here, or has taken too long; begin it again.");
     const auto& one = begun.mapped();
+    if (!back.issuer.empty() && back.issuer != one.of.issuer)
+        throw std::runtime_error("This answer is of another authorization server than " + one.of.issuer + ".");
     document_request wanted{one.token_endpoint};
     wanted.form = parameters({{"grant_type", "authorization_code"},
-                              {"code", code},
+                              {"code", back.code},
                               {"redirect_uri", one.of.callback},
                               {"client_id", config_.auth_ui_client},
                               {"resource", one.of.resource},

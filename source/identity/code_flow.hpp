@@ -25,6 +25,13 @@ public:
         std::string state;  ///< that comes back with the code
     };
 
+    /// The parameters with which the person comes back.
+    struct answer {
+        std::string state;
+        std::string code;
+        std::string issuer;  ///< empty: the authorization server does not name itself (RFC 9207)
+    };
+
     code_flow(const settings& config, document_fetch fetch) : config_(config), fetch_(std::move(fetch)) {}
 
     /// Whether this server has a name at authorization servers.
@@ -34,7 +41,7 @@ public:
     awaitable<way> begin(step wanted);
 
     /// The access token. Throws std::runtime_error.
-    awaitable<std::string> finish(std::string state, std::string code);
+    awaitable<std::string> finish(answer back);
 
 private:
     using clock = event::clock;

@@ -91,16 +91,31 @@ std::string quotas::refusal_in_words(std::string_view principal, std::uint64_t p
     return "your quota of " + std::string(name.name) + " allows" + number;
 }
 
+// The calls of a minute come back evenly.
+void quotas::refill(entry& own, clock::time_point now)
+{
+    const auto most = static_cast<double>(own.limits.calls);
+    own.calls += most / 60 * std::chrono::duration<double>(now - own.counted).count();
+    own.calls = std::min(own.calls, most);
+    own.counted = now;
+}
+
+std::optional<std::uint64_t> quotas::calls_left(std::string_view principal)
+{
+    const auto now = now_();
+    auto& own = look_up(principal, now);
+    if (own.limits.calls == 0) return std::nullopt;
+    refill(own, now);
+    return static_cast<std::uint64_t>(own.calls);
+}
+
 std::chrono::milliseconds quotas::take_call(std::string_view principal)
 {
     const auto now = now_();
     auto& own = look_up(principal, now);
     if (own.limits.calls == 0) return {};
-    const auto most = static_cast<double>(own.limits.calls);
-    const double a_second = most / 60;
-    own.calls += a_second * std::chrono::duration<double>(now - own.counted).count();
-    own.calls = std::min(own.calls, most);
-    own.counted = now;
+    refill(own, now);
+    const double a_second = static_cast<double>(own.limits.calls) / 60;
     if (own.calls < 1) count_refusal("calls");
     if (own.calls < 1) return std::chrono::milliseconds(std::llround(std::ceil(1000 * (1 - own.calls) / a_second)));
     own.calls -= 1;

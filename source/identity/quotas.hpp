@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,9 @@ public:
     /// For the sentence of a refusal, behind "as many as": the setting or quota, and its number. Counts the refusal.
     std::string refusal_in_words(std::string_view principal, std::uint64_t principal_limits::*member);
 
+    /// The calls of tools that may begin now; nothing: any number may.
+    std::optional<std::uint64_t> calls_left(std::string_view principal);
+
     /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
     /// may come at once; then they come back evenly.
     std::chrono::milliseconds take_call(std::string_view principal);
@@ -52,6 +56,7 @@ private:
     };
 
     entry& look_up(std::string_view principal, clock::time_point now);
+    static void refill(entry& own, clock::time_point now);
     principal_limits read(std::string_view principal);
     void forget_unused(clock::time_point now);
     identity_store* store();

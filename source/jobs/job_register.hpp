@@ -52,6 +52,7 @@ public:
     std::vector<job_record> list(const std::string& owner);     ///< newest first, without results
     std::vector<job_record> latest(std::string_view owner, bool of_all, std::size_t most);  ///< the same
     job_usage usage(const std::string& owner) { return store_.usage(owner, now()); }
+    std::vector<job_totals> tasks() { return store_.totals(now()); }  ///< jobs that are kept for a time, by owner
 
     /// Appends to the output and shows the last line.
     awaitable<> print(std::shared_ptr<job> printing, std::string text);

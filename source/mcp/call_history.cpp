@@ -90,6 +90,8 @@ void call_history::keep(noted_call call, const json::object& structured)
     end.sandbox = std::move(call.sandbox);
     end.cause = view_of(structured, "cause");
     end.sentence = last_sentence(view_of(structured, "error"));
+    if (const auto* signal = structured.if_contains("signal"); signal != nullptr && end.sentence.empty())
+        end.sentence = "The program was ended by signal " + json::serialize(*signal) + ".";
     end.denied = denied_in(structured);
     ends_.add(std::move(end));
 }

@@ -3,6 +3,7 @@
 #include "http/request_guard.hpp"
 #include "preview/preview_names.hpp"
 #include "text/ascii.hpp"
+#include "text/html.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -99,18 +100,6 @@ http_reply lead_to(int status, std::string place)
     return reply;
 }
 
-std::string escaped(std::string_view text)
-{
-    std::string html;
-    for (const char c : text) {
-        if (c == '<' || c == '>' || c == '&' || c == '"')
-            html += "&#" + std::to_string(static_cast<int>(c)) + ";";
-        else
-            html += c;
-    }
-    return html;
-}
-
 }  // namespace
 
 std::optional<preview_request> read_preview_request(const http_request& request, std::string_view domain,
@@ -159,7 +148,7 @@ http_reply preview_problem(const http_request& request, int status, const std::s
     page.body =
         "<!doctype html><meta name=viewport content='width=device-width'><title>Container-MCP</title>"
         "<body style='font:1em/1.5 sans-serif;margin:4em auto;max-width:36em;padding:0 1em'><p>" +
-        escaped(sentence) + "</p>";
+        html_escaped(sentence) + "</p>";
     page.with("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
     page.with("X-Content-Type-Options", "nosniff");
     page.with("Referrer-Policy", "no-referrer");

@@ -64,6 +64,13 @@ job_usage job_store::usage(std::string_view owner, double now)
     return {own, all, bytes};
 }
 
+std::vector<job_totals> job_store::totals(double now)
+{
+    const auto sql =
+        std::string("SELECT owner, count(*) FROM jobs WHERE keep > 0 AND ") + not_expired + "GROUP BY owner";
+    return db_.prepare(sql, now).records<job_totals>();
+}
+
 std::vector<std::string> job_store::all() { return db_.prepare("SELECT id FROM jobs").texts(); }
 
 void job_store::lose_running(double now, std::string_view message)

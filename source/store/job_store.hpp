@@ -41,6 +41,14 @@ struct job_usage {
     std::uint64_t bytes = 0;  ///< of all their results
 };
 
+/// The jobs of an owner that are kept for a time.
+struct job_totals {
+    std::string owner;
+    std::uint64_t count = 0;
+
+    auto columns() { return std::tie(owner, count); }
+};
+
 /// The records of jobs. Several processes may use the same file. Every call is one statement, takes some ten
 /// microseconds and never waits for the disk. A job whose time is over is not found any more. Throws database_error.
 class job_store {
@@ -54,6 +62,7 @@ public:
     std::vector<job_record> list(std::string_view owner, double now);  ///< newest first, without results and errors
     std::vector<job_record> latest(std::string_view owner, bool of_all, double now, std::size_t most);  ///< the same
     job_usage usage(std::string_view owner, double now);
+    std::vector<job_totals> totals(double now);  ///< by owner
     std::vector<std::string> all();
 
     /// Ends the jobs of a process that is gone.

@@ -1,5 +1,11 @@
 #include "store/sandbox_store.hpp"
 
+#include "text/number.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 namespace cmcp {
 
 namespace {
@@ -14,7 +20,34 @@ std::string sandboxes_where(std::string_view condition)
 const std::string fits_choice =
     "(?1 OR owner = ?2) AND (?3 = '' OR instr(id, ?3) OR instr(name, ?3) OR instr(owner, ?3))";
 
+// The value of the order, and behind a blank the id, because values may be the same. A place that is none is before
+// all.
+struct place_in_order {
+    double value = 0;
+    std::string_view id;
+
+    explicit place_in_order(std::string_view text)
+    {
+        const auto blank = std::min(text.find(' '), text.size());
+        id = text.substr(std::min(blank + 1, text.size()));
+        value = read_number<double>(text.substr(0, blank)).value_or(0);
+    }
+};
+
+double value_in_order(const sandbox_record& record, sandbox_order by)
+{
+    return by == sandbox_order::used ? record.last_used : static_cast<double>(record.disk);
+}
+
 }  // namespace
+
+std::string sandbox_choice::place_of(const sandbox_record& record) const
+{
+    if (by == sandbox_order::id) return record.id;
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value_in_order(record, by)).ptr;
+    return std::string(text.data(), end) + " " + record.id;
+}
 
 sandbox_store::sandbox_store(std::filesystem::path file) : file_(std::move(file)), db_(file_) { migrate(db_); }
 
@@ -49,8 +82,16 @@ std::vector<sandbox_record> sandbox_store::all()
 
 std::vector<sandbox_record> sandbox_store::choose(const sandbox_choice& wanted)
 {
-    const auto sql = sandboxes_where(fits_choice + " AND id > ?4 ORDER BY id LIMIT ?5");
-    return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, wanted.after, wanted.most)
+    if (wanted.by == sandbox_order::id) {
+        const auto sql = sandboxes_where(fits_choice + " AND id > ?4 ORDER BY id LIMIT ?5");
+        return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, wanted.after, wanted.most)
+            .records<sandbox_record>();
+    }
+    const std::string by = wanted.by == sandbox_order::used ? "last_used" : "disk";
+    const auto sql = sandboxes_where(fits_choice + " AND (?4 = '' OR (" + by + ", id) < (?5, ?4)) ORDER BY " + by +
+                                     " DESC, id DESC LIMIT ?6");
+    const place_in_order after(wanted.after);
+    return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, after.id, after.value, wanted.most)
         .records<sandbox_record>();
 }
 
@@ -63,7 +104,10 @@ std::size_t sandbox_store::count(const sandbox_choice& wanted)
 
 std::vector<sandbox_totals> sandbox_store::totals()
 {
-    return db_.prepare("SELECT owner, count(*), total(disk) FROM sandboxes WHERE status <> 'deleting' GROUP BY owner")
+    return db_
+        .prepare(
+            "SELECT owner, sum(one), total(disk) FROM (SELECT owner, status <> 'deleting' AS one, disk FROM sandboxes "
+            "UNION ALL SELECT owner, 0, disk FROM snapshots) GROUP BY owner")
         .records<sandbox_totals>();
 }
 

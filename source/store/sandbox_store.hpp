@@ -40,19 +40,25 @@ struct snapshot_record {
     auto columns() { return std::tie(id, owner, sandbox, name, created, disk); }
 };
 
+/// The order of a choice; the latest used and the largest come first.
+enum class sandbox_order { id, used, disk };
+
 /// A choice among the records of sandboxes.
 struct sandbox_choice {
     std::string owner{};
     bool of_all = false;  ///< whatever the owner
     std::string match{};  ///< a part of id, name or owner; empty: any
-    std::string after{};  ///< those behind this id
+    std::string after{};  ///< those behind the place of a record; empty: all
     std::size_t most = 100;
+    sandbox_order by = sandbox_order::id;
+
+    std::string place_of(const sandbox_record& record) const;  ///< in this order, for `after`
 };
 
 struct sandbox_totals {
     std::string owner;
     std::uint64_t count = 0;
-    std::uint64_t disk = 0;  ///< bytes, without snapshots
+    std::uint64_t disk = 0;  ///< bytes, snapshots included
 
     auto columns() { return std::tie(owner, count, disk); }
 };
@@ -72,9 +78,9 @@ public:
     std::optional<sandbox_record> latest(std::string_view owner, std::string_view session, bool any_session);
     std::vector<sandbox_record> list(std::string_view owner);  ///< oldest first
     std::vector<sandbox_record> all();
-    std::vector<sandbox_record> choose(const sandbox_choice& wanted);  ///< by id
-    std::size_t count(const sandbox_choice& wanted);                   ///< whatever `after` and `most` say
-    std::vector<sandbox_totals> totals();                              ///< by owner
+    std::vector<sandbox_record> choose(const sandbox_choice& wanted);
+    std::size_t count(const sandbox_choice& wanted);  ///< whatever `after` and `most` say
+    std::vector<sandbox_totals> totals();             ///< by owner
     std::size_t count(std::string_view owner);
     std::uint64_t disk(std::string_view owner);  ///< bytes of all sandboxes and snapshots of the owner
 

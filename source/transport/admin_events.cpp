@@ -31,6 +31,7 @@ std::string without_times(json::object state)
 struct feed_state {
     std::string runs;
     std::string usage;
+    std::string health;
     admin_place place;
     int looks = 0;
 };
@@ -50,6 +51,14 @@ void append_news(std::string& events, const admin_news& news)
     if (news.dropped != 0) append(events, "dropped", {{"count", news.dropped}});
 }
 
+// A login may end while its stream lasts: its key is revoked, its token's time is over.
+awaitable<bool> goes_on(admin_feed& feed, const feed_state& seen)
+{
+    if (!feed.admits || seen.looks % looks_for_usage != 0) co_return true;
+    const bool admitted = co_await feed.admits(feed.by);
+    co_return admitted;
+}
+
 awaitable<std::string> look(admin_feed& feed, feed_state& seen)
 {
     std::string events;
@@ -59,6 +68,8 @@ awaitable<std::string> look(admin_feed& feed, feed_state& seen)
         auto known = feed.connections();
         const auto usage = co_await feed.server.usage(feed.by, std::move(known));
         append_if_new(events, "usage", usage, seen.usage);
+        const auto health = co_await feed.server.health();
+        append_if_new(events, "health", health, seen.health);
     }
     append_news(events, feed.server.since(feed.by, seen.place));
     co_return events;
@@ -101,6 +112,8 @@ awaitable<> stream_admin_events(exchange& x, std::shared_ptr<admin_streams::stre
     while (delivered && !own->over) {
         co_await own->ended.wait(event::clock::now() + between_looks);
         if (own->over) break;
+        const bool admitted = co_await goes_on(feed, seen);
+        if (!admitted) break;
         events = co_await look(feed, seen);
         if (events.empty() && event::clock::now() - written >= feed.keep_alive) events = ": keep-alive\n\n";
         if (events.empty()) continue;

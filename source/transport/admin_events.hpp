@@ -39,12 +39,14 @@ private:
 struct admin_feed {
     admin_gateway& server;
     admin_viewer by;
+    /// Whether the stream may go on, and for whom; asked every two seconds. Empty: it may.
+    std::function<awaitable<bool>(admin_viewer& by)> admits;
     std::function<admin_connections()> connections;
     std::chrono::milliseconds keep_alive;
 };
 
-/// Writes `runs` and `usage` at once and after changes, `end` and `egress` for each new entry, and `dropped` where
-/// entries were missed, until either side ends the stream. It looks at most every 500 ms.
+/// Writes `runs`, `usage` and `health` at once and after changes, `end` and `egress` for each new entry, and `dropped`
+/// where entries were missed, until either side ends the stream. It looks at most every 500 ms.
 awaitable<> stream_admin_events(exchange& x, std::shared_ptr<admin_streams::stream> own, admin_feed feed);
 
 }  // namespace cmcp

@@ -1,35 +1,29 @@
+#include "transport/page_files.hpp"
 #include "transport/rest_routes.hpp"
 
 #include <string_view>
 
 namespace cmcp {
 
-extern const std::string_view docs_page;  // docs_page.html
+namespace docs {
+extern const std::string_view docs_page_html, docs_page_css, docs_page_js, docs_code_js;  // docs/page.html, …
+}
+
+namespace ui {
+extern const std::string_view elements_js;  // ui/elements.js
+}
 
 namespace {
 
-// The page sets everything that comes from the server as text, never as markup.
-awaitable<> serve_docs(exchange& x)
-{
-    http_reply reply;
-    reply.content_type = "text/html; charset=utf-8";
-    reply.body = docs_page;
-    reply.with(
-        "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    reply.with("X-Content-Type-Options", "nosniff");
-    reply.with("Referrer-Policy", "no-referrer");
-    reply.with("Cache-Control", "no-cache");
-    return x.reply(std::move(reply));
-}
+const page_file docs_files[] = {
+    {"/docs", docs::docs_page_html, html_type},         {"/docs/page.css", docs::docs_page_css, style_type},
+    {"/docs/page.js", docs::docs_page_js, script_type}, {"/docs/code.js", docs::docs_code_js, script_type},
+    {"/ui/elements.js", ui::elements_js, script_type},  // of both pages
+};
 
 }  // namespace
 
 // The page is open because it holds no secret and has a field for the token.
-void add_docs_route(router& routes)
-{
-    routes.add({.methods = {"GET", "HEAD"}, .path = "/docs", .serve = serve_docs, .access = route_access::open});
-}
+void add_docs_route(router& routes) { add_page_files(routes, docs_files); }
 
 }  // namespace cmcp

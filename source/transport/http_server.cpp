@@ -122,6 +122,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           administration(to.administration),
           is_ready(ready),
           logins(io.get_executor(), config, to.issuers),
+          browsers(config),
           by_header(logins, &browsers),
           guard(config, by_header),
           listens(io, std::move(address)),
@@ -141,7 +142,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         if (!config.auth_issuers.empty()) add_metadata_routes(routes, config);
         add_tool_routes(routes, core, config);
         if (to.files != nullptr) add_file_routes(routes, *to.files);
-        if (to.shells != nullptr) add_shell_route(routes, *to.shells, sockets);
+        if (to.shells != nullptr) add_shell_route(routes, *to.shells, by_header, sockets);
         if (shown != nullptr) add_preview_routes(routes, *shown);
         if (to.jupyter != nullptr) add_jupyter_routes(routes, *to.jupyter, sockets);
         add_openapi_route(routes, core.tools());
@@ -153,9 +154,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                               {update_of_figures(), [this](const http_request& by) { return sees_principals(by); }});
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
         if (administration != nullptr) {
-            add_admin_routes(routes, config, sources_of_admin(admits_nameless));
             add_key_routes(routes, config);
-            add_ui_routes(routes, config, {by_header, browsers, to.issuers, admits_nameless});
+            add_admin_routes(routes, config, sources_of_admin(&by_header, admits_nameless));
+            add_ui_routes(routes, {config, by_header, browsers, to.issuers, admits_nameless});
         }
         observe();
         core.refuse_while([seen = delay, most = config.shed_delay] { return seen->now() > most; });
@@ -179,9 +180,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                         [=, this] { return number(sessions.budget()->limit()); });
     }
 
-    admin_sources sources_of_admin(bool admits_nameless)
+    admin_sources sources_of_admin(const authenticator* judges, bool admits_nameless)
     {
-        return {*administration, sessions, streams, [this] { return connections.size(); }, admits_nameless};
+        return {*administration, judges, sessions, streams, [this] { return connections.size(); }, admits_nameless};
     }
 
     // Callers see what belongs to them, so figures of all principals are for administrators and for who reads figures.
@@ -196,15 +197,15 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     std::function<awaitable<>()> update_of_figures()
     {
         if (administration == nullptr) return {};
-        return [this] { return administration->update_figures(connections_of(sources_of_admin(false))); };
+        return [this] { return administration->update_figures(connections_of(sources_of_admin(nullptr, false))); };
     }
 
     void administer_at(asio::io_context& io, bound_address socket)
     {
         admin.emplace(io, std::move(socket), config, logins, sessions.budget());
         add_copy_route(admin->routes, *administration);
-        add_admin_routes(admin->routes, config, sources_of_admin(true));
         add_key_routes(admin->routes, config);
+        add_admin_routes(admin->routes, config, sources_of_admin(nullptr, true));
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
         if (config.metrics)
             add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});

@@ -2,6 +2,7 @@
 
 #include "http/endpoint_address.hpp"
 #include "text/ascii.hpp"
+#include "text/html.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -13,33 +14,6 @@ namespace cmcp {
 extern const std::string_view landing_page;  // landing_page.html
 
 namespace {
-
-std::string html_escaped(std::string_view text)
-{
-    std::string escaped;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                escaped += "&amp;";
-                break;
-            case '<':
-                escaped += "&lt;";
-                break;
-            case '>':
-                escaped += "&gt;";
-                break;
-            case '"':
-                escaped += "&quot;";
-                break;
-            case '\'':
-                escaped += "&#39;";
-                break;
-            default:
-                escaped += c;
-        }
-    }
-    return escaped;
-}
 
 std::string row(std::string_view name, std::string_view value, std::string_view kind = {})
 {

@@ -60,9 +60,11 @@ json::object described(const route_operation& operation)
     if (!operation.description.empty()) item["description"] = operation.description;
     item["tags"] = json::array{json::value(operation.tag)};
     if (!operation.parameters.empty()) item["parameters"] = operation.parameters;
-    if (!operation.takes.empty())
-        item["requestBody"] =
-            json::object{{"required", operation.body_required}, {"content", content_of(operation.takes)}};
+    if (!operation.takes.empty()) {
+        auto content = content_of(operation.takes);
+        if (!operation.example.empty()) content[http_reply::json_type].as_object()["example"] = operation.example;
+        item["requestBody"] = json::object{{"required", operation.body_required}, {"content", std::move(content)}};
+    }
     item["responses"] = responses_of(operation);
     return item;
 }
@@ -107,9 +109,10 @@ json::object openapi_document(const router& routes, const http_request& asked_by
 
 void add_openapi_route(router& routes, const tool_registry& tools)
 {
-    routes.add({.methods = {"GET", "HEAD"}, .path = "/openapi.json", .serve = [&routes, &tools](exchange& x) {
-                    return serve_openapi(x, routes, tools);
-                }});
+    routes.add({.methods = {"GET", "HEAD"},
+                .path = "/openapi.json",
+                .serve = [&routes, &tools](exchange& x) { return serve_openapi(x, routes, tools); },
+                .by_browser = true});
 }
 
 }  // namespace cmcp

@@ -62,6 +62,9 @@ std::optional<std::string> read_page(const http_request& request, admin_page& pa
     constexpr std::size_t most = 1000;
     page.after = request.parameter("after").value_or("");
     page.match = request.parameter("match").value_or("");
+    page.sort = request.parameter("sort").value_or("");
+    if (!page.sort.empty() && page.sort != "used" && page.sort != "disk" && page.sort != "id")
+        return "sort must be id, used (the latest first) or disk (the largest first).";
     const auto limit = request.parameter("limit");
     if (!limit) return std::nullopt;
     const auto number = read_number<std::size_t>(*limit);
@@ -125,12 +128,24 @@ awaitable<> give_layers(exchange& x, pages self)
     co_await x.reply(admin_reply(body));
 }
 
+// AUTH_ADMINS may have changed meanwhile, too.
+awaitable<bool> admits_still(exchange& x, pages self, admin_viewer& by)
+{
+    const bool admitted = co_await self->from.logins->still_admits(x.request());
+    by = viewer_of(x.request(), *self);
+    co_return admitted;
+}
+
 awaitable<> give_events(exchange& x, pages self)
 {
     auto own = self->from.streams.open();
     if (!own) return x.reply(error_reply(503, "As many streams of /admin/events are open as there may be; end one."));
-    admin_feed feed{self->from.server, viewer_of(x.request(), *self), [self] { return connections_of(self->from); },
+    admin_feed feed{self->from.server,
+                    viewer_of(x.request(), *self),
+                    {},
+                    [self] { return connections_of(self->from); },
                     self->config.keep_alive};
+    if (self->from.logins != nullptr) feed.admits = [&x, self](admin_viewer& by) { return admits_still(x, self, by); };
     return stream_admin_events(x, std::move(own), std::move(feed));
 }
 
@@ -235,9 +250,11 @@ route_operation describe(const admin_route& of)
             json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
     }
     if (operation.path == "/admin/sandboxes")
-        operation.parameters = {list_parameter("limit", "At most so many, 1000 or less", "integer"),
-                                list_parameter("after", "`next` of the answer before", "string"),
-                                list_parameter("match", "A part of id, name or principal", "string")};
+        operation.parameters = {
+            list_parameter("limit", "At most so many, 1000 or less", "integer"),
+            list_parameter("after", "`next` of the answer before", "string"),
+            list_parameter("match", "A part of id, name or principal", "string"),
+            list_parameter("sort", "id, used (the latest first) or disk (the largest first)", "string")};
     const bool streams = *of.member == '\0';
     operation.gives[streams ? "text/event-stream" : "application/json"] =
         streams ? json::object{{"type", "string"}}
@@ -291,7 +308,8 @@ void add_admin_routes(router& routes, const settings& config, admin_sources sour
     routes.add({.methods = {},
                 .path = "/admin/*",
                 .serve = [self](exchange& x) { return give_nothing(x, self); },
-                .body = route_body::optional_json});
+                .body = route_body::optional_json,
+                .by_browser = true});
 }
 
 void add_copy_route(router& routes, admin_gateway& server)

@@ -274,12 +274,14 @@ void add_file_routes(router& routes, file_gateway& files)
                 .serve = [&files](exchange& x) { return download(x, files); },
                 .needs = scope::read,
                 .signed_links = true,
+                .by_browser = true,
                 .operations = describe_download});
     routes.add({.methods = {"POST"},
                 .path = "/sandbox/file",
                 .serve = [&files](exchange& x) { return upload(x, files); },
                 .needs = scope::files,
                 .body = route_body::streamed,
+                .by_browser = true,
                 .operations = describe_upload});
 }
 

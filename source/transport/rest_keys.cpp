@@ -2,6 +2,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "mcp/lenient_arguments.hpp"
 #include "transport/rest_routes.hpp"
 
 #include <chrono>
@@ -118,14 +119,48 @@ struct key_route {
     const char* id;
     const char* summary;
     const char* member;
+    json::object (*takes)() = nullptr;  // schema of the body
 };
+
+json::object text_schema(std::string_view description, std::string_view example)
+{
+    return {{"type", "string"}, {"description", description}, {"examples", json::array{json::value(example)}}};
+}
+
+json::object limits_schema()
+{
+    return {{"type", "array"},
+            {"items", {{"type", "string"}}},
+            {"description", "name=number; container-mcp quota names lists the names"},
+            {"examples", json::array{json::array{"runs=2", "calls=60"}}}};
+}
+
+json::object schema_of_key()
+{
+    json::object properties;
+    properties["principal"] = text_schema("What is made with the key belongs to this name", "robot");
+    properties["scopes"] = text_schema("Between blanks; every ordinary one by default", "mcp:read mcp:run");
+    properties["lasts"] = text_schema("12h, 90d, 1y; until it is revoked by default", "90d");
+    properties["networks"] = text_schema("From where it may be used", "10.0.0.0/8");
+    properties["profile"] = text_schema("The tools that clients are shown", "agent");
+    properties["note"] = text_schema("For people", "CI of the website");
+    properties["limits"] = limits_schema();
+    return {{"type", "object"}, {"required", json::array{"principal"}}, {"properties", std::move(properties)}};
+}
+
+json::object schema_of_quota()
+{
+    return {{"type", "object"}, {"required", json::array{"limits"}}, {"properties", {{"limits", limits_schema()}}}};
+}
 
 const key_route key_table[] = {
     {"GET", "/admin/keys", list_keys, "list_keys", "API keys, without their secrets", "keys"},
-    {"POST", "/admin/keys", create_key, "create_key", "Make an API key; its text is shown this once", "key"},
+    {"POST", "/admin/keys", create_key, "create_key", "Make an API key; its text is shown this once", "key",
+     schema_of_key},
     {"DELETE", "/admin/keys/*", revoke_key, "revoke_key", "Revoke an API key", "ended"},
     {"GET", "/admin/quotas", list_quotas, "list_quotas", "Limits that principals have of their own", "quotas"},
-    {"PUT", "/admin/quotas/*", set_quota, "set_quota", "Give a principal limits of its own", "limits"},
+    {"PUT", "/admin/quotas/*", set_quota, "set_quota", "Give a principal limits of its own; [] takes them back",
+     "limits", schema_of_quota},
 };
 
 awaitable<> serve_key_route(exchange& x, const key_route& of, const open_store& store)
@@ -151,6 +186,11 @@ route_operation describe_key_route(const key_route& of)
     operation.id = of.id;
     operation.summary = of.summary;
     operation.tag = "administration";
+    if (of.takes != nullptr) {
+        auto schema = of.takes();
+        operation.example = example_arguments(schema, {});
+        operation.takes["application/json"] = std::move(schema);
+    }
     operation.gives["application/json"] =
         json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
     operation.gives_what = of.summary;

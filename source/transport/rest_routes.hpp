@@ -32,8 +32,9 @@ void add_file_routes(router& routes, file_gateway& files);
 void add_preview_routes(router& routes, preview_gateway& shown);
 
 /// GET /sandbox/shell?sandbox_id=…&cols=&rows=: a WebSocket on a shell in a sandbox. Binary messages are what is typed
-/// and shown; text messages are orders in JSON (resize, signal).
-void add_shell_route(router& routes, shell_gateway& shells, websocket_register& sockets);
+/// and shown; text messages are orders in JSON (resize, signal). A page that names the protocol cmcp.shell hears as a
+/// message {"error"} why it gets no shell, because a browser keeps refusals to itself.
+void add_shell_route(router& routes, shell_gateway& shells, const authenticator& logins, websocket_register& sockets);
 
 /// /api and below: the REST and WebSocket API of a Jupyter server. It is described by Jupyter, not in /openapi.json.
 void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets);
@@ -42,6 +43,7 @@ void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_regi
 /// GET /admin/events is a stream of server-sent events.
 struct admin_sources {
     admin_gateway& server;
+    const authenticator* logins;  ///< judge again while a stream lasts; null: nobody has to log in
     session_store& sessions;
     admin_streams& streams;
     std::function<std::size_t()> connections;
@@ -54,17 +56,22 @@ void add_admin_routes(router& routes, const settings& config, admin_sources sour
 /// alone has this route, because the answer names a folder of the machine.
 void add_copy_route(router& routes, admin_gateway& server);
 
-/// /admin/keys and /admin/quotas, for administrators.
+/// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.
 void add_key_routes(router& routes, const settings& config);
 
-/// /ui and below: one page that shows what /admin says, and the logins of browsers for it. `fetch` reaches issuers.
+/// /ui and below: one page that shows what /admin says. It needs the routes of add_docs_route(), too, with which it
+/// shares a file.
 struct ui_sources {
+    const settings& config;
     authenticator& logins;
     browser_logins& browsers;
-    document_fetch issuers;
+    document_fetch issuers;        ///< reaches them
     bool admits_nameless = false;  ///< as admin_sources
 };
-void add_ui_routes(router& routes, const settings& config, ui_sources from);
+void add_ui_routes(router& routes, ui_sources from);
+
+/// /ui/login, /ui/logout, /ui/issuers, /ui/oauth and /ui/callback: the logins of browsers for that page.
+void add_login_routes(router& routes, const ui_sources& from);
 
 /// GET and HEAD /.well-known/oauth-protected-resource, also with /mcp and /sse behind it: the authorization servers and
 /// scopes of this server (RFC 9728).
@@ -75,8 +82,8 @@ void add_metadata_routes(router& routes, const settings& config);
 void add_openapi_route(router& routes, const tool_registry& tools);
 json::object openapi_document(const router& routes, const http_request& asked_by);
 
-/// GET and HEAD /docs: one page that lists, explains and tries every tool by what /openapi.json says, and shows output
-/// as it comes. The page asks nothing of any other host.
+/// GET and HEAD /docs, with its files: one page that lists, explains and tries every tool by what /openapi.json says,
+/// and shows output as it comes. The page asks nothing of any other host.
 void add_docs_route(router& routes);
 
 }  // namespace cmcp

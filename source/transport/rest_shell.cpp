@@ -1,3 +1,4 @@
+#include "async/event.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/number.hpp"
@@ -16,11 +17,23 @@ namespace {
 
 constexpr std::size_t most_at_once = 16 * 1024;
 constexpr std::uint16_t most_characters = 1000;
-constexpr std::uint16_t normal_end = 1000, not_understood = 1008;
+constexpr std::uint16_t normal_end = 1000, not_understood = 1008, refused_end = 1011;
+constexpr std::string_view page_protocol = "cmcp.shell";
+constexpr std::chrono::seconds between_judgements(2);
 
 struct connected {
     std::unique_ptr<websocket> socket;
     std::unique_ptr<gateway_shell> shell;
+    event over;
+    bool is_over = false;
+    bool login_ended = false;
+
+    void end()
+    {
+        is_over = true;
+        over.notify();
+        shell->hang_up();
+    }
 };
 
 // The socket is written as fast as its peer reads, and the terminal is read no faster.
@@ -32,8 +45,9 @@ awaitable<> send_output(std::shared_ptr<connected> both)
         goes_on = co_await both->socket->write(bytes);
     }
     const auto end = both->shell->end();
-    const std::string reason = jsonrpc::write_json(end);
-    co_await both->socket->close(normal_end, reason);
+    const std::string reason = both->login_ended ? "The login has ended." : jsonrpc::write_json(end);
+    const auto code = both->login_ended ? not_understood : normal_end;
+    co_await both->socket->close(code, reason);
 }
 
 std::optional<std::uint16_t> characters(const json::object& of, std::string_view name)
@@ -72,16 +86,31 @@ awaitable<> take_input(std::shared_ptr<connected> both)
                                      R"(send {"resize":{"cols":80,"rows":24}} or {"signal":"INT"}, QUIT or TSTP)");
         break;
     }
-    both->shell->hang_up();
+    both->end();
 }
 
-awaitable<> move_bytes(std::shared_ptr<connected> both)
+// A key may be revoked, and the time of a token be over, while its shell is open.
+awaitable<> watch_login(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
+{
+    while (!both->is_over) {
+        co_await both->over.wait(event::clock::now() + between_judgements);
+        if (both->is_over) break;
+        const bool admitted = co_await logins.still_admits(request);
+        if (admitted) continue;
+        both->login_ended = true;
+        both->end();
+    }
+}
+
+awaitable<> move_bytes(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
 {
     const auto executor = co_await asio::this_coro::executor;
-    auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, send_output(both), asio::deferred),
-                                                         asio::co_spawn(executor, take_input(both), asio::deferred));
-    auto [order, out, in] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-    for (const auto& failure : {out, in})
+    auto group = asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, send_output(both), asio::deferred),
+        asio::co_spawn(executor, take_input(both), asio::deferred),
+        asio::co_spawn(executor, watch_login(both, request, logins), asio::deferred));
+    auto [order, out, in, login] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    for (const auto& failure : {out, in, login})
         if (failure) std::rethrow_exception(failure);
 }
 
@@ -106,24 +135,45 @@ awaitable<std::unique_ptr<gateway_shell>> open(const http_request& request, shel
     co_return shell;
 }
 
-awaitable<> serve_shell(exchange& x, shell_gateway& shells, websocket_register& sockets)
+awaitable<> tell_page(exchange& x, websocket_register& sockets, std::string sentence)
+{
+    const websocket::terms terms{.protocol = page_protocol};
+    const auto socket = co_await websocket::accept(x, sockets, terms);
+    if (!socket) co_return;
+    const std::string message = jsonrpc::write_json(json::object{{"error", sentence}});
+    const bool heard = co_await socket->write(message, true);
+    if (heard) co_await socket->close(refused_end, {});
+}
+
+struct shell_sources {
+    shell_gateway& shells;
+    const authenticator& logins;
+    websocket_register& sockets;
+};
+
+awaitable<> serve_shell(exchange& x, shell_sources from)
 {
     auto refusal = websocket::refuse(x.request());
+    const bool is_handshake = !refusal;
+    const bool is_page = websocket::offers(x.request(), page_protocol);
     const auto both = std::make_shared<connected>();
     if (!refusal) {
         try {
-            both->shell = co_await open(x.request(), shells);
+            both->shell = co_await open(x.request(), from.shells);
         } catch (const gateway_error& refused) {
             refusal = error_reply(refused.status, refused.what(),
                                   refused.type.empty() && refused.status == 400 ? "InvalidArgument" : refused.type);
         }
     }
-    if (refusal) {
+    if (refusal && is_handshake && is_page) {
+        co_await tell_page(x, from.sockets, std::move(refusal->problem));
+    } else if (refusal) {
         co_await x.reply(std::move(*refusal));
-        co_return;
+    } else {
+        const websocket::terms terms{.protocol = is_page ? page_protocol : std::string_view()};
+        both->socket = co_await websocket::accept(x, from.sockets, terms);
+        if (both->socket) co_await move_bytes(both, x.request(), from.logins);
     }
-    both->socket = co_await websocket::accept(x, sockets);
-    if (both->socket) co_await move_bytes(both);
 }
 
 json::object shell_parameter(std::string_view name, std::string_view description, std::string_view type)
@@ -158,12 +208,14 @@ std::vector<route_operation> describe_shell(const http_request&)
 
 }  // namespace
 
-void add_shell_route(router& routes, shell_gateway& shells, websocket_register& sockets)
+void add_shell_route(router& routes, shell_gateway& shells, const authenticator& logins, websocket_register& sockets)
 {
+    const shell_sources from{shells, logins, sockets};
     routes.add({.methods = {"GET"},
                 .path = "/sandbox/shell",
-                .serve = [&shells, &sockets](exchange& x) { return serve_shell(x, shells, sockets); },
+                .serve = [from](exchange& x) { return serve_shell(x, from); },
                 .needs = scope::run,
+                .by_browser = true,
                 .operations = describe_shell});
 }
 

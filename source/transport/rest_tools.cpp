@@ -2,6 +2,7 @@
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/lenient_arguments.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
 #include "transport/profile_choice.hpp"
@@ -204,6 +205,7 @@ route_operation operation_of(const tool_definition& tool)
                     : tool.name.starts_with("job_")  ? "jobs"
                                                      : "sandboxes";
     operation.takes["application/json"] = tool.input_schema;
+    operation.example = example_arguments(tool.input_schema, {});
     operation.body_required = tool.input_schema.contains("required");
     operation.gives["application/json"] =
         tool.output_schema.empty() ? json::object{{"type", "object"}} : tool.output_schema;

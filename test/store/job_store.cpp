@@ -59,6 +59,12 @@ TEST_CASE("a job with a time is not found after it, and does not count any more"
     CHECK(store.usage("bob", 29).own == 0);
     CHECK(store.usage("bob", 29).all == 1);
     CHECK(store.usage("ann", 29).bytes == 7);
+    store.insert(job_of("bob", "untimed", 1));
+    const auto totals = store.totals(29);
+    REQUIRE(totals.size() == 1);
+    CHECK(totals[0].owner == "ann");
+    CHECK(totals[0].count == 1);
+    CHECK(store.totals(31).empty());
     CHECK_FALSE(store.find("t", 31));
     CHECK(store.list("ann", 31).empty());
     CHECK(store.usage("ann", 31).all == 0);

@@ -164,4 +164,29 @@ TEST_CASE("sandboxes are chosen by owner and by a part of id, name or owner, pag
     REQUIRE(totals.size() == 2);
     CHECK(totals[0].count == 4);
     CHECK(totals[1].disk == 7);
+    store.insert(snapshot_record{"s", "bob", "x", "before", 1, 5});
+    CHECK(store.totals()[1].disk == store.disk("bob"));
+    CHECK(store.totals()[1].count == 1);
+}
+
+TEST_CASE("sandboxes are chosen by use and by size, page by page, also where values are the same")
+{
+    folder at;
+    sandbox_store store(at.file());
+    for (const char* id : {"a", "b", "c", "d"}) store.insert(sandbox(id, "ann", id));
+    store.touch("b", 2000000000.25);
+    store.touch("d", 2000000001);
+    store.set_disk("c", 1ull << 40);
+    for (const auto by : {sandbox_order::used, sandbox_order::disk}) {
+        sandbox_choice wanted{.owner = "ann", .most = 1, .by = by};
+        std::string ids;
+        for (;;) {
+            const auto page = store.choose(wanted);
+            if (page.empty()) break;
+            ids += page[0].id;
+            wanted.after = wanted.place_of(page[0]);
+        }
+        CHECK(ids == (by == sandbox_order::used ? "dbca" : "cdba"));
+    }
+    CHECK(store.choose({.owner = "ann", .after = "no place", .by = sandbox_order::used}).size() == 0);
 }

@@ -166,7 +166,7 @@ settings http_fixture::quick_settings()
     return config;
 }
 
-http_fixture::http_fixture(settings config, readiness_check ready)
+http_fixture::http_fixture(settings config, readiness_check ready, gateways to)
     : config_(std::move(config)),
       probe_(std::make_shared<tool_probe>(io_.get_executor())),
       core_(io_.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io_.get_executor()))
@@ -181,7 +181,7 @@ http_fixture::http_fixture(settings config, readiness_check ready)
     offer<unusable_tool>(core_, "unusable", probe_);
     server_ = std::make_unique<http_server>(
         io_, config_, bound_address(config_.host, config_.port, !config_.tls_cert.empty()), core_,
-        [] { return json::value(json::array()); }, gateways(), std::move(ready));
+        [] { return json::value(json::array()); }, std::move(to), std::move(ready));
     port_ = server_->address().port();
     server_->start();
     thread_ = std::thread([this] { io_.run(); });

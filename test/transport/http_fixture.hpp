@@ -40,7 +40,8 @@ struct tool_probe {
 ///   unusable {}            has an obstacle
 class http_fixture {
 public:
-    explicit http_fixture(settings config = quick_settings(), readiness_check ready = {});
+    /// The gateways must outlive this.
+    explicit http_fixture(settings config = quick_settings(), readiness_check ready = {}, gateways to = {});
     ~http_fixture();
 
     static settings quick_settings();

@@ -1,0 +1,77 @@
+// One dialog at a time.
+
+import { button, byId, element, say } from "./elements.js";
+import { attempt } from "./server.js";
+
+const dialog = byId("dialog");
+let closing = null;
+
+export function openDialog(title, ...body) {
+  byId("dialog-title").textContent = title;
+  byId("dialog-body").replaceChildren(...body);
+  if (!dialog.open) dialog.showModal();
+}
+
+export const whenClosed = (act) => { closing = act; };
+
+// A browser gives the focus back, but not to what is gone.
+function settle() {
+  const act = closing;
+  closing = null;
+  byId("dialog-body").replaceChildren();
+  if (act) act();
+  if (document.activeElement === document.body) byId("main").focus();
+}
+
+export function closeDialog() {
+  if (!dialog.open) return;
+  dialog.close();
+  settle();
+}
+
+// The event comes later, when another dialog may be open.
+dialog.addEventListener("close", () => { if (!dialog.open) settle(); });
+
+function asked(question, word) {
+  return new Promise((resolve) => {
+    let answer = false;
+    const no = button("Cancel", closeDialog);
+    openDialog(question, element("div", { class: "tools" }, button(word, () => { answer = true; closeDialog(); }, { class: "danger" }), no));
+    no.focus();
+    closing = () => resolve(answer);
+  });
+}
+
+/// Does the work when the question is answered with `word`, and tells `after`.
+export async function confirmed(question, word, work, after) {
+  if (!await asked(question, word)) return;
+  const result = await attempt(async () => { await work(); return true; });
+  if (result) say("Done");
+  if (after) await after();
+}
+
+function fieldOf({ name, label, value, hint, type, required }) {
+  const id = `field-${name}`;
+  const input = element("input", { id, name, type: type || "text", value: value === undefined ? "" : String(value), autocomplete: "off", required, "aria-describedby": hint ? `${id}-hint` : null });
+  return element("div", { class: "field" }, element("label", { for: id }, label), input, hint ? element("small", { class: "dim", id: `${id}-hint` }, hint) : null);
+}
+
+/// A form in the dialog. `act` takes the texts by name; while it fails, the dialog stays and says why. A function that it
+/// returns is called behind the dialog's end.
+export function form(title, word, fields, act) {
+  const problem = element("p", { class: "bad", role: "alert" });
+  const go = element("button", { class: "main" }, word);
+  const submit = async (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries([...event.target.elements].filter((each) => each.name).map((each) => [each.name, each.value.trim()]));
+    go.disabled = true;
+    try {
+      const then = await act(values);
+      closeDialog();
+      if (typeof then === "function") then(); else say("Done");
+    } catch (failure) { problem.textContent = failure.message; }
+    go.disabled = false;
+  };
+  openDialog(title, element("form", { class: "fields", onsubmit: submit }, fields.map(fieldOf), problem, element("div", { class: "tools" }, go, button("Cancel", closeDialog))));
+  byId("dialog-body").querySelector("input").focus();
+}

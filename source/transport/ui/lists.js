@@ -1,0 +1,113 @@
+// The panes that are asked for: health and layers, jobs, sessions.
+
+import { ago, badge, button, count, element, inPath, note, seconds, setText } from "./elements.js";
+import { confirmed, openDialog, whenClosed } from "./dialogs.js";
+import { ownerColumn, sandboxLink } from "./live.js";
+import { ask, attempt, may, state, tool } from "./server.js";
+import { Table } from "./table.js";
+
+export const health = {
+  title: "Health",
+  build() {
+    this.state = element("p", { class: "health" });
+    this.problems = element("ul", { class: "bad" });
+    this.about = element("p", { class: "dim" });
+    this.table = new Table("Layers of the sandbox", [
+      { name: "Layer", kind: "name", sign: (layer) => layer.name, draw: (layer) => element("code", {}, layer.name) },
+      { name: "State", sign: (layer) => layer.state, draw: (layer) => badge(layer.state, { on: "good", off: "bad", degraded: "warn" }[layer.state]) },
+      { name: "Detail", kind: "line", text: (layer) => layer.detail },
+    ], "No layers are known.");
+    const reload = button("Read the settings again", () => attempt(() => this.reload()));
+    return [this.state, this.problems, this.about, state.session.everything && may("admin") ? element("div", { class: "tools" }, reload) : null, element("h3", {}, "Layers"), this.table.node];
+  },
+  async reload() {
+    const done = await ask("POST", "admin/reload");
+    const list = (title, names) => names.length ? [element("p", {}, title), element("ul", {}, names.map((name) => element("li", {}, element("code", {}, name))))] : [];
+    const nodes = [...list("Changed:", done.changed), ...list("These count from the next start on:", done.needs_restart)];
+    openDialog("Settings", ...(nodes.length ? nodes : [element("p", {}, "Nothing has changed.")]));
+  },
+  async load() {
+    const about = await ask("GET", "admin/layers");
+    this.state.replaceChildren(about.status === "ok" ? badge("well", "good") : badge("unready", "bad"));
+    this.problems.replaceChildren(...(about.problems || []).map((problem) => element("li", {}, problem)));
+    const on = about.layers.filter((layer) => layer.state === "on").length;
+    setText(this.about, `Version ${about.version}, up for ${seconds(about.uptime_seconds)}, ${on} of ${count(about.layers.length, "layer")} on.`);
+    const rank = (layer) => layer.state === "on" ? 1 : 0;
+    this.table.show(about.layers.sort((one, other) => rank(one) - rank(other)), (layer) => layer.name);
+  },
+};
+
+const longestOutput = 200_000;   // characters
+
+// The output so far, and what comes while the dialog is open.
+async function showOutput(job) {
+  const shown = element("pre", { tabIndex: 0 });
+  const about = note("");
+  let open = true, cursor = 0;
+  openDialog(`Output of ${job.kind} “${job.summary || job.tool}”`, shown, about);
+  whenClosed(() => { open = false; });
+  while (open) {
+    const polled = await attempt(() => tool("job_poll", { job_id: job.id, cursor, wait: cursor ? 20 : 0 }));
+    if (!polled || !open) return;
+    cursor = polled.cursor;
+    if (polled.output) shown.textContent = (shown.textContent + polled.output).slice(-longestOutput);
+    const ended = polled.result !== undefined || polled.cause;
+    setText(about, [polled.state, polled.cause, (polled.result || {}).error].filter(Boolean).join("; ") + (shown.textContent ? "" : "; it has printed nothing"));
+    if (ended && !polled.more) return;
+  }
+}
+
+export const jobs = {
+  title: "Jobs",
+  count: () => state.session.everything ? state.usage.machine.jobs : undefined,
+  build() {
+    this.table = new Table("Jobs and tasks, newest first", [
+      { name: "State", sign: (job) => job.state, draw: (job) => badge(job.state, { running: "good", waiting: "warn", lost: "bad", failed: "bad", killed: "warn", timeout: "bad" }[job.state]) },
+      ...ownerColumn(),
+      { name: "Kind", text: (job) => job.kind },
+      { name: "Tool", kind: "tool", sign: (job) => job.id, draw: (job) => [element("div", {}, job.tool), sandboxLink(job.sandbox_id)] },
+      { name: "First line", kind: "line", sign: (job) => job.summary, draw: (job) => element("code", {}, job.summary || "") },
+      { name: "Begun", kind: "at", text: (job) => ago(job.created) },
+      { name: "Ended", kind: "at", text: (job) => ago(job.ended) },
+      { name: "Acts", kind: "acts", sign: (job) => job.state + job.ended, draw: (job) => this.acts(job) },
+    ], "There are no jobs and no tasks.");
+    return [this.table.node];
+  },
+  acts(job) {
+    const own = job.principal === state.session.principal;
+    const output = own ? button("Output", () => showOutput(job), { "aria-label": `Output of ${job.summary || job.id}` }) : null;
+    if (job.ended) return [output];
+    return [output, button("Cancel", () => confirmed(`Cancel the ${job.kind} “${job.summary || job.tool}”?`, "Cancel it", () => ask("DELETE", `admin/jobs/${inPath(job.id)}`), () => this.load()),
+      { class: "danger", "aria-label": `Cancel ${job.summary || job.tool}`, disabled: !may("run") })];
+  },
+  async load() { this.table.show((await ask("GET", "admin/jobs")).jobs, (job) => job.id); },
+};
+
+export const sessions = {
+  title: "Sessions",
+  count: () => state.session.everything ? state.usage.machine.sessions : undefined,
+  build() {
+    this.table = new Table("Sessions of clients", [
+      { name: "Client", kind: "name", text: (session) => session.client || "(unnamed)" },
+      ...ownerColumn(),
+      { name: "Revision", text: (session) => session.revision },
+      { name: "Transport", text: (session) => session.transport.replaceAll("_", " ") },
+      { name: "From", text: (session) => session.address },
+      { name: "Begun", kind: "at", text: (session) => ago(session.started) },
+      { name: "Used", kind: "at", text: (session) => ago(session.last_used) },
+      { name: "Requests", kind: "number", text: (session) => session.requests },
+      { name: "End", kind: "acts", sign: (session) => session.id, draw: (session) => button("End",
+        () => confirmed(`End this session of ${session.client || "an unnamed client"}, and what runs for it?`, "End it", () => ask("DELETE", `admin/sessions/${inPath(session.id)}`), () => this.load()),
+        { class: "danger", "aria-label": `End the session of ${session.client || "an unnamed client"}` }) },
+    ], "No client has a session. Clients of the revision 2026-07-28 need none.");
+    this.clients = note("");
+    return [this.table.node, this.clients];
+  },
+  async load() {
+    const { sessions: all } = await ask("GET", "admin/sessions");
+    this.table.show(all, (session) => session.id);
+    const by = new Map();
+    for (const { client } of all) by.set(client || "(unnamed)", (by.get(client || "(unnamed)") || 0) + 1);
+    setText(this.clients, all.length > 1 ? [...by].map(([client, number]) => `${client}: ${number}`).join("; ") : "");
+  },
+};
