@@ -16,13 +16,15 @@ console.info = console.warn = () => {};
 const native = { token_endpoint_auth_method: "none", redirect_uris: [CALLBACK], grant_types: ["authorization_code", "refresh_token"], response_types: ["code"], application_type: "native" };
 const document = { ...native, client_id: CLIENT_DOCUMENT, client_name: "by document" };
 
-export async function start_authorization_server({ opaque = false, ttl = 600 } = {}) {
+/// `clients`: further ones that are registered before.
+export async function start_authorization_server({ opaque = false, ttl = 600, clients = [] } = {}) {
     const port = await free_port();
     const issuer = `http://127.0.0.1:${port}`;
     const secret = `of-this-test-${process.pid}-${port}`;
     const provider = new Provider(issuer, {
         clients: [
             { client_id: "known", ...native },
+            ...clients,
             { client_id: "machine", client_secret: secret, grant_types: ["client_credentials"], redirect_uris: [], response_types: [], token_endpoint_auth_method: "client_secret_basic" },
         ],
         scopes: ["openid", "offline_access", ...SCOPES],
@@ -66,7 +68,7 @@ export async function machine_token(as, { resource, scope = "mcp:read mcp:run", 
 }
 
 /// Follows the authorization server's forms until it leads back to the client; the parameters of that address.
-export const log_in = async (start, person) => (await way_back(start, person, CALLBACK)).searchParams;
+export const log_in = async (start, person, callback = CALLBACK) => (await way_back(start, person, callback)).searchParams;
 
 /// The same for a client that listens at an address of its own; the address that the browser would open.
 export async function way_back(start, person, callback) {

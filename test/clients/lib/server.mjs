@@ -54,7 +54,7 @@ async function healthy(url) {
 /// Settings are environment variables. `ready(url)` tells when it serves; default: GET /healthz.
 export async function start_server({ settings = {}, command = [program, "serve"], ready = healthy } = {}) {
     const folder = temporary_folder();
-    const port = await free_port();
+    const port = settings.MCP_PORT ? Number(settings.MCP_PORT) : await free_port();
     const log = path.join(folder, "server.log");
     const out = fs.openSync(log, "w");
     const child = spawn(command[0], command.slice(1), {
