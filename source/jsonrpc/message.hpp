@@ -4,6 +4,7 @@
 #include "jsonrpc/rpc_error.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +13,17 @@
 
 namespace cmcp::jsonrpc {
 
-/// The names of a request in the log; not part of the message.
+/// Where a request comes from, as its transport knows it.
+struct request_origin {
+    std::string credential;  ///< as login::credential: no secret
+    std::string address;     ///< of the client
+};
+
+/// The names of a request in the log and the audit; not part of the message.
 struct request_ids {
     std::string own;        ///< ours: in X-Request-Id, error sentences, spans and each line of the log; empty: none yet
     std::string of_client;  ///< X-Request-Id as the client sent it; empty: it sent none that is well-formed
+    std::shared_ptr<const request_origin> from{};  ///< shared by the requests of a connection; null: unknown
 };
 
 struct request {

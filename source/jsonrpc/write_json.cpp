@@ -1,5 +1,6 @@
 #include "jsonrpc/write_json.hpp"
 
+#include "jsonrpc/plain_text.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 namespace cmcp::jsonrpc {
 
@@ -21,36 +21,6 @@ void write_number(std::string& out, Number number)
     std::array<char, 32> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
     out.append(text.data(), end);
-}
-
-constexpr std::uint64_t every_byte(std::uint64_t byte) { return byte * 0x0101010101010101u; }
-
-// The high bit of each byte that is zero. Above the lowest one found, bytes may be marked in error.
-constexpr std::uint64_t zero_bytes(std::uint64_t block)
-{
-    return (block - every_byte(0x01)) & ~block & every_byte(0x80);
-}
-
-bool plain(unsigned char byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
-
-bool all_plain(std::uint64_t block)
-{
-    const auto controls = (block - every_byte(0x20)) & ~block;
-    const auto not_plain =
-        controls | block | zero_bytes(block ^ every_byte('"')) | zero_bytes(block ^ every_byte('\\'));
-    return (not_plain & every_byte(0x80)) == 0;
-}
-
-// How many bytes can be copied as they are: eight at a time, because most text holds nothing to escape.
-std::size_t plain_prefix(std::string_view text)
-{
-    std::size_t at = 0;
-    for (std::uint64_t block = 0; at + sizeof block <= text.size(); at += sizeof block) {
-        std::memcpy(&block, text.data() + at, sizeof block);
-        if (!all_plain(block)) break;
-    }
-    while (at < text.size() && plain(static_cast<unsigned char>(text[at]))) ++at;
-    return at;
 }
 
 void write_escaped(std::string& out, unsigned char byte)
