@@ -2,6 +2,7 @@
 
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
+#include "audit/writer.hpp"
 #include "http/admin_gateway.hpp"
 #include "jail/layer.hpp"
 #include "mcp/server_core.hpp"
@@ -23,6 +24,7 @@ public:
         readiness& ready;
         std::function<sandbox::layers()> layers;
         std::function<json::object()> reload;  ///< {"changed", "needs_restart"}; empty: nothing can be read again
+        const audit::writer* audit = nullptr;  ///< null: there is no audit
     };
 
     /// All must outlive this.
@@ -36,6 +38,7 @@ public:
     json::object egress(const admin_viewer& by) override;
     awaitable<json::object> layers() override;
     awaitable<json::object> health() override;
+    json::object audit(const admin_viewer& by, std::size_t most, std::string_view kind) override;
     awaitable<> update_figures(admin_connections known) override;
     awaitable<bool> end_run(admin_viewer by, std::string id) override;
     awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;

@@ -88,10 +88,10 @@ bool can_execute(const std::string& program) { return ::access(program.c_str(), 
 }  // namespace
 
 struct readiness::state {
-    state(const settings& config, asio::any_io_executor executor, launcher_check check)
+    state(const settings& config, asio::any_io_executor executor, own_check check)
         : root(fs::absolute(config.sandbox_root)),
           interpreter(config.python_interpreter),
-          launcher(std::move(check)),
+          own(std::move(check)),
           looks(executor)
     {
         // An interpreter that exists only inside of the sandbox cannot be judged from here.
@@ -113,7 +113,7 @@ struct readiness::state {
 
     const fs::path root;
     std::string interpreter;
-    launcher_check launcher;
+    own_check own;
     std::vector<std::string> known;
     readiness_clock::time_point looked_at{};
     bool looking = false;
@@ -141,19 +141,19 @@ awaitable<> readiness::state::look(std::shared_ptr<state> self)
         return all;
     };
     auto all = co_await self->thread->run(blocking_pool::server, std::move(work));
-    if (auto trouble = self->launcher ? self->launcher() : std::nullopt) all.push_back(std::move(*trouble));
+    for (auto& trouble : self->own ? self->own() : std::vector<std::string>()) all.push_back(std::move(trouble));
     self->take(std::move(all));
     self->looked_at = readiness_clock::now();
 }
 
-readiness::readiness(const settings& config, asio::any_io_executor executor, launcher_check launcher)
-    : state_(std::make_shared<state>(config, std::move(executor), std::move(launcher)))
+readiness::readiness(const settings& config, asio::any_io_executor executor, own_check own)
+    : state_(std::make_shared<state>(config, std::move(executor), std::move(own)))
 {
 }
 
 readiness::~readiness()
 {
-    state_->launcher = {};  // a look that is under way may end later
+    state_->own = {};  // a look that is under way may end later
     state_->looks.cancel_all();
 }
 

@@ -5,21 +5,20 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace cmcp {
 
-/// Whether runs can work: a disk with room that takes writes, a launcher, a Python interpreter. Looks when it is asked,
-/// at most every two seconds, on a thread of its own, because a disk may hang. A change is a line of the log. Io thread
-/// only.
+/// Whether runs can work: a disk with room that takes writes, a launcher, a Python interpreter, an audit that is
+/// required. Looks when it is asked, at most every two seconds, on a thread of its own, because a disk may hang. A
+/// change is a line of the log. Io thread only.
 class readiness {
 public:
-    /// A sentence that says what the launcher lacks and what to do; nothing: the launcher works. Must not block.
-    using launcher_check = std::function<std::optional<std::string>()>;
+    /// Sentences that say what the server itself lacks and what to do: its launcher, its audit. Must not block.
+    using own_check = std::function<std::vector<std::string>()>;
 
-    readiness(const settings& config, asio::any_io_executor executor, launcher_check launcher);
+    readiness(const settings& config, asio::any_io_executor executor, own_check own);
     readiness(const readiness&) = delete;
     readiness& operator=(const readiness&) = delete;
     ~readiness();

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <set>
 #include <stdexcept>
 
@@ -109,16 +110,30 @@ private:
         if (name == "sandboxes") return add_sandboxes(place, as);
         if (name == "callers") return add_callers(place, as);
         if (!is_wanted(name)) return;
+        if (name == "audit") return add_audit(place, as);
         trees_.add(place, as, [](const std::string& path) { return is_passing(path.substr(path.rfind('/') + 1)); });
     }
 
-    // The folders of sessions do not show whose they are, and an audit is everybody's.
+    // The folders of sessions do not show whose they are, and an audit is everybody's. Whoever has a key of the audit
+    // can sign, so a key is where its server erases it and nowhere else.
     bool is_wanted(const std::string& name) const
     {
+        if (name == "audit-key") return false;
         if (name == "images") return order_.images;
         if (order_.whose.everybody()) return true;
         if (name == "workspace") return order_.whose.has("");
-        return name != "sessions" && name != "audit";
+        return name != "sessions" && !name.starts_with("audit");
+    }
+
+    // Two servers cannot go on with one audit, so its records are there to be read, and the server that is restored
+    // begins another. The latest head may tell of records that came after they were read.
+    void add_audit(const fs::path& place, const std::string& as)
+    {
+        const auto until = utc_text(std::time(nullptr), "-until-%Y%m%dT%H%M%SZ");
+        trees_.add(place, as + until, [](const std::string& path) {
+            const auto name = path.substr(path.rfind('/') + 1);
+            return is_passing(name) || name == "head";
+        });
     }
 
     void add_one_file(const fs::path& place, const std::string& as)

@@ -32,6 +32,8 @@ struct settings {
     {
         return !auth_tokens.empty() || !auth_issuers.empty() || !auth_introspection_url.empty() || has_api_keys;
     }
+    /// Whether there is an audit.
+    bool keeps_audit() const { return audit == "on" || (audit == "auto" && callers_have_names()); }
     bool has_api_keys = false;  ///< at the start (container-mcp key)
 
 #define TOPIC(title) static_assert(true)

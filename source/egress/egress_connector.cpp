@@ -1,6 +1,7 @@
 #include "egress/egress_connector.hpp"
 
 #include "async/with_deadline.hpp"
+#include "audit/sink.hpp"
 #include "egress/egress_decisions.hpp"
 #include "egress/resolver.hpp"
 #include "log/log.hpp"
@@ -161,6 +162,14 @@ void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t po
                          {"address", address},
                          {"decision", decision},
                          {"rule", rule}});
+    audit::add(audit::kind::egress, {{"request", log::unless_empty(ticket.request())},
+                                     {"principal", log::unless_empty(ticket.principal())},
+                                     {"use", ticket.label()},
+                                     {"host", who.name},
+                                     {"port", port},
+                                     {"address", log::unless_empty(address)},
+                                     {"decision", decision},
+                                     {"rule", rule}});
     static auto& connections =
         metrics::all().counters("cmcp_egress_connections_total",
                                 "Connections to the outside by decision (allowed, refused, failed).", {"decision"});
@@ -197,6 +206,7 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     }
     const egress_verdict named = ticket->policy().judge(who, port);
     require(*ticket, who, port, named);
+    if (const auto why = audit::refusal(); !why.empty()) throw egress_error(kind::refused, "audit", why);
     if (!ticket->enter())
         fail(*ticket, who, port, kind::busy, "busy",
              "Too many connections at once (" + std::to_string(ticket->limits().connections) +

@@ -52,7 +52,13 @@ public:
     egress_ticket& operator=(const egress_ticket&) = delete;
 
     const std::string& label() const { return label_; }  ///< for the audit lines: "web_browse"
-    void belong_to(std::string principal) { principal_ = std::move(principal); }
+    /// `request`: the id of the one that needs it; empty: none does.
+    void belong_to(std::string principal, std::string request = {})
+    {
+        principal_ = std::move(principal);
+        request_ = std::move(request);
+    }
+    const std::string& request() const { return request_; }
     const std::string& principal() const { return principal_; }  ///< empty: the default caller, or the server itself
     const egress_policy& policy() const { return *policy_; }
     const egress_limits& limits() const { return limits_; }
@@ -88,6 +94,7 @@ public:
 private:
     std::string label_;
     std::string principal_;
+    std::string request_;
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
     way_into_sandbox inside_;

@@ -61,6 +61,8 @@ public:
     virtual awaitable<json::object> layers() = 0;
     virtual awaitable<json::object> health() = 0;  ///< the part of layers() that changes
 
+    /// The latest records of the audit, newest first, of one kind where that is not empty; and how the audit is.
+    virtual json::object audit(const admin_viewer& by, std::size_t most, std::string_view kind) = 0;
     /// Brings the figures of metrics::all() up to date that are not counted as things happen.
     virtual awaitable<> update_figures(admin_connections known) = 0;
 

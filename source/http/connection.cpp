@@ -87,7 +87,7 @@ struct served {
 };
 
 awaitable<served> serve_request(client_socket& peer, connection_context& context, request_reader& reader,
-                                login_holds::hold& hold)
+                                connection_origin& known, login_holds::hold& hold)
 {
     served done;
     http_request request;
@@ -98,6 +98,12 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     auto began = std::chrono::steady_clock::now();
     request.id = log::next_id('r');
     if (refusal.status == 401) context.note_refused_login(request, refusal.problem);
+    note_origin(request, known, context.seen);
+    const auto unrecordable = why_unrecordable(request);
+    if (!unrecordable.empty() && outcome == request_reader::outcome::request) {
+        outcome = request_reader::outcome::refused;
+        refusal = error_reply(503, unrecordable, "NotAvailable").with("Retry-After", "5");
+    }
     hold.begin(context.logins, request.who);
     exchange x(peer, request, context.guard, hold);
     if (context.stopping) x.close_after();
@@ -110,6 +116,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     done.rest = x.take_rest();
     if (!done.rest.valid()) peer.unwatch();
     count(context.routes, request, x, began);
+    if (unrecordable.empty()) record_request(request, x.status(), std::chrono::steady_clock::now() - began);
     log_access(request, x.status(), began);
     done.go_on = x.can_go_on();
     co_return done;
@@ -117,6 +124,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
 
 awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
 {
+    connection_origin known;
     request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     peer_hold hold(*peer);
@@ -124,7 +132,7 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
         auto begun = reader.begun();
         if (!begun) begun = co_await reader.wait();
         if (!begun) co_return;
-        served done = co_await serve_request(*peer, *context, reader, hold);
+        served done = co_await serve_request(*peer, *context, reader, known, hold);
         if (done.peer_gone) co_return;
         go_on = done.go_on;
         if (done.rest.valid()) {
@@ -174,6 +182,7 @@ void connection_context::note_refused_login(const http_request& request, std::st
                                    {"method", request.method},
                                    {"path", std::string_view(request.path).substr(0, longest_path)},
                                    {"reason", authenticator::problem(request, sentence)}});
+    record_refused_login(request, authenticator::problem(request, sentence));
 }
 
 // No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.

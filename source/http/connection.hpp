@@ -7,7 +7,9 @@
 #include "http/login_holds.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
+#include "http/request_record.hpp"
 #include "http/router.hpp"
+#include "http/seen_logins.hpp"
 #include "http/stream_socket.hpp"
 #include "http/tls_entrance.hpp"
 #include "http/trusted_proxies.hpp"
@@ -31,7 +33,7 @@ struct connection_context {
     {
     }
 
-    /// A line of the log with the answer's sentence, unless there are many.
+    /// A line of the log and a record with the answer's sentence, unless there are many.
     void note_refused_login(const http_request& request, std::string_view sentence);
     void close_idle();   ///< ends the connections of which no request has begun to arrive
     void settle_logs();  ///< to be called from time to time
@@ -44,7 +46,8 @@ struct connection_context {
     std::shared_ptr<deadline_wheel> deadlines;
     std::shared_ptr<memory_budget> budget;  ///< bodies count against it
     bool stopping = false;
-    log::bounded_log refused_logins{"login_refused_more"};
+    log::bounded_log refused_logins{"login_refused_more", 10, record_refused_logins};
+    seen_logins seen;
     log::bounded_log refused_openings{"proxy_header_refused_more"};
     std::set<client_socket*> openings;  ///< of connections that are not open for requests yet
     std::set<request_reader*> readers;  ///< of connections that read a request or wait for one

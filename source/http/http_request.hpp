@@ -1,6 +1,7 @@
 #pragma once
 
 #include "identity/login.hpp"
+#include "jsonrpc/message.hpp"
 
 #include <memory>
 #include <optional>
@@ -26,7 +27,9 @@ struct http_request {
     std::vector<std::pair<std::string_view, std::string_view>>
         fields;  ///< names in lower case, in the order of arrival
     std::string body;
-    std::string principal;       ///< that of `who`; empty: nobody has a name here
+    std::string principal;                                  ///< that of `who`; empty: nobody has a name here
+    std::shared_ptr<const jsonrpc::request_origin> origin;  ///< of `who`; null: there is no audit, or the route is open
+    std::string concerns;        ///< for the audit: what an act of administration was done to; empty: the path tells
     login_ptr who;               ///< by the credentials; null: the route is open
     bool login_pending = false;  ///< the credentials' issuer has to be asked first
     std::string address;         ///< of the client, without the port, as far as trusted proxies tell it

@@ -41,6 +41,13 @@ struct route_operation {
     bool body_required = true;  ///< where `takes` has any
 };
 
+/// Which requests of a route are in the audit.
+enum class route_audit {
+    none,     ///< none, or what serves them records them
+    calls,    ///< all, as calls
+    changes,  ///< those that are no GET and no HEAD, as acts of administration
+};
+
 /// An entry of the route table. The request guard, the reader of bodies and /openapi.json go by it.
 struct route {
     using handler = std::function<awaitable<>(exchange&)>;
@@ -52,6 +59,7 @@ struct route {
     scope_set needs = {};  ///< of the caller; empty: any caller, or the handler decides
     route_body body = route_body::none;
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
+    route_audit audit = route_audit::none;
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form

@@ -1,5 +1,6 @@
 #include "jupyter/kernel.hpp"
 
+#include "audit/sink.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/time_text.hpp"
 
@@ -186,11 +187,28 @@ awaitable<kernel_answer> kernel::converse(json::object order, json::object paren
 awaitable<json::object> kernel::execute(message heard)
 {
     const auto life = life_;
+    const auto began = std::chrono::steady_clock::now();
+    const json::object arguments{{"code", text_of(heard.content, "code")}};
+    kernel_answer answer;
+    answer.reason = audit::refusal();
+    const bool is_recorded = answer.reason.empty();
     auto order = cell_order(heard, at_.folder);
-    auto answer = co_await converse(std::move(order), heard.header);
+    if (is_recorded) answer = co_await converse(std::move(order), heard.header);
     auto reply = aborted_content(count_);
     if (life == life_) reply = co_await settle(std::move(heard), std::move(answer));
+    if (is_recorded) record(reply, arguments, std::chrono::steady_clock::now() - began);
     co_return reply;
+}
+
+void kernel::record(const json::object& reply, const json::object& arguments, std::chrono::duration<double> took) const
+{
+    audit::add(audit::kind::call,
+               {{"principal", log::unless_empty(at_.who.principal)},
+                {"method", "jupyter execute_request"},
+                {"sandbox", at_.sandbox},
+                {"cause", text_of(reply, "status")},
+                {"ms", took}},
+               &arguments);
 }
 
 awaitable<json::object> kernel::settle(message heard, kernel_answer answer)

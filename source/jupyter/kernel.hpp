@@ -66,6 +66,7 @@ private:
     awaitable<> answer(request one);
     awaitable<json::object> reply_to(message heard);
     awaitable<json::object> execute(message heard);
+    void record(const json::object& reply, const json::object& arguments, std::chrono::duration<double> took) const;
     awaitable<json::object> settle(message heard, kernel_answer answer);
     awaitable<json::object> look(message heard);
     awaitable<kernel_answer> converse(json::object order, json::object parent);

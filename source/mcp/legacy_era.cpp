@@ -128,6 +128,7 @@ awaitable<json::object> legacy_era::attempt(served_request& request)
         return finished(function({legacy.from, request.params, offered_, changes_}));
     if (!legacy.context) {
         legacy.channel.emplace(legacy.from, legacy.reply, meta_of(legacy.params), legacy.abandoned);
+        legacy.channel->serve(legacy.ids.own);
         legacy.context.emplace(tool_context{*legacy.who, *legacy.channel, legacy.ids.own, {}, {}});
     }
     return find_shared_method(request.method)(offered_, request);

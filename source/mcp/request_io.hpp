@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -79,7 +80,11 @@ public:
 
     call_activity& activity() { return activity_; }
 
+    const std::string& request() const { return request_; }  ///< its name in the log; empty: it has none
+    void serve(std::string request) { request_ = std::move(request); }
+
 private:
+    std::string request_;
     call_activity activity_;
 };
 

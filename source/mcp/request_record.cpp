@@ -1,10 +1,13 @@
 #include "mcp/request_record.hpp"
 
+#include "audit/sink.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
 #include "text/random_id.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -50,6 +53,19 @@ std::string_view ending_of(const running_request& request, const outcome& done)
 
 std::optional<int> code_of(const outcome& done) { return done.error ? std::optional(done.error->code) : std::nullopt; }
 
+std::optional<std::string_view> origin_text(const running_request& request,
+                                            std::string jsonrpc::request_origin::*member)
+{
+    return request.ids.from ? unless_empty((*request.ids.from).*member) : std::nullopt;
+}
+
+// A line of the log and a record of the audit have the same fields.
+struct end_of_request {
+    std::string_view cause;
+    std::optional<int> code;
+    std::chrono::duration<double> took;
+};
+
 /// Where a request stands in a trace; empty where it stands in none.
 struct trace_mark {
     std::string trace, span;
@@ -61,36 +77,51 @@ trace_mark mark_of(const metrics::trace_parent& parent)
     return {parent.trace.empty() ? random_id(16) : parent.trace, random_id(8)};
 }
 
-void log_end(const running_request& request, const outcome& done, std::chrono::duration<double> took,
-             const trace_mark& mark)
+template <class Take>
+void describe_end(const running_request& request, const end_of_request& end, const trace_mark& mark, Take take)
+{
+    const bool calls = request.method == tool_call_method;
+    const auto* who = request.who;
+    const auto& facts = request.facts;
+    const auto target = std::string_view(request.target).substr(0, longest_peer_text);
+    take({{"request", request.ids.own},
+          {"client_request_id", unless_empty(request.ids.of_client)},
+          {"principal", caller_text(who, &caller::principal)},
+          {"credential", origin_text(request, &jsonrpc::request_origin::credential)},
+          {"peer", origin_text(request, &jsonrpc::request_origin::address)},
+          {"session", caller_text(who, &caller::session_tag)},
+          {"client", client_text(who, "name")},
+          {"client_version", client_text(who, "version")},
+          {"method", unless_empty(calls ? std::string_view() : request.method)},
+          {"tool", unless_empty(calls ? target : std::string_view())},
+          {"target", unless_empty(calls ? std::string_view() : target)},
+          {"sandbox", unless_empty(facts.sandbox)},
+          {"job", unless_empty(facts.job)},
+          {"task", unless_empty(request.task)},
+          {"cause", end.cause},
+          {"error_type", unless_empty(facts.error_type)},
+          {"code", end.code},
+          {"exit_code", facts.exit_code},
+          {"ms", end.took},
+          {"bytes", calls ? std::optional(facts.bytes) : std::nullopt},
+          {"trace", unless_empty(mark.trace)},
+          {"span", unless_empty(mark.span)}});
+}
+
+void tell_end(const running_request& request, const outcome& done, std::chrono::duration<double> took,
+              const trace_mark& mark, bool recorded)
 {
     const bool calls = request.method == tool_call_method;
     const auto severity = calls ? log::level::info : log::level::debug;
-    if (!log::enabled(severity)) return;
-    const auto* who = request.who;
-    const auto& facts = request.facts;
+    const bool logged = log::enabled(severity);
+    recorded = recorded && audit::current() != nullptr && is_recorded(request.method);
+    if (!logged && !recorded) return;
     const std::string_view event = request.may_become_task ? "task_ended" : calls ? "tool_call" : "mcp_request";
-    const auto target = std::string_view(request.target).substr(0, longest_peer_text);
-    log::write(severity, event,
-               {{"request", request.ids.own},
-                {"client_request_id", unless_empty(request.ids.of_client)},
-                {"principal", caller_text(who, &caller::principal)},
-                {"session", caller_text(who, &caller::session_tag)},
-                {"client", client_text(who, "name")},
-                {"client_version", client_text(who, "version")},
-                {"method", unless_empty(calls ? std::string_view() : request.method)},
-                {"tool", unless_empty(calls ? target : std::string_view())},
-                {"sandbox", unless_empty(facts.sandbox)},
-                {"job", unless_empty(facts.job)},
-                {"task", unless_empty(request.task)},
-                {"cause", ending_of(request, done)},
-                {"error_type", unless_empty(facts.error_type)},
-                {"code", code_of(done)},
-                {"exit_code", facts.exit_code},
-                {"ms", took},
-                {"bytes", calls ? std::optional(facts.bytes) : std::nullopt},
-                {"trace", unless_empty(mark.trace)},
-                {"span", unless_empty(mark.span)}});
+    const auto is = request.may_become_task ? audit::kind::job : audit::kind::call;
+    describe_end(request, {ending_of(request, done), code_of(done), took}, mark, [&](log::fields with) {
+        if (logged) log::write(severity, event, with);
+        if (recorded) audit::add(is, with, request.arguments());
+    });
 }
 
 constexpr std::size_t longest_target = 200;
@@ -154,16 +185,34 @@ void record_end(const running_request& request, const outcome& done, std::chrono
         times.at({request.method}).observe(took.count());
     }
     auto mark = mark_of(request.trace);
-    log_end(request, done, took, mark);
+    tell_end(request, done, took, mark, true);
     if (!mark.span.empty()) metrics::spans().add(span_of(request, done, took, std::move(mark)));
 }
 
-void record_refusal(const running_request& request, const rpc_error& why)
+void record_refusal(const running_request& request, const rpc_error& why, bool recorded)
 {
-    if (request.method != tool_call_method) return;
+    if (request.method != tool_call_method && !is_recorded(request.method)) return;
     outcome done;
     done.error = std::make_unique<rpc_error>(why);
-    log_end(request, done, std::chrono::steady_clock::duration::zero(), {request.trace.trace, {}});
+    tell_end(request, done, std::chrono::steady_clock::duration::zero(), {request.trace.trace, {}}, recorded);
+}
+
+void record_running(running_request& request)
+{
+    if (audit::current() == nullptr || request.told_as_running || !is_recorded(request.method)) return;
+    request.told_as_running = true;
+    const auto took = std::chrono::steady_clock::now() - request.began;
+    const auto worker = request.worker.lock();
+    const auto& works = worker ? *worker : request;
+    describe_end(works, {"running", std::nullopt, took}, {works.trace.trace, {}},
+                 [&](log::fields with) { audit::add(audit::kind::running, with, works.arguments()); });
+}
+
+bool is_recorded(std::string_view method)
+{
+    constexpr std::array<std::string_view, 5> recorded{tool_call_method, "resources/read", "prompts/get",
+                                                       "tasks/update", "tasks/cancel"};
+    return std::find(recorded.begin(), recorded.end(), method) != recorded.end();
 }
 
 }  // namespace cmcp

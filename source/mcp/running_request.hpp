@@ -34,6 +34,9 @@ public:
     void end_early(const std::string& why);
     const std::string& ended_because() const { return ended_because_; }  ///< empty: end_early() was not called
 
+    /// Of a tool call, as they were sent; null: none.
+    virtual const json::object* arguments() const { return nullptr; }
+
     std::shared_ptr<void> keeps;          ///< what must live as long as the request
     std::shared_ptr<message_sink> reply;  ///< null: nobody is answered
     request_life life;
@@ -49,6 +52,7 @@ public:
     metrics::trace_parent trace;   ///< what `_meta.traceparent` says
     std::weak_ptr<running_request> worker;  ///< does the work, where that may become a task; empty: this does
     std::chrono::steady_clock::time_point began{};
+    bool told_as_running = false;  ///< in the audit
 
 private:
     std::string ended_because_;

@@ -16,4 +16,10 @@ served_request::served_request(jsonrpc::request incoming, const caller* asks) : 
     who = asks;
 }
 
+const json::object* served_request::arguments() const
+{
+    const auto* sent = params.if_contains("arguments");
+    return sent != nullptr ? sent->if_object() : nullptr;
+}
+
 }  // namespace cmcp

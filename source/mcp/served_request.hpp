@@ -15,6 +15,7 @@ public:
     served_request(jsonrpc::request incoming, const caller* asks);
 
     request_io& io() { return context->io; }
+    const json::object* arguments() const override;
 
     json::object params;                  ///< in the memory of the message
     bool is_program = false;              ///< see peer

@@ -1,6 +1,7 @@
 #include "mcp/server_core.hpp"
 
 #include "async/task_group.hpp"
+#include "audit/sink.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
 #include "mcp/legacy_channel.hpp"
@@ -33,6 +34,12 @@ awaitable<> serve(era& rules, std::shared_ptr<served_request> request, outcome d
     done = {};
     co_await request->reply->send(std::move(message));
     request->life.on(request_life::input::sent);
+}
+
+// Nothing is done that could not be recorded.
+std::string why_not_recorded(const running_request& request)
+{
+    return is_recorded(request.method) ? audit::refusal() : std::string();
 }
 
 bool claims(const json::object& params)
@@ -70,15 +77,18 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         request->reply = std::move(from.reply);
         request->is_program = from.is_program;
         outcome done;
+        std::string why_unrecorded;
         try {
             rules.check(*request);
+            why_unrecorded = why_not_recorded(*request);
+            if (!why_unrecorded.empty()) throw rpc_error(rpc_code::server_busy, why_unrecorded);
             if (&rules == &stateless && request->method == listen_method)
                 return stateless.listen(*request, requests, running, std::move(from.client));
             requests.admit(*request, std::move(from.client));
             done.result = rules.at_once(*request);
         } catch (const rpc_error& refused) {
             done.error = std::make_unique<rpc_error>(refused);
-            if (request->who) record_refusal(*request, refused);
+            if (request->who) record_refusal(*request, refused, why_unrecorded.empty());
         }
         if (done.result || done.error) request->life.on(request_life::input::settle);
         running.spawn("request", serve(rules, request, std::move(done)), request);
@@ -195,6 +205,13 @@ std::vector<call_view> server_core::calls() const { return running_calls(self_->
 
 const call_history& server_core::history() const { return self_->offered.history; }
 call_history& server_core::history() { return self_->offered.history; }
+
+void server_core::record_running_calls(std::chrono::milliseconds longer_than)
+{
+    const auto latest = std::chrono::steady_clock::now() - longer_than;
+    for (auto* each : self_->requests.all())
+        if (each->began != std::chrono::steady_clock::time_point() && each->began <= latest) record_running(*each);
+}
 
 bool server_core::end_call(const std::string& id, const std::string& why)
 {

@@ -105,6 +105,9 @@ public:
     const call_history& history() const;
     call_history& history();
 
+    /// Records the calls that have run for so long and are not recorded yet; to be called from time to time.
+    void record_running_calls(std::chrono::milliseconds longer_than);
+
     /// Ends a tool call of calls(), whose caller is answered with `why`. False: there is none.
     bool end_call(const std::string& id, const std::string& why);
 

@@ -107,6 +107,29 @@ json::object result_of_work(outcome ending)
 
 stateless_request& as_stateless(served_request& request) { return static_cast<stateless_request&>(request); }
 
+// The request that waits has given its params to the work, and is to be recorded with its arguments.
+class params_on_loan {
+public:
+    params_on_loan(stateless_request& to, std::shared_ptr<stateless_request> work, std::shared_ptr<task_call> call)
+        : to_(to), work_(std::move(work)), call_(std::move(call))
+    {
+    }
+    params_on_loan(const params_on_loan&) = delete;
+    params_on_loan& operator=(const params_on_loan&) = delete;
+    ~params_on_loan()
+    {
+        if (!call_->became())
+            to_.params = std::move(work_->params);
+        else if (const auto* sent = work_->arguments())
+            to_.params["arguments"] = *sent;
+    }
+
+private:
+    stateless_request& to_;
+    std::shared_ptr<stateless_request> work_;
+    std::shared_ptr<task_call> call_;
+};
+
 // Work that may become a task refers to itself by its channel, and by the server and its job.
 awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless_request> work,
                       awaitable<json::object> result)
@@ -163,6 +186,7 @@ void stateless_era::prepare(stateless_request& request, std::shared_ptr<message_
         request.channel = std::make_unique<task_channel>(std::move(ordinary), std::move(becoming));
     else
         request.channel = std::make_unique<modern_channel>(std::move(ordinary));
+    request.channel->serve(request.ids.own);
     request.context.emplace(tool_context{request.own, *request.channel, request.ids.own, std::move(state.answers),
                                          std::move(state.tool_state)});
 }
@@ -186,6 +210,7 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     auto work = std::make_shared<stateless_request>(request);
     request.worker = work;
     auto call = std::make_shared<task_call>(tasks_, std::move(description), work);
+    const params_on_loan loan(request, work, call);
     prepare(*work, request.reply, call);
     tasks_.jobs().run(request.method, carry_out(call, work, result_of(work)), work);
     co_await call->wait(limit);

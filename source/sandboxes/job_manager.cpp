@@ -1,6 +1,7 @@
 #include "sandboxes/job_manager.hpp"
 
 #include "async/uncancelled.hpp"
+#include "audit/sink.hpp"
 #include "files/file_error.hpp"
 #include "log/log.hpp"
 #include "mcp/call_facts.hpp"
@@ -26,23 +27,25 @@ awaitable<> wait_until_decided(std::shared_ptr<job> begun)
     while (!begun->decided() && !begun->ended() && event::clock::now() < limit) co_await begun->wait(limit);
 }
 
-void log_job_end(const job& ended, const std::string& request, std::chrono::steady_clock::time_point began,
-                 const tool_result& result, std::string_view state)
+void record_job_end(const job& ended, const std::string& request, std::chrono::steady_clock::time_point began,
+                    const tool_result& result, std::string_view state)
 {
     const auto& record = ended.record();
     call_facts facts;
     facts.note_result(result);
-    log::info("job_ended", {{"request", request},
-                            {"principal", log::unless_empty(record.owner)},
-                            {"tool", record.tool},
-                            {"sandbox", log::unless_empty(record.sandbox)},
-                            {"job", record.id},
-                            {"state", state},
-                            {"cause", facts.ending()},
-                            {"error_type", log::unless_empty(facts.error_type)},
-                            {"exit_code", facts.exit_code},
-                            {"ms", std::chrono::steady_clock::now() - began},
-                            {"bytes", ended.output_size()}});
+    const log::fields fields{{"request", request},
+                             {"principal", log::unless_empty(record.owner)},
+                             {"tool", record.tool},
+                             {"sandbox", log::unless_empty(record.sandbox)},
+                             {"job", record.id},
+                             {"state", state},
+                             {"cause", facts.ending()},
+                             {"error_type", log::unless_empty(facts.error_type)},
+                             {"exit_code", facts.exit_code},
+                             {"ms", std::chrono::steady_clock::now() - began},
+                             {"bytes", ended.output_size()}};
+    log::info("job_ended", fields);
+    audit::add(audit::kind::job, fields);
 }
 
 // A run that was lost with the launcher is as lost as one that was lost with the server.
@@ -116,7 +119,7 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
             tool_failure("The run failed in the server (request " + request + "; the server's log has the reason).");
     }
     if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
-    log_job_end(*running, request, began, result, state);
+    record_job_end(*running, request, began, result, state);
     if (ended_) ended_(running->record(), result);
     caller latest;
     latest.protocol = revision::v2026_07_28;

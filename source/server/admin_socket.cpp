@@ -70,14 +70,17 @@ std::string admin_socket_path(const settings& config)
 
 // In HTTP/1.0 an answer ends with its connection.
 admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
-                                std::chrono::seconds patience)
+                                const admin_request& more)
 {
     const auto socket = connect_to(config);
     if (!socket) throw std::runtime_error(why_unreachable(config, errno));
-    const timeval longest_silence{static_cast<time_t>(patience.count()), 0};
+    const timeval longest_silence{static_cast<time_t>(more.patience.count()), 0};
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
-    if (!write_all(socket.get(), method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n\r\n"))
-        throw std::runtime_error(why_unreachable(config, errno));
+    std::string about;
+    if (!more.body.empty())
+        about = "Content-Type: application/json\r\nContent-Length: " + std::to_string(more.body.size()) + "\r\n";
+    const auto head = method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n" + about + "\r\n";
+    if (!write_all(socket.get(), head + more.body)) throw std::runtime_error(why_unreachable(config, errno));
     const auto text = read_all(config, socket.get());
     const auto end_of_head = text.find("\r\n\r\n");
     const auto status =

@@ -18,9 +18,14 @@ struct admin_answer {
     json::object body;
 };
 
+struct admin_request {
+    std::string body;  ///< JSON
+    std::chrono::seconds patience{60};
+};
+
 /// Asks the server that runs for SANDBOX_ROOT. Blocks. Throws std::runtime_error with a sentence where none answers.
 admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
-                                std::chrono::seconds patience = std::chrono::seconds(60));
+                                const admin_request& more = {});
 
 /// Whether a server runs for SANDBOX_ROOT. Throws std::runtime_error where this user may not ask it.
 bool server_runs(const settings& config);

@@ -11,6 +11,10 @@
 #include "web/browser_process.hpp"
 #include "web/web_browser.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
 #include <filesystem>
 
 namespace cmcp::command {
@@ -72,6 +76,18 @@ void log_layers(const sandbox::layers& layers, std::string_view backend)
                                 {"off", names(layers, state::off)}});
 }
 
+awaitable<> record_running_calls(server_core& core)
+{
+    constexpr std::chrono::seconds long_call(1);
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(long_call);
+        co_await timer.async_wait(asio::use_awaitable);
+        core.record_running_calls(long_call);
+    }
+}
+
 awaitable<> start_browser(web_browser& browser)
 {
     try {
@@ -83,13 +99,15 @@ awaitable<> start_browser(web_browser& browser)
 
 }  // namespace
 
-application::application(asio::any_io_executor executor, const settings& config, started_sandbox started)
+application::application(asio::any_io_executor executor, const settings& config, started_sandbox started,
+                         const audit::writer* audit)
     : executor_(executor),
       config_(config),
+      audit_(audit),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
       core_(executor, identity(), limits_of(config, *managers_->limits), managers_->background),
-      ready_(config, executor, [this] { return backend_.launcher_trouble(); }),
+      ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
       tasks_(executor)
 {
@@ -115,11 +133,23 @@ awaitable<> application::prepare()
     if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
     if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
+    if (audit_ != nullptr) tasks_.spawn("records of calls that run", record_running_calls(core_));
 }
 
 administration::parts application::parts_of_administration()
 {
-    return {*managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }};
+    return {*managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }, audit_};
+}
+
+std::vector<std::string> application::own_problems()
+{
+    std::vector<std::string> all;
+    if (auto trouble = backend_.launcher_trouble()) all.push_back(std::move(*trouble));
+    const auto unwritten = audit_ != nullptr && config_.audit_required ? audit_->now().trouble : std::string();
+    if (!unwritten.empty())
+        all.push_back("No calls are taken, because the audit cannot be written (" + unwritten +
+                      "): make room there, or bring its disk back.");
+    return all;
 }
 
 void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }
@@ -134,10 +164,9 @@ awaitable<> application::python_settles() { co_await backend_.zygote_settles(); 
 awaitable<> application::stop()
 {
     co_await managers_->stop();
-    if (!exporter_) co_return;
     tasks_.cancel_all();
     co_await tasks_.wait_idle(std::chrono::seconds(1));
-    co_await exporter_->finish();
+    if (exporter_) co_await exporter_->finish();
 }
 
 gateways application::to_sandboxes()

@@ -17,8 +17,9 @@ namespace cmcp::command {
 /// the io_context runs out of work when that ends.
 class application {
 public:
-    /// `config` must outlive this.
-    application(asio::any_io_executor executor, const settings& config, started_sandbox started);
+    /// `config` must outlive this, and `audit`, which is null where there is none.
+    application(asio::any_io_executor executor, const settings& config, started_sandbox started,
+                const audit::writer* audit);
 
     /// Probes the sandbox and offers the tools; throws config_error when a required layer is missing.
     awaitable<> prepare();
@@ -38,9 +39,11 @@ public:
 
 private:
     administration::parts parts_of_administration();
+    std::vector<std::string> own_problems();
 
     asio::any_io_executor executor_;
     const settings& config_;
+    const audit::writer* audit_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;
     server_core core_;

@@ -3,6 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"
+#include "server/act_record.hpp"
 #include "server/admin_socket.hpp"
 #include "server/archive_progress.hpp"
 #include "server/commands.hpp"
@@ -86,7 +87,7 @@ void act_as_owner(const fs::path& root)
 backup::copy_aside copies_by_server(const settings& config, std::vector<std::string>& problems)
 {
     return [&config, &problems](const std::string& id) -> std::optional<fs::path> {
-        const auto answer = ask_administration(config, "POST", "/admin/copies/" + id, longest_copy);
+        const auto answer = ask_administration(config, "POST", "/admin/copies/" + id, {{}, longest_copy});
         if (answer.status == 404) return std::nullopt;  // deleted meanwhile
         if (answer.status != 200) {
             problems.push_back(id +
@@ -141,6 +142,7 @@ int back_up(const loaded_settings& loaded, const settings_sources& sources, cons
     archive_progress shown;  // first, because a signal from here on must leave nothing
     archive_file file(line.file, root, line.force);
     act_as_owner(root);
+    act_record(config, "backup").done(line.file);  // before, so that no server waits for the audit until the end
     backup::backup_order order{
         root, line.images, {line.only, line.without}, absolute_files(settings_files(sources)), {}};
     std::vector<std::string> problems;

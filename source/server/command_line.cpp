@@ -35,6 +35,7 @@ struct raw_options {
     image_line image;
     identity_line identity;
     admin_line admin;
+    audit_line audit;
     connect_words connect;
     backup_words backup;
 };
@@ -116,6 +117,32 @@ void add_quota_commands(CLI::App& quota, identity_line& into, bool& json)
                        quota.add_subcommand("names", "Show the names of limits, and everybody's numbers")})
         each->add_flag("--json", json, "Print JSON");
     quota.require_subcommand(1);
+}
+
+void add_choice(CLI::App& to, audit_line& into)
+{
+    to.add_option("--since", into.since, "From this time on: 2026-11-24, 2026-11-24T10:30Z, or 12h (so long ago)");
+    to.add_option("--until", into.until, "Before this time");
+    to.add_option("--principal", into.principal, "Of one principal");
+    to.add_option("--kind", into.kind, "call, job, login, login_refused, egress, admin, start, stop, …");
+}
+
+void add_audit_commands(CLI::App& audit, audit_line& into, bool& json)
+{
+    auto* verify = audit.add_subcommand("verify", "Say whether the audit is as the server wrote it; 1 where it is not");
+    verify->add_option("--key", into.key, "The key by which it must begin, as the first start told it");
+    verify->add_option("--heads", into.heads, "File with published heads, such as a log (may be repeated)")
+        ->allow_extra_args(false);
+    auto* choose = audit.add_subcommand("export", "Print records as they are, a line each");
+    auto* tail = audit.add_subcommand("tail", "Show the latest records");
+    tail->add_option("-n,--lines", into.lines, "So many (20)");
+    tail->add_flag("-f,--follow", into.follow, "And those that follow");
+    for (auto* each : {choose, tail}) add_choice(*each, into);
+    for (auto* each : {verify, choose, tail}) {
+        each->add_option("--folder", into.folder, "Folder of a copy (AUDIT_FOLDER)");
+        each->add_flag("--json", json, "Print JSON");
+    }
+    audit.require_subcommand(1);
 }
 
 void add_connect_command(CLI::App& connect, connect_words& into, bool& json)
@@ -201,6 +228,7 @@ void add_commands(CLI::App& app, raw_options& into)
                            into.identity, into.json);
     add_quota_commands(*app.add_subcommand("quota", "Set, clear and list the limits of single principals"),
                        into.identity, into.json);
+    add_audit_commands(*app.add_subcommand("audit", "Verify, export and follow the audit"), into.audit, into.json);
     add_admin_commands(app, into.admin, into.json);
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
@@ -314,7 +342,7 @@ command_line parse_command_line(int argc, char** argv)
     for (const auto* command : app.get_subcommands()) {
         line.command = command->get_name();
         for (const auto* action : command->get_subcommands())
-            raw.image.action = raw.identity.action = raw.admin.action = action->get_name();
+            raw.image.action = raw.identity.action = raw.admin.action = raw.audit.action = action->get_name();
     }
     if (raw.version) line.command = "version";
     line.json = raw.json;
@@ -322,6 +350,7 @@ command_line parse_command_line(int argc, char** argv)
     line.image = raw.image;
     line.identity = raw.identity;
     line.admin = raw.admin;
+    line.audit = raw.audit;
     line.connect = raw.connect;
     line.backup = raw.backup;
     line.sources = sources_of(app, raw);

@@ -39,6 +39,17 @@ struct admin_line {
     std::string match;             ///< of sandboxes
 };
 
+/// The words behind `audit`.
+struct audit_line {
+    std::string action;              ///< verify, export or tail
+    std::string folder;              ///< of a copy; empty: that of the settings
+    std::string key;                 ///< by which the audit must begin; empty: any
+    std::vector<std::string> heads;  ///< files with published heads
+    std::string since, until, principal, kind;
+    std::size_t lines = 20;  ///< that tail shows first
+    bool follow = false;
+};
+
 /// The words behind `connect`.
 struct connect_words {
     std::string client;
@@ -69,6 +80,7 @@ struct command_line {
     image_line image;
     identity_line identity;
     admin_line admin;
+    audit_line audit;
     connect_words connect;
     backup_words backup;
 };
@@ -94,6 +106,10 @@ int images(const loaded_settings& loaded, const image_line& line, bool json);
 /// Shows or ends what runs in the server of SANDBOX_ROOT; 1 when something could not be ended.
 int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json);
 bool is_admin_command(std::string_view command);
+
+/// Checks and shows the audit of AUDIT_FOLDER, whether a server runs or not; 1 when `verify` finds that it is not as
+/// the server wrote it.
+int audits(const loaded_settings& loaded, const audit_line& line, bool json);
 
 /// API keys and the subjects of authorization servers that are principals by name. A running server sees a change
 /// within a second.

@@ -2,6 +2,7 @@
 #include "connect/edited_file.hpp"
 #include "connect/line_diff.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "server/act_record.hpp"
 #include "server/commands.hpp"
 #include "server/connect_target.hpp"
 #include "server/identity_common.hpp"
@@ -105,7 +106,9 @@ void make_key_for(connection& of, const settings& config)
     auto store = open_identities(config);
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
     const bool first = !store.has_keys() && !config.callers_have_names();
+    act_record act(config, "key create");
     const auto fresh = make_key(store, wanted, now.count());
+    act.done(fresh.record.id + " of " + fresh.record.principal + " " + fresh.record.scopes);
     of.key_id = fresh.record.id;
     of.target.server.authorization = "Bearer " + fresh.key.text();
     of.text = text_with(of);

@@ -158,7 +158,7 @@ int doctor(const loaded_settings& loaded, bool json)
 {
     log::set_threshold(log::level::error);  // the report has the rest
     started_sandbox started = start_sandbox(loaded.values);
-    confine_this_process(started, loaded.values);
+    confine_this_process(started, loaded.values, nullptr);
     ignore_signals();
     examined_sandbox examined;
     asio::io_context io(1);

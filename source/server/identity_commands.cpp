@@ -1,5 +1,6 @@
 #include "identity/token_rules.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "server/act_record.hpp"
 #include "server/commands.hpp"
 #include "server/identity_common.hpp"
 #include "text/time_text.hpp"
@@ -43,7 +44,9 @@ int create(identity_store& store, const identity_line& line, const settings& con
 {
     const key_order wanted{line.what, line.scopes, line.profile, line.networks, line.lasts, line.note, line.limits};
     const bool first = !store.has_keys() && !config.callers_have_names();
+    act_record act(config, "key create");
     const auto fresh = make_key(store, wanted, now());
+    act.done(fresh.record.id + " of " + fresh.record.principal + " " + fresh.record.scopes);
     if (first) std::cerr << "From its next start on the server takes only callers with a key or token.\n";
     return show_new(fresh, json);
 }
@@ -54,12 +57,14 @@ key_record known_key(identity_store& store, const std::string& id)
     throw config_error("there is no key " + id + "; `container-mcp key list` shows those that are there");
 }
 
-int rotate(identity_store& store, const std::string& id, bool json)
+int rotate(identity_store& store, const std::string& id, const settings& config, bool json)
 {
     auto record = known_key(store, id);
     if (record.revoked != 0) throw config_error("the key " + id + " was revoked; create a new one");
+    act_record act(config, "key rotate");
     const auto fresh = make_key_like(store, std::move(record), now());
     store.revoke(id, now());
+    act.done(id + " by " + fresh.record.id + " of " + fresh.record.principal);
     return show_new(fresh, json);
 }
 
@@ -97,10 +102,12 @@ int keys(const loaded_settings& loaded, const identity_line& line, bool json)
 try {
     auto store = open_identities(loaded.values);
     if (line.action == "create") return create(store, line, loaded.values, json);
-    if (line.action == "rotate") return rotate(store, line.what, json);
+    if (line.action == "rotate") return rotate(store, line.what, loaded.values, json);
     if (line.action == "list") return list_keys(store, json);
     const auto record = known_key(store, line.what);
+    act_record act(loaded.values, "key revoke");
     const bool ended = store.revoke(record.id, now());
+    act.done(record.id + " of " + record.principal);
     std::cout << "key " << record.id << " of " << record.principal
               << (ended ? " is revoked\n" : " was revoked before\n");
     return 0;
@@ -114,12 +121,16 @@ try {
     if (line.action == "list") return list_links(store, json);
     if (line.action == "link") {
         check_new_name(line.what);
+        act_record act(loaded.values, "principal link");
         store.link({line.issuer, line.subject, line.what});
+        act.done(line.what + " is " + line.subject + " of " + line.issuer);
         std::cout << line.what << " is " << line.subject << " of " << line.issuer << " from now on; what "
                   << principal_of(line.issuer, line.subject) << " made stays with that name\n";
         return 0;
     }
+    act_record act(loaded.values, "principal unlink");
     const bool gone = store.unlink(line.issuer, line.subject);
+    if (gone) act.done(line.subject + " of " + line.issuer);
     if (!gone) throw config_error("there is no such link; `container-mcp principal list` shows them");
     std::cout << "the link is gone: " << line.subject << " is " << principal_of(line.issuer, line.subject)
               << " again\n";

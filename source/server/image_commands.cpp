@@ -1,6 +1,7 @@
 #include "images/image_source.hpp"
 #include "images/tree_manifest.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "server/act_record.hpp"
 #include "server/commands.hpp"
 #include "text/words.hpp"
 
@@ -96,8 +97,12 @@ int images(const loaded_settings& loaded, const image_line& line, bool json)
 {
     prepare_to_add();
     const image_store store(loaded.values.sandbox_root / "images");
-    if (line.action == "add") return add(store, line, loaded.values);
-    if (line.action == "remove") return remove(store, line.what);
+    if (line.action == "add" || line.action == "remove") {
+        act_record act(loaded.values, "image " + line.action);
+        const int code = line.action == "add" ? add(store, line, loaded.values) : remove(store, line.what);
+        act.done(line.what);
+        return code;
+    }
     if (line.action == "verify") return verify(store, line.what);
     return list(store, json);
 }

@@ -2,6 +2,7 @@
 #include "images/image_fetcher.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/commands.hpp"
+#include "server/hidden_secrets.hpp"
 
 #include <boost/version.hpp>
 
@@ -65,14 +66,16 @@ int show_config(const loaded_settings& loaded, bool json)
     return 0;
 }
 
-int run(const command::command_line& line)
+int run(const command::command_line& line, int argc, char** argv)
 {
     if (line.command == "version") return show_version();
     const loaded_settings loaded = load_settings(line.sources);
+    command::hide_secrets(argc, argv);
     if (line.command == "config") return show_config(loaded, line.json);
     if (line.command == "doctor") return command::doctor(loaded, line.json);
     if (line.command == "health") return command::health(loaded, line.live);
     if (line.command == "image") return command::images(loaded, line.image, line.json);
+    if (line.command == "audit") return command::audits(loaded, line.audit, line.json);
     if (line.command == "key") return command::keys(loaded, line.identity, line.json);
     if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
     if (line.command == "quota") return command::quota(loaded, line.identity, line.json);
@@ -92,7 +95,7 @@ int main(int argc, char** argv)
 {
     if (argc > 1 && std::string_view(argv[1]) == fetcher_role) return serve_image_fetch({argv + 2, argv + argc});
     try {
-        return run(command::parse_command_line(argc, argv));
+        return run(command::parse_command_line(argc, argv), argc, argv);
     } catch (const command::early_exit& e) {
         return e.code;
     } catch (const config_error& e) {

@@ -1,7 +1,9 @@
 #include "jsonrpc/write_json.hpp"
+#include "server/act_record.hpp"
 #include "server/commands.hpp"
 #include "server/identity_common.hpp"
 #include "server/sandbox_start.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -71,8 +73,9 @@ int list_quotas(identity_store& store, const settings& config, bool json)
     return 0;
 }
 
-int clear(identity_store& store, const identity_line& line)
+int clear(identity_store& store, const identity_line& line, const settings& config)
 {
+    act_record act(config, "quota clear");
     auto names = line.limits;
     if (names.empty())
         for (const auto& each : store.limits_of(line.what)) names.push_back(each.name);
@@ -81,17 +84,21 @@ int clear(identity_store& store, const identity_line& line)
             throw config_error("\"" + name + "\" is no limit; `container-mcp quota names` shows them");
         store.clear_limit(line.what, name);
     }
+    act.done(line.what + " " + joined(names, " "));
     std::cout << line.what << " has the limits of everybody" << (line.limits.empty() ? "" : " in these") << " again\n";
     return 0;
 }
 
-int set(identity_store& store, const identity_line& line)
+int set(identity_store& store, const identity_line& line, const settings& config)
 {
     check_principal_name(line.what);
-    for (const auto& own : parse_limits(line.limits)) {
+    const auto limits = parse_limits(line.limits);
+    act_record act(config, "quota set");
+    for (const auto& own : limits) {
         store.set_limit({line.what, std::string(own.of->name), own.value});
         std::cout << line.what << ": " << own.of->name << '=' << own.value << ", " << own.of->meaning << '\n';
     }
+    act.done(line.what + " " + joined(line.limits, " "));
     return 0;
 }
 
@@ -108,7 +115,7 @@ try {
     if (line.action == "names") return show_names(loaded.values, json);
     auto store = open_identities(loaded.values);
     if (line.action == "list") return list_quotas(store, loaded.values, json);
-    return line.action == "set" ? set(store, line) : clear(store, line);
+    return line.action == "set" ? set(store, line, loaded.values) : clear(store, line, loaded.values);
 } catch (const std::invalid_argument& wrong) {
     throw config_error(wrong.what());
 }

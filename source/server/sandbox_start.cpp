@@ -4,6 +4,7 @@
 #include "runs/python_run.hpp"
 #include "sandbox/server_self.hpp"
 #include "sandboxes/image_fetches.hpp"
+#include "server/audit_start.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
 #include "tls/server_certificate.hpp"
@@ -204,7 +205,8 @@ started_sandbox start_sandbox(const settings& config)
     return started;
 }
 
-void confine_this_process(started_sandbox& started, const settings& config, const std::vector<fs::path>& read_again)
+void confine_this_process(started_sandbox& started, const settings& config, audit::writer* audit,
+                          const std::vector<fs::path>& read_again)
 {
     sandbox::layer self{"server_self", sandbox::layer::state::not_asked, "SERVER_CONFINE is false"};
     if (config.confine_server) {
@@ -215,7 +217,10 @@ void confine_this_process(started_sandbox& started, const settings& config, cons
         sandbox::start_programs_through_helper(launcher, programs);
         auto places = places_of_the_server(config);
         for (auto& folder : folders_of(read_again)) places.read_only.push_back(std::move(folder));
+        if (audit != nullptr) audit->start([own = places_of_audit(config)] { sandbox::confine_server(own); });
         self = sandbox::confine_server(places);
+    } else if (audit != nullptr) {
+        audit->start();
     }
     started.options.further = {std::move(self)};
 }

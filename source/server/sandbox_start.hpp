@@ -1,5 +1,6 @@
 #pragma once
 
+#include "audit/writer.hpp"
 #include "config/settings.hpp"
 #include "sandbox/native_backend.hpp"
 
@@ -18,8 +19,9 @@ struct started_sandbox {
 started_sandbox start_sandbox(const settings& config);
 
 /// Confines this process to what the server needs, where SERVER_CONFINE says so, and adds that to the report. After
-/// start_sandbox, before the first thread. `read_again`: files that a reload reads.
-void confine_this_process(started_sandbox& started, const settings& config,
+/// start_sandbox, before the first thread. `read_again`: files that a reload reads. The thread of the audit, where
+/// there is one, begins before, because it reaches other places than the rest.
+void confine_this_process(started_sandbox& started, const settings& config, audit::writer* audit,
                           const std::vector<std::filesystem::path>& read_again = {});
 
 /// The names of SANDBOX_REQUIRE; without browser_sandbox where there is no browser.

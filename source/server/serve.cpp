@@ -5,6 +5,7 @@
 #include "server/access_token.hpp"
 #include "server/admin_socket.hpp"
 #include "server/application.hpp"
+#include "server/audit_start.hpp"
 #include "server/commands.hpp"
 #include "server/greeting.hpp"
 #include "server/run_loop.hpp"
@@ -149,12 +150,13 @@ struct beginning {
     access_token access;
     started_sandbox started;
     service_notice notice;
+    const audit::writer* audit;
 };
 
 awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
 {
     stop_signals signals(io.get_executor());
-    application app(io.get_executor(), config, std::move(parts.started));
+    application app(io.get_executor(), config, std::move(parts.started), parts.audit);
     co_await app.prepare();
     http_server server(
         io, config, std::move(parts.address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
@@ -182,10 +184,11 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
 
 constexpr auto one_day = std::chrono::hours(24);
 
-awaitable<> serve_one(asio::any_io_executor executor, const settings& config, started_sandbox started)
+awaitable<> serve_one(asio::any_io_executor executor, const settings& config, started_sandbox started,
+                      const audit::writer* audit)
 {
     stop_signals signals(executor);
-    application app(executor, config, std::move(started));
+    application app(executor, config, std::move(started), audit);
     co_await app.prepare();
     task_group serving(executor);
     serving.spawn("stdio", serve_stdio(app.core(), config, STDIN_FILENO, STDOUT_FILENO));
@@ -209,13 +212,15 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     prepare_sandbox_root(config);
     auto admin = admin_socket(config);
     access_token access = settle_access(config);
+    const auto audit = open_audit(config);
     started_sandbox started = start_sandbox(config);
     raise_descriptor_limit(loaded);
-    confine_this_process(started, config, settings_files(sources));
+    confine_this_process(started, config, audit.get(), settings_files(sources));
     ignore_signals();
+    const audit_in_use records(audit.get(), "serve");
     asio::io_context io(1);
     beginning parts{sources,           loaded.values,      std::move(address), std::move(admin),
-                    std::move(access), std::move(started), std::move(notice)};
+                    std::move(access), std::move(started), std::move(notice),  audit.get()};
     run_loop(io, serve_http(io, config, std::move(parts)));
     return 0;
 }
@@ -229,11 +234,13 @@ int stdio(const loaded_settings& loaded)
                      "Ctrl+D ends it. `container-mcp serve` serves over HTTP.\n";
     }
     prepare_sandbox_root(loaded.values);
+    const auto audit = open_audit(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
-    confine_this_process(started, loaded.values);
+    confine_this_process(started, loaded.values, audit.get());
     ignore_signals();
+    const audit_in_use records(audit.get(), "stdio");
     asio::io_context io(1);
-    run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started)));
+    run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started), audit.get()));
     return 0;
 }
 

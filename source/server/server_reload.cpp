@@ -1,6 +1,8 @@
 #include "server/server_reload.hpp"
 
+#include "audit/sink.hpp"
 #include "http/file_gateway.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "server/run_loop.hpp"
 
@@ -70,7 +72,9 @@ awaitable<> server_reload::at_hangups()
     for (;;) {
         co_await hangup.async_wait(asio::use_awaitable);
         try {
-            run();
+            const auto done = jsonrpc::write_json(run().to_json());
+            audit::add(audit::kind::admin,
+                       {{"credential", "signal"}, {"method", "SIGHUP"}, {"concerns", done}, {"cause", "ok"}});
         } catch (const config_error& wrong) {
             log::error("not_reloaded", {{"reason", wrong.what()}});
         }

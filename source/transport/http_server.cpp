@@ -203,6 +203,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     void administer_at(asio::io_context& io, bound_address socket)
     {
         admin.emplace(io, std::move(socket), config, logins, sessions.budget());
+        add_act_route(admin->routes);
         add_copy_route(admin->routes, *administration);
         add_key_routes(admin->routes, config);
         add_admin_routes(admin->routes, config, sources_of_admin(nullptr, true));

@@ -136,6 +136,15 @@ awaitable<bool> admits_still(exchange& x, pages self, admin_viewer& by)
     co_return admitted;
 }
 
+awaitable<> give_audit(exchange& x, pages self)
+{
+    admin_page page;
+    if (const auto problem = read_page(x.request(), page))
+        return x.reply(error_reply(400, *problem, "InvalidArgument"));
+    const auto kind = x.request().parameter("kind").value_or("");
+    return x.reply(admin_reply(self->from.server.audit(viewer_of(x.request(), *self), page.limit, kind)));
+}
+
 awaitable<> give_events(exchange& x, pages self)
 {
     auto own = self->from.streams.open();
@@ -193,7 +202,9 @@ awaitable<> reload(exchange& x, pages self)
     if (!is_administrator(x.request(), *self))
         return x.reply(error_reply(403, "Only an administrator may do this: it needs the scope mcp:admin."));
     try {
-        return x.reply(admin_reply(self->from.server.reload()));
+        const auto done = self->from.server.reload();
+        x.request().concerns = jsonrpc::write_json(done);
+        return x.reply(admin_reply(done));
     } catch (const gateway_error& problem) {
         return x.reply(error_reply(problem.status, problem.what(), problem.type));
     }
@@ -255,6 +266,9 @@ route_operation describe(const admin_route& of)
             list_parameter("after", "`next` of the answer before", "string"),
             list_parameter("match", "A part of id, name or principal", "string"),
             list_parameter("sort", "id, used (the latest first) or disk (the largest first)", "string")};
+    if (operation.path == "/admin/audit")
+        operation.parameters = {list_parameter("limit", "At most so many, 1000 or less", "integer"),
+                                list_parameter("kind", "call, job, login, login_refused, egress, admin, …", "string")};
     const bool streams = *of.member == '\0';
     operation.gives[streams ? "text/event-stream" : "application/json"] =
         streams ? json::object{{"type", "string"}}
@@ -280,6 +294,7 @@ const admin_route admin_table[] = {
     {"GET", "/admin/egress", give_egress, nothing_more, "list_egress", "The latest connections to the outside",
      "decisions"},
     {"GET", "/admin/layers", give_layers, nothing_more, "show_layers", "Version, readiness and layers", "layers"},
+    {"GET", "/admin/audit", give_audit, nothing_more, "show_audit", "The latest records of the audit", "records"},
     {"GET", "/admin/events", give_events, nothing_more, "follow_events", "runs, usage, end and egress as events", ""},
     {"POST", "/admin/reload", reload, scope::admin, "reload", "Read the settings again, as SIGHUP does", "changed"},
 };
@@ -303,6 +318,7 @@ void add_admin_routes(router& routes, const settings& config, admin_sources sour
                     .serve = [self, serve = each.serve](exchange& x) { return serve(x, self); },
                     .needs = each.needs,
                     .body = route_body::optional_json,
+                    .audit = route_audit::changes,
                     .by_browser = true,
                     .operations = [&each](const http_request&) { return std::vector{describe(each)}; }});
     routes.add({.methods = {},
@@ -318,7 +334,8 @@ void add_copy_route(router& routes, admin_gateway& server)
                 .path = "/admin/copies/*",
                 .serve = [&server](exchange& x) { return give_copy(x, server); },
                 .needs = scope::admin,
-                .body = route_body::optional_json});
+                .body = route_body::optional_json,
+                .audit = route_audit::changes});
 }
 
 }  // namespace cmcp

@@ -273,6 +273,7 @@ void add_file_routes(router& routes, file_gateway& files)
                 .path = "/sandbox/file",
                 .serve = [&files](exchange& x) { return download(x, files); },
                 .needs = scope::read,
+                .audit = route_audit::calls,
                 .signed_links = true,
                 .by_browser = true,
                 .operations = describe_download});
@@ -281,6 +282,7 @@ void add_file_routes(router& routes, file_gateway& files)
                 .serve = [&files](exchange& x) { return upload(x, files); },
                 .needs = scope::files,
                 .body = route_body::streamed,
+                .audit = route_audit::calls,
                 .by_browser = true,
                 .operations = describe_upload});
 }

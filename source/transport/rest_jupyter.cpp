@@ -10,6 +10,7 @@ void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_regi
                     .serve = [&kernels, &sockets](exchange& x) { return kernels.serve(x, sockets); },
                     .needs = scope_set(scope::run) | scope::files,  // notebooks run, and are saved
                     .body = route_body::any,
+                    .audit = route_audit::calls,
                     .jupyter = true});
 }
 

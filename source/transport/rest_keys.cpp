@@ -34,7 +34,8 @@ std::string last_part(const http_request& request)
 
 void note_change(exchange& x, std::string_view event, const std::string& what)
 {
-    const auto& request = x.request();
+    auto& request = x.request();
+    request.concerns = what;
     log::info(event, {{"request", request.id}, {"by", log::unless_empty(request.principal)}, {"of", what}});
 }
 
@@ -108,7 +109,10 @@ awaitable<> set_quota(exchange& x, identity_store& store)
     for (const auto& own : limits) store.set_limit({principal, std::string(own.of->name), own.value});
     if (limits.empty())
         for (const auto& each : store.limits_of(principal)) store.clear_limit(principal, each.name);
-    note_change(x, "quota_set", principal);
+    std::string change = principal;
+    for (const auto& own : limits)
+        change.append(" ").append(own.of->name).append("=").append(std::to_string(own.value));
+    note_change(x, "quota_set", change);
     return x.reply(reply_of_keys({{"principal", principal}, {"limits", limits.size()}}));
 }
 
@@ -213,6 +217,7 @@ void add_key_routes(router& routes, const settings& config)
                     .serve = [&each, store](exchange& x) { return serve_key_route(x, each, store); },
                     .needs = scope::admin,
                     .body = route_body::optional_json,
+                    .audit = route_audit::changes,
                     .by_browser = true,
                     .operations = [&each](const http_request&) { return std::vector{describe_key_route(each)}; }});
 }

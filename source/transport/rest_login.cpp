@@ -1,5 +1,7 @@
+#include "audit/sink.hpp"
 #include "http/cookies.hpp"
 #include "http/endpoint_address.hpp"
+#include "http/request_record.hpp"
 #include "identity/code_flow.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -23,7 +25,7 @@ constexpr std::size_t longest_error = 200;
 struct login_pages {
     ui_sources from;
     code_flow flow;
-    log::bounded_log refusals{"logins_refused_more"};
+    log::bounded_log refusals{"logins_refused_more", 10, record_refused_logins};
 };
 
 using login_pages_ptr = std::shared_ptr<login_pages>;
@@ -34,6 +36,12 @@ http_reply logged_in(login_pages& self, const http_request& request, const login
                                 {"peer", request.address},
                                 {"principal", log::unless_empty(who.principal)},
                                 {"by", who.credential}});
+    audit::add(audit::kind::login, {{"request", request.id},
+                                    {"principal", log::unless_empty(who.principal)},
+                                    {"credential", who.credential},
+                                    {"peer", log::unless_empty(request.address)},
+                                    {"scopes", who.scopes.text()},
+                                    {"by", "browser"}});
     http_reply reply;
     reply.with("Set-Cookie", self.from.browsers.begin(request, std::move(token)));
     reply.with("Cache-Control", "no-store");
@@ -43,6 +51,7 @@ http_reply logged_in(login_pages& self, const http_request& request, const login
 void note_refusal(login_pages& self, const http_request& request, std::string_view reason)
 {
     if (!self.refusals.may_write()) return;
+    record_refused_login(request, reason);
     log::warning("login_refused", {{"request", request.id},
                                    {"peer", request.address},
                                    {"method", request.method},

@@ -52,6 +52,10 @@ struct admin_sources {
 admin_connections connections_of(const admin_sources& from);
 void add_admin_routes(router& routes, const settings& config, admin_sources sources);
 
+/// POST /admin/acts: an act of administration by a command of the program, {method, concerns, by}, goes into the audit.
+/// Before the routes of /admin, whose last one takes what is left.
+void add_act_route(router& routes);
+
 /// POST /admin/copies/<sandbox>: for `container-mcp backup`, which reads and removes the copy. The server's own socket
 /// alone has this route, because the answer names a folder of the machine.
 void add_copy_route(router& routes, admin_gateway& server);

@@ -215,6 +215,7 @@ void add_shell_route(router& routes, shell_gateway& shells, const authenticator&
                 .path = "/sandbox/shell",
                 .serve = [from](exchange& x) { return serve_shell(x, from); },
                 .needs = scope::run,
+                .audit = route_audit::calls,
                 .by_browser = true,
                 .operations = describe_shell});
 }

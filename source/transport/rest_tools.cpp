@@ -45,18 +45,26 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
     call.params["name"] = name;
     call.params["arguments"] = std::move(arguments);
     call.params["_meta"] = std::move(meta);
-    call.ids = {request.id, request.client_id()};
+    call.ids = {request.id, request.client_id(), request.origin};
     return call;
 }
 
-void log_refusal(const http_request& request, const std::string& name)
+struct refused_call final : running_request {
+    explicit refused_call(const json::object& sent) : arguments_(sent) {}
+    const json::object* arguments() const override { return &arguments_; }
+
+private:
+    const json::object& arguments_;
+};
+
+void note_refusal(const http_request& request, const std::string& name, const json::object& arguments)
 {
     caller who;
     who.principal = request.principal;
     who.client_info = client_info_of(request);
-    running_request refused;
+    refused_call refused(arguments);
     refused.who = &who;
-    refused.ids = {request.id, request.client_id()};
+    refused.ids = {request.id, request.client_id(), request.origin};
     refused.method = "tools/call";
     refused.target = name;
     record_refusal(refused, rpc_error(rpc_code::invalid_params, "refused before it ran"));
@@ -172,7 +180,7 @@ awaitable<> call(exchange& x, server_core& core, const settings& config)
     const std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
     json::object arguments;
     if (auto refusal = refuse(core, config, name, x.request(), arguments)) {
-        log_refusal(x.request(), name);
+        note_refusal(x.request(), name, arguments);
         co_await x.reply(std::move(*refusal));
         co_return;
     }

@@ -3,6 +3,8 @@
 #include "http/authenticator.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/needed_scopes.hpp"
+#include "mcp/params.hpp"
+#include "mcp/request_record.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -40,7 +42,8 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
     try {
         into = jsonrpc::decode(body, limits);
         for (auto& message : into.messages)
-            if (auto* call = std::get_if<jsonrpc::request>(&message)) call->ids = {request.id, request.client_id()};
+            if (auto* call = std::get_if<jsonrpc::request>(&message))
+                call->ids = {request.id, request.client_id(), request.origin};
     } catch (const jsonrpc::decode_error& e) {
         return rpc_error_reply(400, e.id, e);
     } catch (const rpc_error& e) {
@@ -49,10 +52,27 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
     return std::nullopt;
 }
 
+void note_refused_call(const http_request& request, const jsonrpc::request& call)
+{
+    caller who;
+    who.principal = request.principal;
+    running_request refused;
+    refused.who = &who;
+    refused.ids = call.ids;
+    refused.method = call.method;
+    refused.target = target_of(call.params);
+    refused.facts.error_type = "insufficient_scope";
+    record_refusal(refused, rpc_error(rpc_code::server_error, "its credentials lack a scope"));
+}
+
 std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, const tool_registry& tools,
                                         const std::vector<jsonrpc::message>& messages)
 {
-    return refuse_scopes(request, config, needed_scopes(tools, messages));
+    auto refused = refuse_scopes(request, config, needed_scopes(tools, messages));
+    if (!refused) return refused;
+    for (const auto& each : messages)
+        if (const auto* call = std::get_if<jsonrpc::request>(&each)) note_refused_call(request, *call);
+    return refused;
 }
 
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken)

@@ -158,7 +158,7 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
                               timeout_max_};
     progress_sender progress(io);
     auto ticket = guard_.issue("web_browse", egress_limits{.bytes = most_bytes});
-    ticket->belong_to(std::move(who.principal));
+    ticket->belong_to(std::move(who.principal), io.request());
     if (request.inside) ticket->lead_into(std::move(request.inside));
     page_visit visit(*its, progress, std::move(ticket), std::move(request), std::move(where), limits);
     auto work = visit.run();

@@ -145,13 +145,14 @@ web_scraper::web_scraper(const settings& config, http_client& client, std::share
     model_.check = refuse_other_types;
 }
 
-awaitable<fetch_reply> web_scraper::fetch(std::string principal, web_url url, progress_sender& progress)
+awaitable<fetch_reply> web_scraper::fetch(std::string principal, std::string call, web_url url,
+                                          progress_sender& progress)
 {
     fetch_request request = model_;
     request.url = std::move(url);
     request.progress = [&progress](std::string text) { progress.step(std::move(text)); };
     auto ticket = std::make_shared<egress_ticket>("web_scrape", policy_, egress_limits());
-    ticket->belong_to(std::move(principal));
+    ticket->belong_to(std::move(principal), std::move(call));
     auto page = co_await client_.get(std::move(ticket), std::move(request));
     co_return page;
 }
@@ -199,7 +200,7 @@ awaitable<json::object> web_scraper::attempt(caller who, request_io& io, progres
     auto place = co_await fetches_.enter(std::move(key), &io);
     if (!place)
         throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
-    auto page = co_await fetch(who.principal, url, progress);
+    auto page = co_await fetch(who.principal, io.request(), url, progress);
     const auto left = model_.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
     fetch_reply head = page;
     head.body.clear();

@@ -34,7 +34,7 @@ public:
 
 private:
     awaitable<json::object> attempt(caller who, request_io& io, progress_sender& progress, scrape_request request);
-    awaitable<fetch_reply> fetch(std::string principal, web_url url, progress_sender& progress);
+    awaitable<fetch_reply> fetch(std::string principal, std::string call, web_url url, progress_sender& progress);
     awaitable<json::object> read(caller who, progress_sender& progress, fetch_reply page, scrape_request request,
                                  std::chrono::milliseconds left);
 

@@ -41,8 +41,8 @@ web_searcher::web_searcher(const settings& config, http_client& client, web_page
 {
 }
 
-awaitable<search_results> web_searcher::ask(std::string principal, progress_sender& progress, std::string query,
-                                            std::size_t max_results)
+awaitable<search_results> web_searcher::ask(std::string principal, std::string call, progress_sender& progress,
+                                            std::string query, std::size_t max_results)
 {
     fetch_request request = provider_->request(query, max_results);
     request.max_bytes = max_bytes_;
@@ -50,7 +50,7 @@ awaitable<search_results> web_searcher::ask(std::string principal, progress_send
     request.max_redirects = 3;
     request.progress = [&progress](std::string text) { progress.step(std::move(text)); };
     auto ticket = std::make_shared<egress_ticket>("web_search", policy_, egress_limits());
-    ticket->belong_to(principal);
+    ticket->belong_to(principal, std::move(call));
     auto reply = co_await client_.get(std::move(ticket), std::move(request));
     progress.step("reading the results");
     reply.body = to_utf8(reply.body, choose_charset(reply.body, reply.charset));
@@ -74,7 +74,7 @@ awaitable<json::object> web_searcher::search(caller who, request_io& io, std::st
     progress_sender progress(io);
     std::string problem;
     try {
-        auto work = ask(who.principal, progress, query, max_results);
+        auto work = ask(who.principal, io.request(), progress, query, max_results);
         auto results = co_await with_progress(progress, std::move(work));
         json::object answer{
             {"results", listed(results)}, {"query", query}, {"provider", provider_->name()}, {"success", true}};

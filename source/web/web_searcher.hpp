@@ -28,7 +28,7 @@ public:
     std::string obstacle() const;
 
 private:
-    awaitable<search_results> ask(std::string principal, progress_sender& progress, std::string query,
+    awaitable<search_results> ask(std::string principal, std::string call, progress_sender& progress, std::string query,
                                   std::size_t max_results);
 
     http_client& client_;

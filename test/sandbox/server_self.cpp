@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <atomic>
+#include <future>
 #include <system_error>
 #include <thread>
 
@@ -91,6 +93,30 @@ TEST_CASE("code injected into a confined server reaches only the server's own fi
         if (server_opens("/etc/passwd", O_RDONLY) || server_opens("/root", O_RDONLY | O_DIRECTORY)) return 6;
         if (server_opens("/proc/self/mem", O_RDWR)) return 7;
         return server_opens("/usr/bin/id", O_WRONLY) ? 8 : 0;
+    });
+    CHECK(answer == 0);
+}
+
+TEST_CASE("a thread that was confined before, to places of its own, reaches those, and the rest of the server does not")
+{
+    const temporary_workspace rest, own;
+    const int answer = cmcp::test::in_child([&] {
+        std::promise<bool> is_confined, may_go_on;
+        std::atomic<int> problem = 0;
+        std::thread apart([&] {
+            is_confined.set_value(confine_server(only(own.path)).is != layer::state::off);
+            may_go_on.get_future().wait();
+            if (!server_opens(own.path + "/record", O_WRONLY | O_CREAT)) problem = 3;
+            if (server_opens(rest.path + "/file", O_WRONLY | O_CREAT)) problem = 4;
+            if (::fork() != -1) problem = 5;
+        });
+        if (!is_confined.get_future().get() || confine_server(only(rest.path)).is == layer::state::off) problem = 2;
+        if (server_opens(own.path + "/other", O_WRONLY | O_CREAT)) problem = 6;
+        if (!server_opens(rest.path + "/file", O_WRONLY | O_CREAT)) problem = 7;
+        may_go_on.set_value(true);
+        apart.join();
+        if (server_opens(own.path + "/record", O_RDONLY)) problem = 8;
+        return problem.load();
     });
     CHECK(answer == 0);
 }

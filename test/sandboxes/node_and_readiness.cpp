@@ -32,11 +32,10 @@ struct root_folder {
     settings config;
 };
 
-std::vector<std::string> problems_of(
-    const settings& config, readiness::launcher_check launcher = [] { return std::nullopt; })
+std::vector<std::string> problems_of(const settings& config, readiness::own_check own = {})
 {
     asio::io_context io;
-    readiness ready(config, io.get_executor(), std::move(launcher));
+    readiness ready(config, io.get_executor(), std::move(own));
     return run_coroutine(io, ready.problems());
 }
 
@@ -83,7 +82,7 @@ TEST_CASE("what keeps runs from working is named with the setting")
     root.config.python_interpreter = interpreter.string();
     root.config.sandbox_root = root.path / "data";
     asio::io_context io;
-    readiness ready(root.config, io.get_executor(), [] { return std::optional<std::string>("The launcher is gone."); });
+    readiness ready(root.config, io.get_executor(), [] { return std::vector<std::string>{"The launcher is gone."}; });
     std::filesystem::remove(interpreter);
     const auto all = run_coroutine(io, ready.problems());
     REQUIRE(all.size() == 3);
@@ -99,7 +98,7 @@ TEST_CASE("many who ask at once share one look")
     asio::io_context io;
     readiness ready(root.config, io.get_executor(), [&looks] {
         ++looks;
-        return std::nullopt;
+        return std::vector<std::string>();
     });
     int answers = 0;
     for (int i = 0; i < 50; ++i)
