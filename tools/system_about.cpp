@@ -85,7 +85,7 @@ json::object env_var_output()
 }
 
 constexpr const char* about_system_info =
-    "Versions, limits, layers of the sandbox and allowed programs of this server.";
+    "Versions, limits, your use of them, layers of the sandbox and allowed programs.";
 
 json::object system_info_output()
 {
@@ -98,6 +98,7 @@ json::object system_info_output()
          {"version", schema::string("")},
          {"protocol_revisions", schema::array("Revisions of MCP that are spoken", schema::string(""))},
          {"limits", schema::object("Seconds and bytes", {})},
+         {"usage", schema::object("What the caller uses, and its limits; null: none", {})},
          {"backend", schema::string("What runs the sandboxes")},
          {"layers", schema::array("Layers of the sandbox, found by probing", std::move(layer))},
          {"bash_version", schema::string("")},
@@ -105,7 +106,7 @@ json::object system_info_output()
          {"python_interpreter", schema::string("")},
          {"allowed_commands", schema::array("[\"*\"]: all", schema::string(""))},
          {"success", schema::boolean("")}},
-        {"name", "version", "protocol_revisions", "limits", "layers", "allowed_commands", "success"});
+        {"name", "version", "protocol_revisions", "limits", "usage", "layers", "allowed_commands", "success"});
 }
 
 // The runs that find the versions are not the caller's: nothing of them is shown.
@@ -125,6 +126,7 @@ struct server_facts {
     bash_manager& bash;
     python_manager& python;
     const settings& config;
+    usage_of_principal usage;
     std::string bash_version{};  // as the sandbox has it; empty until a run has found it
     std::string python_version{};
 };
@@ -193,6 +195,7 @@ awaitable<tool_result> process_system_info(std::shared_ptr<server_facts> facts, 
     about["version"] = CMCP_VERSION;
     about["protocol_revisions"] = json::array(revision_names.begin(), revision_names.end());
     about["limits"] = limits_json(facts->config);
+    about["usage"] = facts->usage(context.who.principal);
     about["backend"] = facts->backend.name();
     about["layers"] = layers_json(layers);
     about["bash_version"] = facts->bash_version;
@@ -233,9 +236,9 @@ json::array layers_json(const sandbox::layers& layers)
 }
 
 tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
-                            const settings& config)
+                            const settings& config, usage_of_principal usage)
 {
-    auto facts = std::make_shared<server_facts>(server_facts{backend, bash, python, config});
+    auto facts = std::make_shared<server_facts>(server_facts{backend, bash, python, config, std::move(usage)});
     return make_tool<no_input>(
         {.about = {.name = "system_info",
                    .title = "About this server",

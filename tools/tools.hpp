@@ -4,6 +4,7 @@
 #include "mcp/tool.hpp"
 #include "sandbox/backend.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -65,8 +66,11 @@ json::object file_row(const file_entry& entry);
 /// system_run_command, system_run_python. Where `jobs` is null, nothing runs in the background.
 void add_system_runs(tool_registry& registry, bash_manager& bash, python_manager& python, job_manager* jobs);
 tool_owner make_system_env_var(const settings& config);
+/// The use of a principal of what it may have, as a row of /admin/usage.
+using usage_of_principal = std::function<json::object(const std::string& principal)>;
+
 tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
-                            const settings& config);
+                            const settings& config, usage_of_principal usage);
 
 /// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: the first four in sandboxes, too.
 void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside);

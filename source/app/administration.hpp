@@ -34,6 +34,7 @@ public:
     awaitable<json::object> sandboxes(admin_viewer by, admin_page part) override;
     json::object jobs(const admin_viewer& by) override;
     awaitable<json::object> usage(admin_viewer by, admin_connections known) override;
+    json::object own_usage(const std::string& principal);  ///< the row of usage(), without its sessions
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
     awaitable<json::object> layers() override;
@@ -64,6 +65,7 @@ private:
     std::map<std::string, json::object> rows_of_usage(const admin_viewer& by, const admin_connections& known);
     json::object machine(const admin_connections& known, const cells& live);
     json::object limits_of(const std::string& principal);
+    void add_limits(json::object& row);
     void set_sandbox_figures();
     void set_job_figures();
     void set_principal_figures(const admin_connections& known);

@@ -142,6 +142,23 @@ json::object administration::limits_of(const std::string& principal)
     return row;
 }
 
+void administration::add_limits(json::object& row)
+{
+    const std::string principal(row["principal"].as_string());
+    row["limits"] = limits_of(principal);
+    const auto left = of_.all.limits->calls_left(principal);
+    row["calls_left"] = left ? json::value(*left) : json::value();
+}
+
+json::object administration::own_usage(const std::string& principal)
+{
+    auto rows = rows_of_usage({principal, false}, {});
+    auto row = rows.empty() ? empty_row(principal) : std::move(rows.begin()->second);
+    row.erase("sessions");
+    add_limits(row);
+    return row;
+}
+
 // Those with most calls come first, where there are many.
 awaitable<json::object> administration::usage(admin_viewer by, admin_connections known)
 {
@@ -153,10 +170,7 @@ awaitable<json::object> administration::usage(admin_viewer by, admin_connections
     std::ranges::stable_sort(rows, std::ranges::greater(), calls);
     if (rows.size() > most_principals) rows.resize(most_principals);
     for (auto& row : rows) {
-        const std::string principal(row["principal"].as_string());
-        row["limits"] = limits_of(principal);
-        const auto left = of_.all.limits->calls_left(principal);
-        row["calls_left"] = left ? json::value(*left) : json::value();
+        add_limits(row);
     }
     json::object answer;
     answer["machine"] = by.everything ? machine(known, live) : json::object{{"max_runs", of_.all.admission->most()}};

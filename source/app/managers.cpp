@@ -172,12 +172,12 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     return all;
 }
 
-void register_tools(tool_registry& registry, managers& all, const settings& config)
+void register_tools(tool_registry& registry, managers& all, const settings& config, usage_of_principal usage)
 {
     if (config.enable_system) {
         add_system_runs(registry, *all.bash, *all.python, all.jobs.get());
         registry.add(make_system_env_var(config));
-        registry.add(make_system_info(all.backend, *all.bash, *all.python, config));
+        registry.add(make_system_info(all.backend, *all.bash, *all.python, config, std::move(usage)));
     }
     const files_of_sandboxes inside{all.sandbox_files_.get(), all.sandboxes.get()};
     if (config.enable_file) {

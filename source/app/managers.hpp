@@ -26,6 +26,7 @@
 #include "shells/shell_access.hpp"
 #include "shells/shell_manager.hpp"
 #include "store/record_folder.hpp"
+#include "tools/tools.hpp"
 #include "web/web_browser.hpp"
 #include "web/web_manager.hpp"
 
@@ -85,7 +86,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
 
 /// Adds the tools on offer, in their fixed order; TOOLS_ENABLE_* leave groups out. `all` and `config` must outlive the
 /// registry.
-void register_tools(tool_registry& registry, managers& all, const settings& config);
+void register_tools(tool_registry& registry, managers& all, const settings& config, usage_of_principal usage);
 
 /// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.
 void register_resources(server_core& core, managers& all);

@@ -120,7 +120,8 @@ awaitable<> application::prepare()
     layers_ = co_await backend_.probe();
     refuse_missing_layers(layers_, config_);
     log_layers(layers_, backend_.name());
-    register_tools(core_.tools(), *managers_, config_);
+    register_tools(core_.tools(), *managers_, config_,
+                   [this](const std::string& principal) { return administration_.own_usage(principal); });
     choose_tools(core_.tools(), config_);
     core_.instruct([this](const caller& who) { return instructions_for(core_.tools(), who); });
     register_resources(core_, *managers_);

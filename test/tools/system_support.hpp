@@ -50,7 +50,9 @@ struct system_stage {
         : prepared(started == way::zygote), config(with_root(std::move(base), folder))
     {
         if (prepared) REQUIRE(run_coroutine(io, backend.zygote_settles()));
-        register_tools(registry, *all, config);
+        register_tools(registry, *all, config, [](const std::string& principal) {
+            return json::object{{"principal", principal}};
+        });
     }
 
     static settings with_root(settings config, const temporary_folder& folder)

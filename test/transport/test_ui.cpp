@@ -22,6 +22,7 @@ public:
     awaitable<json::object> usage(admin_viewer by, admin_connections) override { co_return seen_by(by, "principals"); }
     json::object ends(const admin_viewer& by) override { return seen_by(by, "ends"); }
     json::object egress(const admin_viewer& by) override { return seen_by(by, "decisions"); }
+    json::object audit(const admin_viewer& by, std::size_t, std::string_view) override { return seen_by(by, "records"); }
     awaitable<json::object> layers() override { co_return json::object{{"status", "ok"}}; }
     awaitable<json::object> health() override { co_return json::object{{"status", "ok"}}; }
     awaitable<bool> end_run(admin_viewer, std::string) override { co_return true; }

@@ -1,10 +1,10 @@
-// The panes that are asked for: health and layers, jobs, sessions.
+// The panes that are asked for: health and layers, jobs, sessions, the audit.
 
-import { ago, badge, button, count, element, inPath, note, seconds, setText } from "./elements.js";
+import { ago, badge, button, clock, copyButton, count, element, inPath, note, seconds, setText } from "./elements.js";
 import { confirmed, openDialog, whenClosed } from "./dialogs.js";
 import { ownerColumn, sandboxLink } from "./live.js";
 import { ask, attempt, may, state, tool } from "./server.js";
-import { Table } from "./table.js";
+import { Table, holds, search } from "./table.js";
 
 export const health = {
   title: "Health",
@@ -110,4 +110,53 @@ export const sessions = {
     for (const { client } of all) by.set(client || "(unnamed)", (by.get(client || "(unnamed)") || 0) + 1);
     setText(this.clients, all.length > 1 ? [...by].map(([client, number]) => `${client}: ${number}`).join("; ") : "");
   },
+};
+
+// ---------------------------------------------------------------- the audit
+const kinds = ["call", "running", "job", "login", "login_refused", "egress", "admin"];
+const badEnds = { refused: "warn", denied: "bad", tool_error: "warn" };
+
+const whatOf = (record) => record.tool || (record.host ? `${record.host}:${record.port}` : [record.method, record.path || record.act || record.uri].filter(Boolean).join(" "));
+const endOf = (record) => record.cause || record.decision || record.reason || record.status || "";
+
+const tellsMore = (record) => [record.concerns ? element("div", {}, record.concerns) : null,
+  record.credential ? element("div", { class: "dim" }, [record.credential, record.peer].filter(Boolean).join(" from ")) : null, sandboxLink(record.sandbox)];
+
+// A signature holds for everything before it.
+function sealOf(about) {
+  if (!about) return [note(state.session.everything ? "This server keeps no audit; the setting AUDIT begins one." : "What you did yourself, newest first.")];
+  const text = `Signed up to record ${about.sealed.toLocaleString("en")}${about.sealed_at ? ` (${ago(about.sealed_at)})` : ""}, the latest is ${about.last.toLocaleString("en")}.`;
+  return [element("p", {}, badge(about.trouble || about.damage ? "in trouble" : "verified to", about.trouble || about.damage ? "bad" : "good"), " ", text, " ",
+    about.head ? copyButton(about.head, "Copy the signed head", "Copy the head") : null),
+  ...[about.trouble, about.damage, about.dropped ? `${count(about.dropped, "record")} could not be kept.` : ""].filter(Boolean).map((problem) => element("p", { class: "bad" }, problem)),
+  note("container-mcp audit verify checks every record on the disk.")];
+}
+
+export const audit = {
+  title: "Audit",
+  wanted: "",
+  kind: "",
+  build() {
+    this.seal = element("div");
+    this.rows = [];
+    const choice = element("select", { "aria-label": "Kind of records", onchange: (event) => { this.kind = event.target.value; attempt(() => this.load()); } },
+      ["", ...kinds].map((kind) => element("option", { value: kind, selected: kind === this.kind }, kind || "all kinds")));
+    this.table = new Table("Records of the audit, newest first", [
+      { name: "At", kind: "at", text: (record) => clock(record.at) },
+      { name: "Record", kind: "number", text: (record) => record.n.toLocaleString("en") },
+      ...ownerColumn(),
+      { name: "Kind", sign: (record) => record.kind, draw: (record) => badge(record.kind) },
+      { name: "What", kind: "line", sign: (record) => record.n, draw: (record) => element("code", {}, whatOf(record)) },
+      { name: "End", sign: (record) => record.n, draw: (record) => badge(String(endOf(record)), badEnds[endOf(record)]) },
+      { name: "By and on what", kind: "line", sign: (record) => record.n, draw: tellsMore },
+    ], "The audit has no such record.");
+    return [this.seal, element("div", { class: "tools" }, search("Filter by principal, tool, host, path", (text) => { this.wanted = text; this.update(); }, this.wanted), choice), this.table.node];
+  },
+  async load() {
+    const { records, audit: about } = await ask("GET", `admin/audit?limit=200${this.kind ? `&kind=${this.kind}` : ""}`);
+    this.rows = records;
+    this.seal.replaceChildren(...sealOf(about));
+    this.update();
+  },
+  update() { this.table.show(this.rows.filter((record) => holds(record, this.wanted)), (record) => record.n); },
 };

@@ -2,14 +2,14 @@
 
 import { badge, byId, complain, element, inPath, setText } from "./elements.js";
 import { closeDialog } from "./dialogs.js";
-import { health, jobs, sessions } from "./lists.js";
+import { audit, health, jobs, sessions } from "./lists.js";
 import { failed, network, now } from "./live.js";
 import { principals } from "./principals.js";
 import { sandboxes } from "./sandboxes.js";
 import { ask, attempt, objectOf, reasonOf, send, state } from "./server.js";
 
 // A pane has a `title`, build(…) for its nodes, and where it wants count(), load(), update(), tick() and leave().
-const panes = { now, failed, sandboxes, jobs, sessions, network, principals, health };
+const panes = { now, failed, sandboxes, jobs, sessions, network, principals, audit, health };
 
 const longestList = 200;
 const betweenLoads = 2000, hiddenFor = 30_000, beforeRetry = 3000, rateOver = 5000;   // milliseconds

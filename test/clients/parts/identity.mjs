@@ -318,17 +318,22 @@ await as.stop();
 await test("identity: opaque tokens are asked for at their issuer, and a revoked one ends with its time", async () => {
     const opaque = await start_authorization_server({ opaque: true });
     const url = `http://127.0.0.1:${await free_port()}`;
-    const asking = await start_server({ settings: { AUTH_ISSUERS: opaque.issuer, AUTH_INTROSPECTION_URL: `${opaque.issuer}/token/introspection`, AUTH_INTROSPECTION_CLIENT: "machine", AUTH_INTROSPECTION_SECRET: opaque.secret, AUTH_INTROSPECTION_TTL: "2" } });
+    const asking_for = (seconds) => start_server({ settings: { AUTH_ISSUERS: opaque.issuer, AUTH_INTROSPECTION_URL: `${opaque.issuer}/token/introspection`, AUTH_INTROSPECTION_CLIENT: "machine", AUTH_INTROSPECTION_SECRET: opaque.secret, AUTH_INTROSPECTION_TTL: String(seconds) } });
+    const lasting = await asking_for(300);
+    const asking = await asking_for(1);
     try {
-        const token = await machine_token(opaque, { resource: `${asking.url}/mcp` });
-        for (let i = 0; i < 3; ++i) assert.equal((await post(`${asking.url}/mcp`, run_python("print(1)"), token)).status, 200);
+        const kept = await machine_token(opaque, { resource: `${lasting.url}/mcp` });
+        for (let i = 0; i < 3; ++i) assert.equal((await post(`${lasting.url}/mcp`, run_python("print(1)"), kept)).status, 200);
         assert.equal(opaque.asked.filter((each) => each === "/token/introspection").length, 1);
+        const token = await machine_token(opaque, { resource: `${asking.url}/mcp` });
+        assert.equal((await post(`${asking.url}/mcp`, run_python("1"), token)).status, 200);
         const other = await machine_token(opaque, { resource: `${url}/mcp` });
         assert.equal((await post(`${asking.url}/mcp`, run_python("1"), other)).status, 401);
         assert.equal((await post(`${asking.url}/mcp`, run_python("1"), "nobody-made-this")).status, 401);
         await fetch(`${opaque.issuer}/token/revocation`, { method: "POST", body: new URLSearchParams({ token }), headers: { authorization: `Basic ${Buffer.from(`machine:${opaque.secret}`).toString("base64")}` } });
         await until("the revoked token is refused", async () => (await post(`${asking.url}/mcp`, run_python("1"), token)).status === 401);
     } finally {
+        await lasting.stop();
         await asking.stop();
         await opaque.stop();
     }

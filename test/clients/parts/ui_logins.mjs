@@ -136,6 +136,27 @@ await test("ui: a quota that an administrator sets stands beside the use of it",
     for (const page of [root, ann]) await done(page);
 });
 
+await test("ui: an administrator sees the whole audit and up to where it is signed, a caller what is its own", async () => {
+    await call(url, "system_env_var", { var_name: "PATH" }, TOKENS.bob);
+    const root = await logged_in(TOKENS.root);
+    await root.goto(`${url}/ui#audit`);
+    await root.getByText("Signed up to record").waitFor();
+    await until("bob's call is there", async () => { await root.reload(); await live(root); return await row(root, "system_env_var").filter({ hasText: "bob" }).count() > 0; });
+    await row(root, "create_sandbox").filter({ hasText: boxes.ann }).first().waitFor();
+    await root.getByLabel("Kind of records").selectOption("login");
+    await row(root, "token bob").first().waitFor();
+    await row(root, "create_sandbox").first().waitFor({ state: "detached" });
+    assert.deepEqual(await barriers(root), []);
+    await picture(root, "audit");
+    const ann = await logged_in(TOKENS.ann);
+    await ann.goto(`${url}/ui#audit`);
+    await row(ann, "create_sandbox").first().waitFor();
+    const shown = await ann.locator("main").innerText();
+    assert.ok(!shown.includes("bob") && !shown.includes("root") && !shown.includes("Signed up to"), shown);
+    await done(root);
+    await done(ann);
+});
+
 await test("ui: a key of few scopes opens few buttons", async () => {
     const page = await logged_in(new_key("ann", "--scopes", "mcp:read"));
     await page.goto(`${url}/ui#sandboxes`);
