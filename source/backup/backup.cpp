@@ -126,14 +126,21 @@ private:
     }
 
     // Two servers cannot go on with one audit, so its records are there to be read, and the server that is restored
-    // begins another. The latest head may tell of records that came after they were read.
+    // begins another. The latest head is read first, so the records that follow go at least as far.
     void add_audit(const fs::path& place, const std::string& as)
     {
-        const auto until = utc_text(std::time(nullptr), "-until-%Y%m%dT%H%M%SZ");
-        trees_.add(place, as + until, [](const std::string& path) {
+        constexpr const char* head = "head";
+        const auto until = as + utc_text(std::time(nullptr), "-until-%Y%m%dT%H%M%SZ");
+        const auto copy = passing_.file(random_id(8));
+        const bool has_head =
+            fs::is_regular_file(fs::symlink_status(place / head)) && fs::copy_file(place / head, copy);
+        trees_.add(place, until, [](const std::string& path) {
             const auto name = path.substr(path.rfind('/') + 1);
-            return is_passing(name) || name == "head";
+            return is_passing(name) || name == head;
         });
+        if (!has_head) return;
+        trees_.add_file(copy, until + "/" + head);
+        fs::remove(copy);
     }
 
     void add_one_file(const fs::path& place, const std::string& as)

@@ -48,7 +48,7 @@ http_reply logged_in(login_pages& self, const http_request& request, const login
     return reply;
 }
 
-void note_refusal(login_pages& self, const http_request& request, std::string_view reason)
+void note_failed_login(login_pages& self, const http_request& request, std::string_view reason)
 {
     if (!self.refusals.may_write()) return;
     record_refused_login(request, reason);
@@ -69,7 +69,7 @@ awaitable<> log_in(exchange& x, login_pages_ptr self)
         reply = logged_in(*self, x.request(), *judged.who, std::move(token));
         reply.body = "{}";
     } else {
-        note_refusal(*self, x.request(), judged.problem);
+        note_failed_login(*self, x.request(), judged.problem);
         reply = error_reply(judged.unavailable ? 503 : 403, judged.problem, judged.unavailable ? "NotAvailable" : "");
     }
     co_await x.reply(std::move(reply));
@@ -99,7 +99,7 @@ awaitable<> give_issuers(exchange& x, login_pages_ptr self)
 // A person reads this, because the browser has followed a link. The addresses are those of a page below /ui.
 http_reply failed_page(login_pages& self, const http_request& request, int status, const std::string& sentence)
 {
-    note_refusal(self, request, sentence);
+    note_failed_login(self, request, sentence);
     http_reply reply;
     reply.status = status;
     reply.content_type = html_type;

@@ -290,7 +290,7 @@ class Exchange:
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "system-tests", "version": "1"}}
         answer = self.rpc("initialize", params)
         expect(answer.status == 200 and "result" in answer.reply(), f"initialize: {answer.status} {answer.text[:200]}")
-        self.session = {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"], "MCP-Protocol-Version": revision}
+        self.session = {**self.session, "Mcp-Session-Id": answer.headers["Mcp-Session-Id"], "MCP-Protocol-Version": revision}
         self.send("POST", "/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"})
         return self
 

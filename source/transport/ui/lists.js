@@ -126,8 +126,8 @@ const tellsMore = (record) => [record.concerns ? element("div", {}, record.conce
 function sealOf(about) {
   if (!about) return [note(state.session.everything ? "This server keeps no audit; the setting AUDIT begins one." : "What you did yourself, newest first.")];
   const text = `Signed up to record ${about.sealed.toLocaleString("en")}${about.sealed_at ? ` (${ago(about.sealed_at)})` : ""}, the latest is ${about.last.toLocaleString("en")}.`;
-  return [element("p", {}, badge(about.trouble || about.damage ? "in trouble" : "verified to", about.trouble || about.damage ? "bad" : "good"), " ", text, " ",
-    about.head ? copyButton(about.head, "Copy the signed head", "Copy the head") : null),
+  return [element("p", {}, badge(about.trouble || about.damage ? "in trouble" : "signed", about.trouble || about.damage ? "bad" : "good"), " ", text, " ",
+    about.head ? copyButton(about.head, "Copy the head", "Copy the head") : null),
   ...[about.trouble, about.damage, about.dropped ? `${count(about.dropped, "record")} could not be kept.` : ""].filter(Boolean).map((problem) => element("p", { class: "bad" }, problem)),
   note("container-mcp audit verify checks every record on the disk.")];
 }
@@ -147,7 +147,7 @@ export const audit = {
       ...ownerColumn(),
       { name: "Kind", sign: (record) => record.kind, draw: (record) => badge(record.kind) },
       { name: "What", kind: "line", sign: (record) => record.n, draw: (record) => element("code", {}, whatOf(record)) },
-      { name: "End", sign: (record) => record.n, draw: (record) => badge(String(endOf(record)), badEnds[endOf(record)]) },
+      { name: "End", sign: (record) => record.n, draw: (record) => endOf(record) ? badge(String(endOf(record)), badEnds[endOf(record)]) : null },
       { name: "By and on what", kind: "line", sign: (record) => record.n, draw: tellsMore },
     ], "The audit has no such record.");
     return [this.seal, element("div", { class: "tools" }, search("Filter by principal, tool, host, path", (text) => { this.wanted = text; this.update(); }, this.wanted), choice), this.table.node];
