@@ -46,7 +46,9 @@ void add_python_variables(sandbox::run_request& request, python_home home)
     auto& all = request.environment;
     all.emplace_back("MPLBACKEND", "Agg");
     all.emplace_back("MPLCONFIGDIR", "/tmp/matplotlib");
-    all.emplace_back("OPENBLAS_NUM_THREADS", "1");  // each thread counts against the limits of the run
+    // Each thread counts against the limits of the run, and a process with threads cannot be cloned.
+    all.emplace_back("NUMEXPR_NUM_THREADS", "1");
+    all.emplace_back("OPENBLAS_NUM_THREADS", "1");
     all.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
     // A file named json.py must not stand in for the standard library; -I sees to that elsewhere.
     if (home == python_home::sandbox) all.emplace_back("PYTHONSAFEPATH", "1");
