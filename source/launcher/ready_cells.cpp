@@ -33,18 +33,18 @@ std::string name_of(const workspace_root& root, const run_request& shape)
 
 // The part of a start that is settled before its run begins; the rest is handed over then. Of a program that is
 // executed only the path is settled, because a profile of AppArmor may depend on it; of a shell that can be held also
-// the number of its arguments.
-start_message settled_part(const start_message& start, bool cloned)
+// the number of its arguments. A clone has the libraries of its interpreter, whatever the run would like.
+start_message settled_part(const start_message& start, const loaded_interpreter* by)
 {
     start_message settled{0, false, false, false, start.request};
     run_request& request = settled.request;
     request.working_dir.clear();
-    request.data_libraries = false;
+    request.data_libraries = by != nullptr && by->serves() == loaded_interpreter::role::data;
     request.limits.wall = std::chrono::hours(24);
     request.limits.cpu = std::chrono::seconds(0);
     request.label.clear();
     request.result_channel = false;
-    if (cloned) return settled;
+    if (by != nullptr) return settled;
     if (!held_kind_of(request)) request.argv.resize(1);
     for (std::size_t i = 1; i < request.argv.size(); ++i) request.argv[i].clear();
     request.environment.clear();
@@ -75,7 +75,7 @@ bool refill_pause::over(steady_time now, std::size_t running, bool none_left)
 std::optional<std::uint64_t> ready_cells::take(const start_message& start, loaded_interpreter* by)
 {
     if (most(by) == 0 || start.probe || start.request.argv.empty()) return std::nullopt;
-    const start_message settled = settled_part(start, by != nullptr);
+    const start_message settled = settled_part(start, by);
     const std::string shape = name_of(keeper_.parts().root, settled.request);
     wanted_[by] = {shape, settled};
     refill_.run_began();
