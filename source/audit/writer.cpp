@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include <fcntl.h>
@@ -35,7 +37,14 @@ writer::writer(writer_options how) : how_(std::move(how)), journal_(how_.journal
     share();
 }
 
-writer::~writer() { stop(); }
+writer::~writer()
+{
+    try {
+        stop();
+    } catch (const std::exception&) {
+        std::abort();  // without memory for a last record; the next start says that there was no end in good order
+    }
+}
 
 void writer::start(std::function<void()> first)
 {
