@@ -192,7 +192,7 @@ private:
 
 }  // namespace
 
-// What was read while the server removed its oldest file does not fit together, and is read again.
+// A check that meets a server which removes its oldest file reads pieces that do not fit together, and begins again.
 audit_report check_audit(const fs::path& folder, report_options wanted)
 {
     constexpr int most_tries = 10;
