@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t longest_line = 120;
 
-json::value text_or_null(const std::string& text) { return text.empty() ? json::value() : json::value(text); }
-
 bool in_name(char c) { return (std::isupper(static_cast<unsigned char>(c)) != 0) || c == '_'; }
 
 // The sentences for callers name the setting, where one setting decides.
@@ -46,6 +44,8 @@ constexpr std::array<cause_setting, 6> cause_settings{{
 }};
 
 }  // namespace
+
+json::value text_or_null(const std::string& text) { return text.empty() ? json::value() : json::value(text); }
 
 std::string setting_for(const bad_end& end)
 {

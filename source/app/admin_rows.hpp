@@ -34,6 +34,9 @@ struct run_row {
 };
 json::object row_of(const run_row& run, double now);
 
+/// Null where it is empty.
+json::value text_or_null(const std::string& text);
+
 /// The first line of a text, at most 120 characters.
 std::string first_line(std::string_view text);
 
@@ -42,7 +45,5 @@ std::string setting_for(const bad_end& end);
 
 /// The setting that would have allowed a connection; empty: it was allowed, or none would.
 std::string setting_for(const egress_decision& decision);
-
-std::string_view kind_of(const job_record& record);  ///< "job" or "task"
 
 }  // namespace cmcp

@@ -1,3 +1,4 @@
+#include "app/admin_rows.hpp"
 #include "app/administration.hpp"
 #include "jsonrpc/read_object.hpp"
 
@@ -6,8 +7,6 @@ namespace cmcp {
 
 namespace {
 
-json::value text_or_nothing(const std::string& text) { return text.empty() ? json::value() : json::value(text); }
-
 json::object describe_audit(const audit::writer_state& now)
 {
     json::object about{{"folder", now.folder}, {"file", now.file}, {"key", now.key}};
@@ -15,8 +14,8 @@ json::object describe_audit(const audit::writer_state& now)
     about["sealed"] = now.sealed.number;
     about["sealed_at"] = now.sealed_at == 0 ? json::value() : json::value(now.sealed_at);
     about["head"] = now.sealed.text();
-    about["trouble"] = text_or_nothing(now.trouble);
-    about["damage"] = text_or_nothing(now.damage);
+    about["trouble"] = text_or_null(now.trouble);
+    about["damage"] = text_or_null(now.damage);
     about["dropped"] = now.dropped;
     return about;
 }

@@ -169,9 +169,7 @@ awaitable<json::object> administration::usage(admin_viewer by, admin_connections
     const auto calls = [](const json::object& row) { return row.at("calls").to_number<std::uint64_t>(); };
     std::ranges::stable_sort(rows, std::ranges::greater(), calls);
     if (rows.size() > most_principals) rows.resize(most_principals);
-    for (auto& row : rows) {
-        add_limits(row);
-    }
+    for (auto& row : rows) add_limits(row);
     json::object answer;
     answer["machine"] = by.everything ? machine(known, live) : json::object{{"max_runs", of_.all.admission->most()}};
     answer["principals"] = json::array(rows.begin(), rows.end());

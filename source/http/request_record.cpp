@@ -58,12 +58,7 @@ void note_origin(http_request& request, connection_origin& known, seen_logins& s
     const auto& who = *request.who;
     const bool is_new =
         seen.is_new(who.credential + '\n' + who.principal + '\n' + request.address, seen_logins::clock::now());
-    if (!is_new) return;
-    audit::add(audit::kind::login, {{"request", request.id},
-                                    {"principal", unless_empty(who.principal)},
-                                    {"credential", who.credential},
-                                    {"peer", unless_empty(request.address)},
-                                    {"scopes", who.scopes.text()}});
+    if (is_new) record_login(request, who);
 }
 
 // The query may hold a signature, and names files.
@@ -87,6 +82,16 @@ void record_request(const http_request& request, int status, std::chrono::durati
                 {"status", status},
                 {"ms", took}},
                request.query.empty() ? nullptr : &arguments);
+}
+
+void record_login(const http_request& request, const login& who, std::string_view by)
+{
+    audit::add(audit::kind::login, {{"request", request.id},
+                                    {"principal", unless_empty(who.principal)},
+                                    {"credential", who.credential},
+                                    {"peer", unless_empty(request.address)},
+                                    {"scopes", who.scopes.text()},
+                                    {"by", unless_empty(by)}});
 }
 
 void record_refused_login(const http_request& request, std::string_view reason)

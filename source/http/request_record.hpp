@@ -21,6 +21,9 @@ void note_origin(http_request& request, connection_origin& known, seen_logins& s
 /// Records a request of a route whose requests are in the audit. `status`: of the answer; 0: the peer was gone.
 void record_request(const http_request& request, int status, std::chrono::duration<double> took);
 
+/// Records a login. `by`: what the caller logged in with; empty: a client of its own.
+void record_login(const http_request& request, const login& who, std::string_view by = {});
+
 /// Records credentials that were not taken.
 void record_refused_login(const http_request& request, std::string_view reason);
 void record_refused_logins(std::uint64_t further);  ///< those that are not told one by one

@@ -1,4 +1,3 @@
-#include "audit/sink.hpp"
 #include "http/cookies.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/request_record.hpp"
@@ -36,12 +35,7 @@ http_reply logged_in(login_pages& self, const http_request& request, const login
                                 {"peer", request.address},
                                 {"principal", log::unless_empty(who.principal)},
                                 {"by", who.credential}});
-    audit::add(audit::kind::login, {{"request", request.id},
-                                    {"principal", log::unless_empty(who.principal)},
-                                    {"credential", who.credential},
-                                    {"peer", log::unless_empty(request.address)},
-                                    {"scopes", who.scopes.text()},
-                                    {"by", "browser"}});
+    record_login(request, who, "browser");
     http_reply reply;
     reply.with("Set-Cookie", self.from.browsers.begin(request, std::move(token)));
     reply.with("Cache-Control", "no-store");

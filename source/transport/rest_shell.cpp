@@ -142,7 +142,8 @@ awaitable<> tell_page(exchange& x, websocket_register& sockets, std::string sent
     if (!socket) co_return;
     const std::string message = jsonrpc::write_json(json::object{{"error", sentence}});
     const bool heard = co_await socket->write(message, true);
-    if (heard) co_await socket->close(refused_end, {});
+    constexpr std::string_view no_reason;
+    if (heard) co_await socket->close(refused_end, no_reason);
 }
 
 struct shell_sources {

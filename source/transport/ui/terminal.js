@@ -74,8 +74,8 @@ class Terminal {
   listen() {
     this.input.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
-      const chosen = String(getSelection());
-      if (event.ctrlKey && event.key.toLowerCase() === "c" && chosen) { copy(chosen); getSelection().removeAllRanges(); this.input.focus(); event.preventDefault(); return; }
+      const selection = String(getSelection());
+      if (event.ctrlKey && event.key.toLowerCase() === "c" && selection) { copy(selection); getSelection().removeAllRanges(); this.input.focus(); event.preventDefault(); return; }
       if (event.ctrlKey && event.key.toLowerCase() === "v") return;   // the browser pastes
       const bytes = bytesOf(event, this.screen);
       if (bytes === undefined) return;
