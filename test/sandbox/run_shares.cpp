@@ -136,10 +136,11 @@ TEST_CASE("callers share the processors equally, however many processes each has
                                            "print('ran')")));
     CHECK(s.output.out == "ran\n");
     CHECK(crowd.await_end().why == cause::exited);
-    // The crowd has what the other has, half a second, and some before and after that. Without shares it has 30.
+    // The crowd has what the other has, half a second, and some before and after that, more on a machine that has
+    // much else to do. Without shares it has 30.
     const double seconds = std::stod("0" + crowd.output.out.substr(3));
     CHECK(seconds > 0.1);
-    CHECK(seconds < 5);
+    CHECK(seconds < 15);
 }
 
 TEST_CASE("page tables that take long to be measured do not keep the launcher from its other runs", "[run]")

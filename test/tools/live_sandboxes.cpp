@@ -125,9 +125,10 @@ TEST_CASE("a sandbox whose programs work is not idle, one whose programs sleep i
     s.shell_in(sleeps, "setsid sleep 1000 > /dev/null 2>&1 &");
     auto& sandboxes = *s.all->sandboxes;
     run_coroutine(s.io, sandboxes.sweep(sandbox_manager::now()));
-    const double later = sandbox_manager::now() + 3'000;
-    do {  // the start of `sleep` and the end of its run may still be work
+    double later = sandbox_manager::now();
+    do {  // the start of `sleep` and the end of its run may still be work, which counts as use at that time
         s.shell_in(works, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");  // until some ticks have gone
+        later += 3'000;
         run_coroutine(s.io, sandboxes.sweep(later));
     } while (row_of(s, sleeps).contains("processes"));
     while (processes_in(s, works) != 1) {
