@@ -3,18 +3,22 @@
 #include "async/event.hpp"
 #include "config/settings.hpp"
 #include "identity/document_fetch.hpp"
+#include "text/random_id.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
 /// Lets a person log in at an authorization server and come back with a code (RFC 6749 section 4.1, with PKCE,
-/// RFC 7636, and the resource of RFC 8707). Bounded; io thread only.
+/// RFC 7636, and the resource of RFC 8707). What was begun is kept by the state alone, which this process signs: nobody
+/// who only begins takes room from others. Io thread only.
 class code_flow {
 public:
-    struct step {
-        std::string issuer;
+    /// This server, as the person's browser knows it.
+    struct place {
         std::string callback;  ///< where the person comes back to
         std::string resource;  ///< for which the token is to be
     };
@@ -32,31 +36,41 @@ public:
         std::string issuer;  ///< empty: the authorization server does not name itself (RFC 9207)
     };
 
-    code_flow(const settings& config, document_fetch fetch) : config_(config), fetch_(std::move(fetch)) {}
+    /// `now`: the time.
+    code_flow(const settings& config, document_fetch fetch,
+              std::function<event::clock::time_point()> now = event::clock::now)
+        : config_(config), fetch_(std::move(fetch)), now_(std::move(now)), key_(random_id(key_bytes))
+    {
+    }
 
     /// Whether this server has a name at authorization servers.
     bool possible() const { return !config_.auth_ui_client.empty() && fetch_ != nullptr; }
 
     /// Throws std::runtime_error.
-    awaitable<way> begin(step wanted);
+    awaitable<way> begin(std::string issuer, place here);
 
-    /// The access token. Throws std::runtime_error.
-    awaitable<std::string> finish(answer back);
+    /// The access token. `here` is as it was at the beginning. Throws std::runtime_error.
+    awaitable<std::string> finish(answer back, place here);
 
 private:
-    using clock = event::clock;
-    struct pending {
-        step of;
-        std::string verifier;
-        std::string token_endpoint;
-        clock::time_point begun;
+    static constexpr std::size_t key_bytes = 32;
+
+    struct endpoints {
+        std::string authorization, token;
+        event::clock::time_point read;
     };
 
-    void forget_old(clock::time_point now);
+    awaitable<endpoints> endpoints_of(std::string issuer);
+    std::string state_for(std::string_view begun, std::string_view issuer, const place& here) const;
+    std::string verifier_for(std::string_view state) const;
+    const std::string* issuer_of(std::string_view state, const place& here) const;
+    std::string request_for(const answer& back, const place& here) const;
 
     const settings& config_;
     document_fetch fetch_;
-    std::map<std::string, pending> pending_;  // by state
+    std::function<event::clock::time_point()> now_;
+    std::string key_;
+    std::map<std::string, endpoints> known_;  // by issuer
 };
 
 }  // namespace cmcp

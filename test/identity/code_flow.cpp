@@ -53,20 +53,19 @@ struct flow_rig {
         co_return answer;
     }
 
-    code_flow::way begin()
-    {
-        code_flow::step wanted{issuer_name, callback, resource};
-        return test::run_coroutine(io, flow.begin(std::move(wanted)));
-    }
-    std::string finish(code_flow::answer back) { return test::run_coroutine(io, flow.finish(std::move(back))); }
+    code_flow::way begin() { return test::run_coroutine(io, flow.begin(issuer_name, here)); }
+    std::string finish(code_flow::answer back) { return test::run_coroutine(io, flow.finish(std::move(back), here)); }
 
     asio::io_context io;
     settings config;
+    code_flow::place here{callback, resource};
+    event::clock::time_point time = event::clock::now();
     std::string scheme_;
     std::string answer = R"({"access_token":"the token","token_type":"Bearer"})";
     std::string refusal;
     std::vector<document_request> requests;
-    code_flow flow{config, [this](document_request wanted) { return serve(std::move(wanted)); }};
+    code_flow flow{config, [this](document_request wanted) { return serve(std::move(wanted)); },
+                   [this] { return time; }};
 };
 
 }  // namespace
@@ -96,14 +95,22 @@ TEST_CASE("a person goes to the authorization server with all that the code is b
     CHECK(rig.requests.back().headers.empty());
 }
 
-TEST_CASE("a code is taken once, and only with the state of this server")
+TEST_CASE("a code is taken with a state of this server alone, for the place where it was begun, for ten minutes")
 {
-    flow_rig rig;
+    flow_rig rig, other;
     const auto way = rig.begin();
-    CHECK_THROWS_WITH(rig.finish({"another", "code", {}}), Catch::Contains("begin it again"));
+    CHECK(rig.begin().state != way.state);
+    const auto refused = Catch::Contains("begin it again");
+    for (const std::string& state : {std::string(), std::string("another"), std::string("."), other.begin().state,
+                                     "1" + way.state, way.state + "0", way.state.substr(0, way.state.size() - 1)})
+        CHECK_THROWS_WITH(rig.finish({state, "code", {}}), refused);
+    rig.here.callback = "https://elsewhere.example.org/ui/callback";
+    CHECK_THROWS_WITH(rig.finish({way.state, "code", {}}), refused);
+    rig.here.callback = callback;
+    rig.time += std::chrono::seconds(599);
     CHECK(rig.finish({way.state, "code", {}}) == "the token");
-    CHECK_THROWS_WITH(rig.finish({way.state, "code", {}}), Catch::Contains("begin it again"));
-    CHECK(rig.begin().state != rig.begin().state);
+    rig.time += std::chrono::seconds(1);
+    CHECK_THROWS_WITH(rig.finish({way.state, "code", {}}), refused);
 }
 
 TEST_CASE("the answer of another authorization server is refused before its code goes anywhere")
@@ -137,11 +144,16 @@ TEST_CASE("an authorization server of https has no endpoint without it, and one 
     CHECK_THROWS_WITH(rig.finish({rig.begin().state, "code", {}}), Catch::Contains("is down"));
 }
 
-TEST_CASE("logins that were begun and never end are bounded")
+TEST_CASE("logins that are begun and never end take nothing from others, and ask the authorization server once")
 {
     flow_rig rig;
-    for (int i = 0; i != 1000; ++i) rig.begin();
-    CHECK_THROWS_WITH(rig.begin(), Catch::Contains("Too many people"));
+    const auto first = rig.begin();
+    for (int i = 0; i != 2000; ++i) rig.begin();
+    CHECK(rig.requests.size() == 1);
+    CHECK(rig.finish({first.state, "code", {}}) == "the token");
+    rig.time += std::chrono::minutes(10);
+    rig.begin();
+    CHECK(rig.requests.size() == 3);  // the token's, and the endpoints again
 }
 
 TEST_CASE("without a client id nobody can log in at an authorization server")
