@@ -1,5 +1,6 @@
 #pragma once
 
+#include "jail/cgroup_files.hpp"
 #include "sandbox/native_backend.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
@@ -8,9 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -179,8 +178,7 @@ inline std::map<int, std::string> children_of(int parent)
     const std::string line = "\nPPid:\t" + std::to_string(parent) + "\n", name = "Name:\t";
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-        std::ifstream file(entry.path() / "status");
-        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const std::string text = read_control(entry.path() / "status");  // empty: it has ended meanwhile
         if (text.find(line) == std::string::npos || !text.starts_with(name)) continue;
         children[std::stoi(entry.path().filename())] = text.substr(name.size(), text.find('\n') - name.size());
     }
