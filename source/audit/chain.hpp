@@ -1,7 +1,7 @@
 #pragma once
 
-#include "audit/digest.hpp"
 #include "audit/sink.hpp"
+#include "text/digest_maker.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -11,6 +11,9 @@
 namespace cmcp::audit {
 
 class signing_key;
+
+/// The digest that stands for nothing, before the first record.
+inline const std::string no_digest(digest_length, '0');
 
 /// The number and the digest of the latest record.
 struct chain_place {

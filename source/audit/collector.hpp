@@ -1,7 +1,7 @@
 #pragma once
 
-#include "audit/digest.hpp"
 #include "audit/sink.hpp"
+#include "text/digest_maker.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -104,8 +104,9 @@ bool client_socket::take_available(std::size_t most, bool& end)
 void client_socket::arrived(std::size_t first_bytes)
 {
     bool end = false;
+    const bool full = first_bytes == read_first_at_most();
     buffer_.commit(first_bytes);
-    if (first_bytes == most_read_first) take_available(most_read_at_once, end);
+    if (full) take_available(most_read_at_once, end);
 }
 
 awaitable<bool> client_socket::read_some(std::size_t most)

@@ -6,6 +6,7 @@
 
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -46,7 +47,7 @@ public:
 
     /// The caller awaits the first bytes of a request and passes their number to arrived(). Ends with an error at the
     /// deadline, at abort(), at the end of input and when the socket is broken.
-    auto read_first() { return stream_.async_read_some(buffer_.prepare(most_read_first), as_tuple); }
+    auto read_first() { return stream_.async_read_some(buffer_.prepare(read_first_at_most()), as_tuple); }
     void arrived(std::size_t first_bytes);
     /// Appends at most `most` bytes to buffer(). False: end of input, deadline or error.
     awaitable<bool> read_some(std::size_t most = 64 * 1024);
@@ -74,6 +75,9 @@ public:
 
 private:
     static constexpr std::size_t most_read_first = 1024;  // most requests; each connection that is idle holds as much
+
+    // A connection whose earlier requests were a little longer reads its next one at once, too.
+    std::size_t read_first_at_most() const { return std::max(most_read_first, buffer_.capacity()); }
 
     auto look();  ///< a handler that calls look_at_input() while this watch lasts
     void await_input();

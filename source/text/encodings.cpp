@@ -1,9 +1,10 @@
 #include "text/encodings.hpp"
 
+#include "text/digest_maker.hpp"
+
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace cmcp {
 
@@ -29,22 +30,28 @@ std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
     return encoded;
 }
 
-std::string sha256(std::string_view text)
+namespace {
+
+digest_maker& digests()
 {
-    char digest[EVP_MAX_MD_SIZE];
-    unsigned int size = 0;
-    if (EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest), &size, EVP_sha256(), nullptr) !=
-        1)
-        throw std::runtime_error("SHA-256 is not available");
-    return {digest, size};
+    static thread_local digest_maker maker;
+    return maker;
 }
 
-std::string sha256_hex(std::string_view text) { return hex_text(sha256(text)); }
+}  // namespace
+
+std::string sha256(std::string_view text)
+{
+    const auto digest = digests().bytes_of({text});
+    return {digest.begin(), digest.end()};
+}
+
+std::string sha256_hex(std::string_view text) { return std::string(digests().of({text})); }
 
 bool is_sha256_hex(std::string_view text)
 {
     const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-    return text.size() == 64 && std::all_of(text.begin(), text.end(), is_digit);
+    return text.size() == digest_length && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 std::string base64_encode(std::string_view bytes)

@@ -150,7 +150,7 @@ TEST_CASE("records that somebody writes anew, with all digests, are found by the
         const auto own = line.find(",\"chain\"");
         auto body = line.substr(0, own);
         if (const auto name = body.find("ann"); name != std::string::npos) body.replace(name, 3, "bob");
-        audit::digest_maker digests;
+        digest_maker digests;
         before = digests.of({before, body});
         forged += body + ",\"chain\":\"" + before + "\"}\n";
     }

@@ -1,10 +1,10 @@
-#include "audit/digest.hpp"
+#include "text/digest_maker.hpp"
 
 #include <stdexcept>
 
 #include <openssl/evp.h>
 
-namespace cmcp::audit {
+namespace cmcp {
 
 void digest_maker::free_state::operator()(evp_md_ctx_st* state) const { ::EVP_MD_CTX_free(state); }
 void digest_maker::free_state::operator()(evp_md_st* kind) const { ::EVP_MD_free(kind); }
@@ -16,19 +16,25 @@ digest_maker::digest_maker() : sha256_(::EVP_MD_fetch(nullptr, "SHA256", nullptr
 }
 
 // A state that is begun again without a kind keeps that which it has.
+digest_maker::bytes digest_maker::bytes_of(std::initializer_list<std::string_view> texts)
+{
+    bytes digest{};
+    bool right = ::EVP_DigestInit_ex2(state_.get(), nullptr, nullptr) == 1;
+    for (const auto text : texts) right = right && ::EVP_DigestUpdate(state_.get(), text.data(), text.size()) == 1;
+    if (!right || ::EVP_DigestFinal_ex(state_.get(), digest.data(), nullptr) != 1)
+        throw std::runtime_error("SHA-256 is not available");
+    return digest;
+}
+
 std::string_view digest_maker::of(std::initializer_list<std::string_view> texts)
 {
     constexpr std::string_view digits = "0123456789abcdef";
-    std::array<unsigned char, digest_length / 2> bytes{};
-    bool right = ::EVP_DigestInit_ex2(state_.get(), nullptr, nullptr) == 1;
-    for (const auto text : texts) right = right && ::EVP_DigestUpdate(state_.get(), text.data(), text.size()) == 1;
-    if (!right || ::EVP_DigestFinal_ex(state_.get(), bytes.data(), nullptr) != 1)
-        throw std::runtime_error("SHA-256 is not available");
-    for (std::size_t at = 0; at < bytes.size(); ++at) {
-        text_[2 * at] = digits[bytes[at] >> 4];
-        text_[2 * at + 1] = digits[bytes[at] & 15];
+    const auto digest = bytes_of(texts);
+    for (std::size_t at = 0; at < digest.size(); ++at) {
+        text_[2 * at] = digits[digest[at] >> 4];
+        text_[2 * at + 1] = digits[digest[at] & 15];
     }
     return {text_.data(), text_.size()};
 }
 
-}  // namespace cmcp::audit
+}  // namespace cmcp
