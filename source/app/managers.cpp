@@ -144,6 +144,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
 {
     auto all = std::make_unique<managers>(backend, config.sandbox_root);
     const handle_maker handles(node_name(config));
+    all->node = handles.node();
     all->limits = std::make_unique<quotas>(config);
     all->pool = std::make_unique<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);

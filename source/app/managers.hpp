@@ -31,6 +31,7 @@
 #include "web/web_manager.hpp"
 
 #include <memory>
+#include <string>
 
 namespace cmcp {
 
@@ -46,6 +47,7 @@ struct managers {
 
     sandbox::backend& backend;  ///< outlives this
     record_folder records;
+    std::string node;                          ///< this machine's name in handles
     std::unique_ptr<quotas> limits;            ///< of each principal
     std::unique_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
     std::shared_ptr<job_register> background;  ///< jobs and tasks

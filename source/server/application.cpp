@@ -178,7 +178,8 @@ gateways application::to_sandboxes()
             managers_->jupyter_.get(),
             &administration_,
             make_issuer_fetch(executor_, config_),
-            managers_->limits->each(&principal_limits::sessions)};
+            managers_->limits->each(&principal_limits::sessions),
+            managers_->node};
 }
 
 void application::set_public_url(std::string url)

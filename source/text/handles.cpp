@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t random_digits = 32;
 constexpr std::size_t longest_node = 32;
+constexpr std::size_t shortest_kind = 2;
+constexpr std::size_t longest_kind = 8;
+
+bool is_kind(std::string_view text)
+{
+    const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    return text.size() >= shortest_kind && text.size() <= longest_kind && std::all_of(text.begin(), text.end(), lower);
+}
 
 bool plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
 
@@ -41,6 +49,13 @@ bool handle_maker::fits(std::string_view kind, std::string_view text)
     const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
     if (node.size() < 3 || node.size() > longest_node + 2 || node.front() != '_' || node.back() != '_') return false;
     return std::all_of(random.begin(), random.end(), hex) && std::all_of(node.begin() + 1, node.end() - 1, plain);
+}
+
+std::string_view handle_maker::node_of(std::string_view text)
+{
+    const auto kind = text.substr(0, text.find('_'));
+    if (!is_kind(kind) || !fits(kind, text)) return {};
+    return text.substr(kind.size() + 1, text.size() - kind.size() - 2 - random_digits);
 }
 
 }  // namespace cmcp

@@ -21,6 +21,9 @@ public:
     /// Whether the text has the form of a handle of this kind (of any node). Only such text becomes a file name.
     static bool fits(std::string_view kind, std::string_view text);
 
+    /// The node that a handle of any kind names, as a part of `text`; empty when the text is no handle.
+    static std::string_view node_of(std::string_view text);
+
 private:
     std::string node_;
 };

@@ -127,7 +127,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           guard(config, by_header),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes),
-                   std::move(to.sessions)),
+                   std::move(to.sessions), handle_maker(to.node)),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
           connections(io.get_executor()),

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace cmcp {
 
@@ -27,6 +28,7 @@ struct gateways {
     admin_gateway* administration = nullptr;
     document_fetch issuers = {};       ///< reaches authorization servers
     limit_of_principal sessions = {};  ///< that a caller with a name may have; null: the settings' number
+    std::string node = "node";         ///< this machine's name in ids of sessions
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.

@@ -1,7 +1,6 @@
 #include "transport/session_store.hpp"
 
 #include "log/request_id.hpp"
-#include "text/random_id.hpp"
 
 #include <utility>
 
@@ -58,11 +57,13 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
 }
 
 session_store::session_store(asio::any_io_executor executor, const settings& config,
-                             std::shared_ptr<memory_budget> budget, limit_of_principal of_principal)
+                             std::shared_ptr<memory_budget> budget, limit_of_principal of_principal,
+                             handle_maker handles)
     : executor_(std::move(executor)),
       config_(config),
       budget_(std::move(budget)),
-      of_principal_(std::move(of_principal))
+      of_principal_(std::move(of_principal)),
+      handles_(std::move(handles))
 {
 }
 
@@ -87,7 +88,7 @@ std::shared_ptr<http_session> session_store::create(std::string principal, std::
     why = refusal::none;
 
     auto opened = std::make_shared<http_session>(*this);
-    opened->id = random_id();
+    opened->id = handles_.make("ses");
     opened->sse = sse;
     opened->address = address;
     opened->memory = budget_->of(principal);

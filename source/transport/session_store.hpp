@@ -3,6 +3,7 @@
 #include "async/canceller.hpp"
 #include "config/principal_limits.hpp"
 #include "mcp/session.hpp"
+#include "text/handles.hpp"
 #include "transport/event_log.hpp"
 #include "transport/event_stream.hpp"
 
@@ -59,10 +60,11 @@ class session_store {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER.
+    /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER. `handles`
+    /// makes the ids of sessions, `ses_<node>_…`.
     session_store(asio::any_io_executor executor, const settings& config,
                   std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>(),
-                  limit_of_principal of_principal = {});
+                  limit_of_principal of_principal = {}, handle_maker handles = handle_maker({}));
     ~session_store();
 
     enum class refusal { none, too_many, too_many_from_address, too_many_of_caller };
@@ -102,6 +104,7 @@ private:
     const settings& config_;
     std::shared_ptr<memory_budget> budget_;
     limit_of_principal of_principal_;
+    handle_maker handles_;
     std::function<void(const caller&)> dropped_;
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, by_use> by_holder_;

@@ -22,13 +22,16 @@ struct store_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(store_fixture, "session ids are long and never the same")
+TEST_CASE_METHOD(store_fixture, "session ids are never the same, and name the node")
 {
-    session_store store(io.get_executor(), config);
+    session_store store(io.get_executor(), config, std::make_shared<memory_budget>(), {}, handle_maker("box"));
     std::set<std::string> seen;
     for (int i = 0; i < 1000; ++i) seen.insert(make(store)->id);
     CHECK(seen.size() == 1000);
-    CHECK(seen.begin()->size() == 40);
+    for (const auto& id : seen) {
+        CHECK(handle_maker::fits("ses", id));
+        CHECK(handle_maker::node_of(id) == "box");
+    }
 }
 
 TEST_CASE_METHOD(store_fixture, "a session is found by its own principal only")

@@ -12,15 +12,17 @@ std::string text_of(const json::value& message) { return std::string(message.at(
 
 }  // namespace
 
-TEST_CASE("initialize makes a session whose id the client cannot choose")
+TEST_CASE("initialize makes a session whose id names the node and cannot be chosen by the client")
 {
-    http_fixture server;
+    gateways to;
+    to.node = "box";
+    http_fixture server(http_fixture::quick_settings(), {}, std::move(to));
     raw_client client(server.port());
     auto body =
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto begun = client.request(post("/mcp", body, in_session("chosen-by-client")));
     CHECK(begun.status == 200);
-    CHECK(begun.field("mcp-session-id").size() == 40);
+    CHECK(handle_maker::node_of(begun.field("mcp-session-id")) == "box");
     CHECK(begun.parsed().at("result").at("protocolVersion") == "2025-06-18");
 }
 
@@ -272,7 +274,7 @@ TEST_CASE("sessions belong to the principal that made them")
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
     auto begun = request(server, post("/mcp", body, "Authorization: Bearer one\r\n"));
     auto id = begun.field("mcp-session-id");
-    REQUIRE(id.size() == 40);
+    REQUIRE(handle_maker::fits("ses", id));
     auto ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
     CHECK(request(server, post("/mcp", ping, in_session(id) + "Authorization: Bearer one\r\n")).status == 200);
     CHECK(request(server, post("/mcp", ping, in_session(id) + "Authorization: Bearer two\r\n")).status == 404);
