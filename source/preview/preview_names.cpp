@@ -1,6 +1,7 @@
 #include "preview/preview_names.hpp"
 
 #include "text/ascii.hpp"
+#include "text/handles.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t random_digits = 32;
+constexpr std::size_t longest_node = 24;  // beside a port of five digits
 
 // A Host without its port and the dot that may end a name.
 std::string_view name_in(std::string_view host)
@@ -22,7 +24,31 @@ std::string_view name_in(std::string_view host)
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
+bool is_node(std::string_view text)
+{
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+    return !text.empty() && text.size() <= longest_node && text.back() != '-' &&
+           std::all_of(text.begin(), text.end(), plain);
+}
+
 std::string digits_of(const port_link& link) { return link.sandbox.substr(link.sandbox.size() - random_digits); }
+
+// No label ends in a hyphen (RFC 1123 section 2.1).
+std::string label_of(const port_link& link)
+{
+    const auto node = handle_maker::node_of(link.sandbox);
+    const auto label = std::to_string(link.port) + "-" + digits_of(link);
+    return is_node(node) ? label + "-" + std::string(node) : label;
+}
+
+std::optional<std::uint16_t> read_port(std::string_view text)
+{
+    std::uint16_t port = 0;
+    if (text.empty() || text.front() == '0') return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return port;
+}
 
 }  // namespace
 
@@ -40,18 +66,19 @@ std::optional<preview_label> read_label(std::string_view host, std::string_view 
     const auto name = name_in(host);
     const std::string label = lower_case(name.substr(0, name.size() - name_in(domain).size() - 1));
     const auto dash = label.find('-');
-    if (dash == std::string::npos || dash == 0 || label[0] == '0' || label.size() != dash + 1 + random_digits)
-        return std::nullopt;
-    preview_label read{0, label.substr(dash + 1)};
-    const auto [end, error] = std::from_chars(label.data(), label.data() + dash, read.port);
-    if (error != std::errc() || end != label.data() + dash) return std::nullopt;
+    if (dash == std::string::npos || label.size() < dash + 1 + random_digits) return std::nullopt;
+    const auto port = read_port(std::string_view(label).substr(0, dash));
+    const auto rest = label.substr(dash + 1 + random_digits);
+    if (!port || (!rest.empty() && (rest.front() != '-' || !is_node(rest.substr(1))))) return std::nullopt;
+    preview_label read{*port, label.substr(dash + 1, random_digits), rest.empty() ? rest : rest.substr(1)};
     if (!std::all_of(read.digits.begin(), read.digits.end(), is_hex)) return std::nullopt;
     return read;
 }
 
 bool is_label_of(const preview_label& label, const port_link& link)
 {
-    return label.port == link.port && label.digits == digits_of(link);
+    if (label.port != link.port || label.digits != digits_of(link)) return false;
+    return label.node.empty() || label.node == handle_maker::node_of(link.sandbox);
 }
 
 std::string url_of(const port_link& link, std::string_view server, std::string_view domain)
@@ -64,8 +91,8 @@ std::string url_of(const port_link& link, std::string_view server, std::string_v
     const bool names_port = colon != std::string_view::npos && all_digits(authority.substr(colon + 1));
     const bool own_port = domain.find(':') != std::string_view::npos;
     const auto port = names_port && !own_port ? authority.substr(colon) : std::string_view();
-    return std::string(scheme) + "://" + std::to_string(link.port) + "-" + digits_of(link) + "." + std::string(domain) +
-           std::string(port) + "/?" + std::string(preview_parameter) + "=" + link.token;
+    return std::string(scheme) + "://" + label_of(link) + "." + std::string(domain) + std::string(port) + "/?" +
+           std::string(preview_parameter) + "=" + link.token;
 }
 
 token_in_url token_in(std::string_view url, std::string_view server, std::string_view domain)

@@ -1,7 +1,6 @@
 #include "preview/preview_request.hpp"
 
 #include "http/request_guard.hpp"
-#include "preview/preview_names.hpp"
 #include "text/ascii.hpp"
 #include "text/html.hpp"
 #include "text/words.hpp"
@@ -57,7 +56,7 @@ std::optional<preview_request> read_own_origin(const http_request& request, std:
     preview_request wanted;
     view.own_origin = true;
     view.port = label->port;
-    wanted.digits = std::move(label->digits);
+    wanted.label = std::move(*label);
     const auto parameter = request.parameter(preview_parameter);
     wanted.brings_parameter = parameter.has_value();
     wanted.tokens = tokens_in_cookies(request, cookie_name(view.scheme));

@@ -2,6 +2,7 @@
 
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
+#include "preview/preview_names.hpp"
 #include "preview/relayed_header.hpp"
 
 #include <optional>
@@ -15,7 +16,7 @@ namespace cmcp {
 struct preview_request {
     preview_view view;                ///< with port 0 below a path, where the token tells it
     std::vector<std::string> tokens;  ///< that it brings
-    std::string digits;               ///< of the sandbox's id, where the origin names them
+    preview_label label;              ///< where the origin is the port's own
     std::string target;               ///< path and query, as the program gets them
     bool brings_parameter = false;    ///< the token is in the query
     bool lacks_slash = false;         ///< relative addresses of the page would lose the token

@@ -124,7 +124,7 @@ std::optional<port_link> previews::link_for(const preview_request& wanted) const
     for (const std::string& token : wanted.tokens) {
         auto link = links_.find(token);
         if (!link) continue;
-        const bool fits = !wanted.view.own_origin || is_label_of({wanted.view.port, wanted.digits}, *link);
+        const bool fits = !wanted.view.own_origin || is_label_of(wanted.label, *link);
         if (fits) return link;
     }
     return std::nullopt;

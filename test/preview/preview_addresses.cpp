@@ -10,9 +10,16 @@ namespace {
 
 const std::string digits = "0123456789abcdef0123456789abcdef";
 
-port_link link_to(std::uint16_t port)
+port_link link_to(std::uint16_t port, const std::string& node = "node")
 {
-    return {"ann", "sbx_node_" + digits, port, 0, std::to_string(port) + ".sbx_node_" + digits + ".1.2.3"};
+    const auto sandbox = "sbx_" + node + "_" + digits;
+    return {"ann", sandbox, port, 0, std::to_string(port) + "." + sandbox + ".1.2.3"};
+}
+
+std::string label_of(const std::string& url)
+{
+    const auto begin = url.find("://") + 3;
+    return url.substr(begin, url.find('.') - begin);
 }
 
 http_request request_of(std::string path, std::vector<std::pair<std::string_view, std::string_view>> fields,
@@ -50,8 +57,42 @@ TEST_CASE("a label names a port and a sandbox, or nothing", "[preview]")
     for (const std::string& wrong :
          {"0-" + digits, "08000-" + digits, "65536-" + digits, "-1-" + digits, "+1-" + digits, "8000-" + digits + "0",
           "8000-" + digits.substr(1), "8000" + digits, "x." + digits, "8000-" + digits.substr(1) + "g",
-          digits + "-8000", "a.8000-" + digits})
+          digits + "-8000", "a.8000-" + digits, "8000-" + digits + "-", "8000-" + digits + "_node",
+          "8000-" + digits + "-a_b", "8000-" + digits + "-a-", "8000-" + digits + "-" + std::string(25, 'a')})
         CHECK_FALSE(read_label(wrong + ".localhost", "localhost"));
+}
+
+TEST_CASE("a label names the sandbox's node as well, and leads to no other node's sandbox", "[preview]")
+{
+    const auto label = read_label("8000-" + digits + "-Box-1.localhost:8080", "localhost");
+    REQUIRE(label);
+    CHECK(label->port == 8000);
+    CHECK(label->digits == digits);
+    CHECK(label->node == "box-1");
+    CHECK(is_label_of(*label, link_to(8000, "box-1")));
+    CHECK_FALSE(is_label_of(*label, link_to(8000, "box-2")));
+    CHECK_FALSE(is_label_of(*label, link_to(8001, "box-1")));
+    const auto without = read_label("8000-" + digits + ".localhost", "localhost");
+    REQUIRE(without);
+    CHECK(without->node.empty());
+    CHECK(is_label_of(*without, link_to(8000, "box-1")));
+}
+
+TEST_CASE("the node is in a label as far as DNS has room for it", "[preview]")
+{
+    const std::string longest(24, 'n');
+    for (const auto& [node, named] : std::vector<std::pair<std::string, bool>>{
+             {"n", true}, {"a-b", true}, {longest, true}, {longest + "n", false}, {"box-", false}, {"-", false}}) {
+        CAPTURE(node);
+        const auto link = link_to(65535, node);
+        const auto label = label_of(url_of(link, "https://mcp.example", "p.example"));
+        CHECK(label == "65535-" + digits + (named ? "-" + node : ""));
+        CHECK(label.size() <= 63);
+        const auto read = read_label(label + ".p.example", "p.example");
+        REQUIRE(read);
+        CHECK(read->node == (named ? node : ""));
+        CHECK(is_label_of(*read, link));
+    }
 }
 
 TEST_CASE("a link's address has the scheme and port of the server, and a label that DNS allows", "[preview]")
@@ -59,12 +100,11 @@ TEST_CASE("a link's address has the scheme and port of the server, and a label t
     const auto link = link_to(65535);
     CHECK(url_of(link, "http://127.0.0.1:8000", "") == "http://127.0.0.1:8000/preview/" + link.token + "/");
     CHECK(url_of(link, "https://mcp.example", "p.example") ==
-          "https://65535-" + digits + ".p.example/?cmcp_preview=" + link.token);
+          "https://65535-" + digits + "-node.p.example/?cmcp_preview=" + link.token);
     CHECK(url_of(link, "http://[::1]:8000", "localhost").find(".localhost:8000/?") != std::string::npos);
     CHECK(url_of(link, "http://[::1]", "localhost").find(".localhost/?") != std::string::npos);
     CHECK(url_of(link, "https://x/base:1", "p.example").find(".p.example/?") != std::string::npos);
     CHECK(url_of(link, "http://x:8000", "localhost:9").find(".localhost:9/?") != std::string::npos);
-    CHECK(("65535-" + digits).size() <= 63);
 }
 
 TEST_CASE("a link is taken apart as it was put together", "[preview]")
