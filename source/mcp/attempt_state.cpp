@@ -30,6 +30,18 @@ bool same(std::string_view a, std::string_view b)
         "without it");
 }
 
+using hmac_key = std::array<unsigned char, 32>;
+
+hmac_key hmac_of(const void* key, std::size_t size, std::string_view text)
+{
+    hmac_key digest;
+    unsigned int length = 0;
+    if (!HMAC(EVP_sha256(), key, static_cast<int>(size), reinterpret_cast<const unsigned char*>(text.data()),
+              text.size(), digest.data(), &length))
+        throw std::runtime_error("HMAC failed");
+    return digest;
+}
+
 constexpr std::int64_t lifetime_seconds = 3600;
 
 std::int64_t now()
@@ -69,16 +81,19 @@ void open_state(attempt_state& state, const stateless_request& incoming, const r
 
 }  // namespace
 
-request_state::request_state() { fill_random(key_); }
+// The label keeps the key apart from others that are made of the same secret.
+request_state::request_state(std::string_view secret)
+{
+    if (secret.empty())
+        fill_random(key_);
+    else
+        key_ = hmac_of(secret.data(), secret.size(), "container-mcp requestState");
+}
 
 std::string request_state::signature(std::string_view text) const
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned int length = 0;
-    if (!HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-              reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &length))
-        throw std::runtime_error("HMAC failed");
-    return base64_encode({reinterpret_cast<const char*>(digest), length});
+    const auto digest = hmac_of(key_.data(), key_.size(), text);
+    return base64_encode({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 std::string request_state::seal(const json::object& state) const

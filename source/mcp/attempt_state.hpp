@@ -9,10 +9,11 @@
 
 namespace cmcp {
 
-/// Signs what travels through the client between two attempts of a call (HMAC-SHA-256, a random key for each process).
+/// Signs what travels through the client between two attempts of a call (HMAC-SHA-256).
 class request_state {
 public:
-    request_state();
+    /// Servers with the same secret open each other's states. Empty: a random key, so this object opens its own alone.
+    explicit request_state(std::string_view secret = {});
 
     std::string seal(const json::object& state) const;
 

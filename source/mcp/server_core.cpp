@@ -56,7 +56,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(std::move(jobs), limits.tasks),
           legacy(offered, changes),
-          stateless(offered, changes, tasks),
+          stateless(offered, changes, tasks, limits.shared_secret),
           running(executor)
     {
     }

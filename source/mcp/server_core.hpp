@@ -40,6 +40,8 @@ struct core_limits {
     result_format format = result_format::automatic;
     /// A tool is about to be called: zero, or how long the caller has to wait before it asks again.
     std::function<std::chrono::milliseconds(std::string_view principal)> calls{};
+    /// Servers with the same one continue each other's calls that ask the client; empty: this server its own alone.
+    std::string shared_secret{};
 };
 
 enum class era_of_peer {

@@ -17,8 +17,9 @@ constexpr std::string_view listen_method = "subscriptions/listen";
 /// Revision 2026-07-28: every request stands for itself. A question ends the call, unless it has become a task.
 class stateless_era final : public era {
 public:
-    stateless_era(catalogue& offered, change_hub& changes, const task_view& tasks)
-        : offered_(offered), changes_(changes), tasks_(tasks)
+    /// `secret`: as core_limits::shared_secret.
+    stateless_era(catalogue& offered, change_hub& changes, const task_view& tasks, std::string_view secret)
+        : offered_(offered), changes_(changes), tasks_(tasks), states_(secret)
     {
     }
 
