@@ -138,6 +138,8 @@ json::object rule::one_of(schema::names values) { return {{"enum", schema::list(
 
 json::object rule::example(json::value value) { return {{"examples", json::array{std::move(value)}}}; }
 
+json::object rule::header(std::string_view name) { return {{"x-mcp-header", name}}; }
+
 json::object rule::time_limit(std::string_view description)
 {
     return {{"exclusiveMinimum", 0}, {"description", description}};

@@ -85,6 +85,10 @@ struct listed_example {
     json::value value;
 };
 
+/// Clients of 2026-07-28 repeat the value in the header Mcp-Param-<name>, by which a proxy or another server finds
+/// where a handle leads.
+json::object header(std::string_view name);
+
 /// Seconds that a caller allows; the description comes with it.
 json::object time_limit(std::string_view description);
 

@@ -11,7 +11,7 @@ struct job_input {
     std::string job_id;
 };
 
-field<job_input> job_id_field() { return {"job_id", &job_input::job_id, "", rule::required}; }
+field<job_input> job_id_field() { return {"job_id", &job_input::job_id, "", rule::header("Job-Id"), rule::required}; }
 
 json::object job_json(const job_record& job)
 {

@@ -137,7 +137,7 @@ tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    {"action", &input::action, "create by default", rule::one_of({"create", "list", "delete"})},
-                   {"name", &input::name, ""}},
+                   {"name", &input::name, "", rule::header("Snapshot-Id")}},
          .process = std::bind_front(process_snapshot, std::ref(sandboxes))});
 }
 
@@ -166,7 +166,9 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
                                                    {"success", "sandbox_id", "snapshot_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
-         .input = {sandbox_id_field(), {"snapshot", &restore_input::snapshot, "Name or handle", rule::required}},
+         .input = {sandbox_id_field(),
+                   {"snapshot", &restore_input::snapshot, "Name or handle", rule::header("Snapshot-Id"),
+                    rule::required}},
          .process = std::bind_front(process_restore, std::ref(sandboxes))});
 }
 

@@ -141,7 +141,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
 
 field<sandbox_input> sandbox_id_field(std::string_view description)
 {
-    return {"sandbox_id", &sandbox_input::sandbox_id, description, json::object{{"x-mcp-header", "Sandbox-Id"}}};
+    return {"sandbox_id", &sandbox_input::sandbox_id, description, rule::header("Sandbox-Id")};
 }
 
 field<sandbox_input> sandbox_id_field()

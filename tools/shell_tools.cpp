@@ -37,7 +37,10 @@ struct shell_input {
     std::string shell_id;
 };
 
-field<shell_input> shell_id_field() { return {"shell_id", &shell_input::shell_id, "", rule::required}; }
+field<shell_input> shell_id_field()
+{
+    return {"shell_id", &shell_input::shell_id, "", rule::header("Shell-Id"), rule::required};
+}
 
 json::object view_json(const shell_view& view)
 {

@@ -256,6 +256,15 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+MIRRORED = {"sandbox_id": "Sandbox-Id", "job_id": "Job-Id", "shell_id": "Shell-Id", "snapshot": "Snapshot-Id"}
+
+
+def mirrored(tool, arguments):
+    """The headers in which a call of 2026-07-28 repeats the handles among its arguments."""
+    names = {**MIRRORED, **({"name": "Snapshot-Id"} if tool == "snapshot_sandbox" else {})}
+    return {f"Mcp-Param-{header}": str(arguments[name]) for name, header in names.items() if arguments.get(name) is not None}
+
+
 class Exchange:
     """One kept-alive connection; `session` headers are sent with each request once there are some. `place` is a port or
     the path of a UNIX socket; `tls` an ssl.SSLContext."""

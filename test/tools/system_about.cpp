@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +36,24 @@ bool offers(const system_stage& s, std::string_view name)
 bool takes(const system_stage& s, std::string_view tool, std::string_view argument)
 {
     return s.registry.find(tool)->definition().input_schema.at("properties").as_object().contains(argument);
+}
+
+// The header that a client of 2026-07-28 has to send beside an argument; empty: none.
+std::string header_of(std::string_view tool, std::string_view argument)
+{
+    static const std::map<std::string_view, std::string> headers{
+        {"sandbox_id", "Sandbox-Id"}, {"job_id", "Job-Id"}, {"shell_id", "Shell-Id"}, {"snapshot", "Snapshot-Id"}};
+    if (tool == "snapshot_sandbox" && argument == "name") return "Snapshot-Id";
+    const auto known = headers.find(argument);
+    if (known != headers.end()) return known->second;
+    CHECK_FALSE(argument.ends_with("_id"));
+    return {};
+}
+
+std::string header_in(const json::value& described)
+{
+    const auto* header = described.as_object().if_contains("x-mcp-header");
+    return header ? std::string(header->as_string()) : std::string();
 }
 
 }  // namespace
@@ -114,6 +133,32 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     config.enable_system = true;
     config.enable_file = false;
     CHECK(names(config) == system);
+}
+
+TEST_CASE("every argument that takes a handle names the header that repeats it, and clients are shown it")
+{
+    settings config;
+    config.web_search_provider = "duckduckgo";
+    config.web_browser_path = "/bin/true";
+    system_stage s(std::move(config));
+    std::map<std::string, int> seen;
+    for (const auto& one : s.registry.all()) {
+        const auto& about = one->definition();
+        const auto& listed = about.listed_schema.empty() ? about.input_schema : about.listed_schema;
+        for (const auto& each : about.input_schema.at("properties").as_object()) {
+            const auto wanted = header_of(about.name, each.key());
+            CAPTURE(about.name, std::string(each.key()));
+            CHECK(header_in(each.value()) == wanted);
+            if (wanted.empty()) continue;
+            ++seen[wanted];
+            REQUIRE(listed.at("properties").as_object().contains(each.key()));
+            CHECK(header_in(listed.at("properties").at(each.key())) == wanted);
+        }
+    }
+    CHECK(seen["Sandbox-Id"] > 20);
+    CHECK(seen["Shell-Id"] == 3);
+    CHECK(seen["Job-Id"] == 2);
+    CHECK(seen["Snapshot-Id"] == 2);
 }
 
 TEST_CASE("tools that cannot work are not offered; instructions and their answers say what switches them on")
