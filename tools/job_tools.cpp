@@ -140,10 +140,12 @@ tool_owner make_job_list(job_manager& jobs)
                    .description = "Your jobs, the newest first.",
                    .output_schema = schema::output(
                        {{"jobs", schema::array("", with_job_properties(schema::object("", {}, {"job_id", "state"})))},
+                        {"unreachable_nodes", schema::array("Servers that do not answer now", schema::string(""))},
                         {"error", schema::string("")}},
                        {"jobs"}),
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .gathers = {"jobs", true}},
          .input = {},
          .process = std::bind_front(process_job_list, std::ref(jobs))});
 }

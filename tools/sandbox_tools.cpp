@@ -96,7 +96,9 @@ json::object list_sandboxes_output()
                         {"ports", schema::array("On which its programs listen", schema::typed("integer", ""))},
                         {"packages", schema::array("Installed ones", std::move(package))}},
                        {"sandbox_id", "name", "status", "image", "created", "last_used"});
-    return schema::output({{"sandboxes", schema::array("", std::move(row))}, {"error", schema::string("")}},
+    return schema::output({{"sandboxes", schema::array("", std::move(row))},
+                           {"unreachable_nodes", schema::array("Servers that do not answer now", schema::string(""))},
+                           {"error", schema::string("")}},
                           {"sandboxes"});
 }
 
@@ -109,7 +111,8 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
                        "Your sandboxes with state, packages and ports. A stopped one starts when it is used.",
                    .output_schema = list_sandboxes_output(),
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .gathers = {"sandboxes"}},
          .input = {},
          .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes), std::ref(shown))});
 }

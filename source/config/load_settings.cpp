@@ -1,5 +1,6 @@
 #include "config/load_settings.hpp"
 
+#include "config/cluster_member.hpp"
 #include "config/setting.hpp"
 #include "config/setting_kinds.hpp"
 #include "posix/unique_fd.hpp"
@@ -178,12 +179,33 @@ void check_tls(const settings& config)
         throw config_error("TLS_CLIENT_CA does nothing without TLS_CLIENT_AUTH: set that to accept or require");
 }
 
+void need(const settings& config, bool is_there, const std::string& what)
+{
+    if (!is_there) throw config_error("CLUSTER_MEMBERS=" + kinds::printed(config.cluster_members) + " needs " + what);
+}
+
+void check_cluster(const settings& config)
+{
+    if (config.cluster_members.empty()) return;
+    const auto members = read_members(config.cluster_members);
+    const auto own = [&config](const cluster_member& each) { return each.name == config.sandbox_node; };
+    need(config, std::any_of(members.begin(), members.end(), own),
+         "SANDBOX_NODE: set it to the one of these names that is this server's");
+    need(config, !config.cluster_cert.empty() && !config.cluster_key.empty() && !config.cluster_ca.empty(),
+         "CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA, because members know each other by certificates alone");
+    need(
+        config, !config.link_key.empty(),
+        "SANDBOX_LINK_KEY: set it to the same random text on all members, because each of them checks what another has "
+        "signed");
+}
+
 void apply_rules(loaded_settings& into)
 {
     auto& config = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
     check_tls(config);
+    check_cluster(config);
     if (!config.debug) return;
     config.log_level = "DEBUG";
     into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");

@@ -1,5 +1,6 @@
 #include "config/setting_kinds.hpp"
 
+#include "config/cluster_member.hpp"
 #include "config/networks.hpp"
 #include "config/principal_limits.hpp"
 #include "text/ascii.hpp"
@@ -267,6 +268,24 @@ settings::words network_list(std::string_view text)
     if (!std::all_of(words.begin(), words.end(), is_network))
         throw bad_value("IP addresses and networks as 10.0.0.0/8, separated by commas, or unix");
     return words;
+}
+
+settings::words member_list(std::string_view text)
+{
+    auto words = word_list(text);
+    try {
+        read_members(words);
+    } catch (const std::invalid_argument& wrong) {
+        throw bad_value(wrong.what());
+    }
+    return words;
+}
+
+std::string member_address(std::string_view text)
+{
+    std::string address = bare(text);
+    if (!address.empty() && !read_host_and_port(address)) throw bad_value("host:port, for example 10.0.0.5:8443");
+    return address;
 }
 
 settings::words quota_list(std::string_view text)

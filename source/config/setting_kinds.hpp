@@ -58,6 +58,8 @@ std::string scope_list(std::string_view text);        ///< "mcp:read mcp:run"
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
 settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
 settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
+settings::words member_list(std::string_view text);   ///< name=host:port, each name once
+std::string member_address(std::string_view text);    ///< empty, or host:port
 settings::words quota_list(std::string_view text);    ///< principal:name=number
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);

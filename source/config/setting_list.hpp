@@ -80,6 +80,18 @@ SETTING("LOG_FILE", path, log_file, "", file_path, "file for the log, rotated at
         "logging.log_file");
 SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder, "folder that holds the workspaces");
 
+TOPIC("Several servers as one");
+SETTING("CLUSTER_MEMBERS", words, cluster_members, "", member_list,
+        "all servers that work as one, this one included, as name=host:port,… with the names of their SANDBOX_NODE and "
+        "the ports where members reach each other; empty: this server is alone");
+SETTING("CLUSTER_LISTEN", std::string, cluster_listen, "", member_address,
+        "host:port to listen on for the other members; empty: as CLUSTER_MEMBERS says of this server");
+SETTING("CLUSTER_CERT", path, cluster_cert, "", file_path,
+        "PEM file with the certificate that this server shows to members; its DNS name is SANDBOX_NODE");
+SETTING("CLUSTER_KEY", path, cluster_key, "", file_path, "PEM file with its private key, without a password");
+SETTING("CLUSTER_CA", path, cluster_ca, "", file_path,
+        "PEM file with the authority that signs the certificates of members, and no others");
+
 TOPIC("Limits, tasks and figures");
 SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(1024, 1024 * 1024),
         "largest request header, bytes");
@@ -307,8 +319,10 @@ SETTING("SANDBOX_DATA_FOLDER", path, sandbox_data_folder, "volume/data", file_pa
         "folder whose files all runs read at /data; the default counts where it is there; empty: none");
 SETTING("SANDBOX_LINK_TTL", milliseconds, link_ttl, "86400", seconds(60s, 365 * day),
         "time for which links to files open in a browser without a token, seconds");
-SETTING("SANDBOX_LINK_KEY", std::string, link_key, "", secret(plain_text(128)),
-        "what such links are signed with; empty: made at the first start and kept in SANDBOX_ROOT/link-key");
+SETTING(
+    "SANDBOX_LINK_KEY", std::string, link_key, "", secret(plain_text(128)),
+    "what such links are signed with, the same on all servers of a cluster; empty: made at the first start and kept in "
+    "SANDBOX_ROOT/link-key");
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");
 SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),

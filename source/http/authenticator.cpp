@@ -177,7 +177,7 @@ std::optional<http_reply> authenticator::check(http_request& request) const
 {
     request.login_pending = false;
     if (is_open(request)) return std::nullopt;
-    if (everybody_) return admit(request, everybody_);
+    if (by_way_) return admit_by_way(request);
     const bool certified = brings_named_certificate(request);
     const bool by_link = logins_.config().callers_have_names() && takes_signature(request);
     if (by_link) {
@@ -191,6 +191,14 @@ std::optional<http_reply> authenticator::check(http_request& request) const
     request.login_pending = judged.later;
     if (!judged.who) return refuse(request, judged);
     return admit(request, std::move(judged.who));
+}
+
+std::optional<http_reply> authenticator::admit_by_way(http_request& request) const
+{
+    auto who = by_way_(request);
+    if (who) return admit(request, std::move(who));
+    count_refused_login("member");
+    return error_reply(403, "This port is for the other members of the cluster, which say for whom they ask.");
 }
 
 awaitable<> authenticator::settle(http_request& request) const

@@ -5,6 +5,7 @@
 #include "http/http_request.hpp"
 #include "identity/gatekeeper.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ public:
     {
     }
 
-    /// All requests are of `everybody`: the way in says who comes.
-    authenticator(gatekeeper& logins, login_ptr everybody) : logins_(logins), everybody_(std::move(everybody)) {}
+    /// The way in says whose a request is; null: nobody's that may come in.
+    using known_login = std::function<login_ptr(const http_request&)>;
+    authenticator(gatekeeper& logins, known_login by_way) : logins_(logins), by_way_(std::move(by_way)) {}
 
     /// 401, 403 or 503, or nothing when the caller may use the route; fills `who` and `principal` then. Sets
     /// `login_pending` where settle() has to find out first.
@@ -42,6 +44,7 @@ public:
 
 private:
     std::optional<http_reply> admit(http_request& request, login_ptr who) const;
+    std::optional<http_reply> admit_by_way(http_request& request) const;
     http_reply refuse(const http_request& request, const admission& refused) const;
     std::optional<http_reply> check_signature(http_request& request) const;
 
@@ -56,7 +59,7 @@ private:
 
     gatekeeper& logins_;
     browser_logins* browsers_ = nullptr;
-    login_ptr everybody_;  // null: credentials decide
+    known_login by_way_;  // null: credentials decide
 };
 
 /// A probe of a balancer, which may come without credentials.

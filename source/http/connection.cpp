@@ -109,6 +109,8 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     if (context.stopping) x.close_after();
     if (outcome == request_reader::outcome::refused)
         co_await x.reply(std::move(refusal));
+    else if (context.members != nullptr && context.members->is_elsewhere(request))
+        co_await context.members->pass_on(x);
     else
         co_await context.routes.serve(x);
     // The rest of an unread body would be taken for the next request.
@@ -125,7 +127,8 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
 awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<connection_context> context)
 {
     connection_origin known;
-    request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies);
+    request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies,
+                          context->member_names);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     peer_hold hold(*peer);
     for (bool go_on = true; go_on;) {

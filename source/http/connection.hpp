@@ -5,6 +5,7 @@
 #include "async/memory_budget.hpp"
 #include "config/settings.hpp"
 #include "http/login_holds.hpp"
+#include "http/member_gateway.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_reader.hpp"
 #include "http/request_record.hpp"
@@ -17,6 +18,8 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -42,7 +45,10 @@ struct connection_context {
     const request_guard& guard;
     const router& routes;
     const trusted_proxies proxies;
-    tls_entrance* tls = nullptr;  ///< null: plain HTTP
+    tls_entrance* tls = nullptr;        ///< null: plain HTTP
+    member_gateway* members = nullptr;  ///< null: this server is alone
+    /// A client with a certificate of one of these names is a member of the cluster. Null: nobody is.
+    const std::vector<std::string>* member_names = nullptr;
     std::shared_ptr<deadline_wheel> deadlines;
     std::shared_ptr<memory_budget> budget;  ///< bodies count against it
     bool stopping = false;

@@ -52,11 +52,17 @@ std::string exchange::head(int status, const fields& extra, std::string_view typ
     auto text = reply_head(status, extra, type);
     if (!framing.empty()) append_field(text, framing, value);
     append_field(text, "X-Request-Id", request_.id);
-    guard_.share_with_origin(request_, text);
-    if (peer_.is_secure() && !is_of_this_machine(request_)) append_field(text, "Strict-Transport-Security", hsts);
+    append_of_server(text);
     if (close_) text.append("Connection: close\r\n");
     text.append("\r\n");
     return text;
+}
+
+// Browsers are told by this server, whoever has made the answer.
+void exchange::append_of_server(std::string& head) const
+{
+    guard_.share_with_origin(request_, head);
+    if (peer_.is_secure() && !is_of_this_machine(request_)) append_field(head, "Strict-Transport-Security", hsts);
 }
 
 awaitable<> exchange::reply(http_reply answer)
@@ -119,6 +125,8 @@ awaitable<bool> exchange::begin_relayed(int status, std::string head, std::optio
     close_ = close_ || (streamed_ && !chunked());
     owed_ = has_body ? length.value_or(0) : 0;
     const bool is_empty = !has_body && !length && status != 204 && status != 304 && request_.method != "HEAD";
+    const bool of_own_route = request_.target == nullptr || !request_.target->relays;
+    if (of_own_route && status != 101) append_of_server(head);
     if (streamed_ && status != 101 && chunked()) append_field(head, "Transfer-Encoding", "chunked");
     if (status >= 200 && status != 204 && (length || is_empty))
         append_field(head, "Content-Length", std::to_string(length.value_or(0)));

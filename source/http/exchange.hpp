@@ -58,7 +58,7 @@ public:
     awaitable<bool> begin_sized(int status, std::string_view content_type, fields extra, std::uint64_t length);
     awaitable<bool> write_body(std::string_view data);
 
-    /// An answer of a program behind this server: status line and fields, without framing and the empty line. With a
+    /// An answer of a server behind this one: status line and fields, without framing and the empty line. With a
     /// body of known length write_body() follows, with another one body(). 101 ends the request's use of HTTP.
     awaitable<bool> begin_relayed(int status, std::string head, std::optional<std::uint64_t> length, bool has_body);
     client_socket& peer() { return peer_; }
@@ -84,6 +84,7 @@ public:
 
 private:
     bool chunked() const { return request_.version >= 11; }
+    void append_of_server(std::string& head) const;
     std::string head(int status, const fields& extra, std::string_view type, std::string_view framing,
                      std::string_view value);
 

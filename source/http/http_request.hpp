@@ -14,6 +14,7 @@ namespace cmcp {
 
 class body_stream;
 struct client_certificate;
+struct member_caller;
 struct route;
 
 /// A request as the routes see it: parsed, within the limits, admitted by the guard.
@@ -36,10 +37,11 @@ struct http_request {
     bool secure = false;         ///< the client uses https, to this server or to a trusted proxy
     std::string forwarded_host;  ///< the Host that the client has sent to a trusted proxy; empty: as in Host
     std::shared_ptr<const client_certificate> certificate;  ///< that the client has shown, verified; null: none
-    std::string id;                                         ///< the request's name in the log and X-Request-Id
-    const route* target = nullptr;                          ///< of the route table; null: no route fits
-    bool rpc_errors = true;                                 ///< whether refusals have the form of JSON-RPC errors
-    std::shared_ptr<body_stream> stream;  ///< in place of `body`, where the route reads it piece by piece
+    std::shared_ptr<const member_caller> member;  ///< a member of the cluster passes the request on; else null
+    std::string id;                               ///< the request's name in the log and X-Request-Id
+    const route* target = nullptr;                ///< of the route table; null: no route fits
+    bool rpc_errors = true;                       ///< whether refusals have the form of JSON-RPC errors
+    std::shared_ptr<body_stream> stream;          ///< in place of `body`, where the route reads it piece by piece
 
     /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.
     std::optional<std::string_view> header(std::string_view name) const;

@@ -1,7 +1,11 @@
 #include "http/request_reader.hpp"
 
 #include "http/body_stream.hpp"
+#include "http/member_caller.hpp"
 #include "http/raw_header.hpp"
+#include "tls/client_certificate.hpp"
+
+#include <algorithm>
 
 #include <utility>
 
@@ -47,6 +51,17 @@ struct body_share {
     memory_budget::part& from;
     std::size_t held = 0;
 };
+
+void believe_member(http_request& into, const std::vector<std::string>& names)
+{
+    const auto& shown = into.certificate;
+    if (!shown || std::find(names.begin(), names.end(), shown->name) == names.end()) return;
+    into.member = read_member_caller(into.header(member_caller_field).value_or(""));
+    if (!into.member) return;
+    into.address = into.member->address;
+    into.secure = into.member->secure;
+    into.forwarded_host = into.member->host;
+}
 
 }  // namespace
 
@@ -107,6 +122,7 @@ void request_reader::note_client(http_request& into) const
     into.secure = peer_.is_secure();
     into.certificate = peer_.certificate();
     proxies_.believe(into);
+    if (members_ != nullptr) believe_member(into, *members_);
 }
 
 // Neither a token nor another media type helps where there is nothing, so 404 and 405 come first.

@@ -12,6 +12,8 @@
 #include "http/trusted_proxies.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -24,9 +26,17 @@ public:
         closed    ///< the peer is gone or silent
     };
 
+    /// `members`: the names of certificates whose owners are believed for whom they ask; null: none.
     request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_guard& guard,
-                   const router& routes, const trusted_proxies& proxies)
-        : peer_(peer), limits_(limits), budget_(budget), guard_(guard), routes_(routes), proxies_(proxies)
+                   const router& routes, const trusted_proxies& proxies,
+                   const std::vector<std::string>* members = nullptr)
+        : peer_(peer),
+          limits_(limits),
+          budget_(budget),
+          guard_(guard),
+          routes_(routes),
+          proxies_(proxies),
+          members_(members)
     {
     }
 
@@ -55,6 +65,7 @@ private:
     const request_guard& guard_;
     const router& routes_;
     const trusted_proxies& proxies_;
+    const std::vector<std::string>* members_;
     bool first_ = true;
     bool idle_ = false;
 };

@@ -60,6 +60,8 @@ struct route {
     route_body body = route_body::none;
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
     route_audit audit = route_audit::none;
+    /// The handle of what the request is about; empty: none. Its node answers, where that is another server's.
+    std::function<std::string(const http_request&)> handle = {};
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form

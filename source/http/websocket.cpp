@@ -1,5 +1,6 @@
 #include "http/websocket.hpp"
 
+#include "http/relayed_fields.hpp"
 #include "text/ascii.hpp"
 
 #include <boost/asio/compose.hpp>
@@ -22,18 +23,6 @@ namespace {
 
 constexpr std::chrono::seconds patience_with_handshake(10);
 constexpr std::chrono::seconds patience_with_peer(300);
-
-bool lists(std::string_view field, std::string_view wanted)
-{
-    while (!field.empty()) {
-        auto item = field.substr(0, field.find(','));
-        field.remove_prefix(std::min(item.size() + 1, field.size()));
-        while (item.starts_with(' ')) item.remove_prefix(1);
-        while (item.ends_with(' ')) item.remove_suffix(1);
-        if (equal_ignoring_case(item, wanted)) return true;
-    }
-    return false;
-}
 
 beast::http::request<beast::http::empty_body> handshake_of(const http_request& request)
 {
@@ -101,7 +90,7 @@ void websocket_register::abort_all()
 
 std::optional<http_reply> websocket::refuse(const http_request& request)
 {
-    const bool upgrades = request.version == 11 && lists(request.header("connection").value_or(""), "upgrade") &&
+    const bool upgrades = request.version == 11 && lists_token(request.header("connection").value_or(""), "upgrade") &&
                           equal_ignoring_case(request.header("upgrade").value_or(""), "websocket");
     if (upgrades && beast::websocket::is_upgrade(handshake_of(request)) &&
         request.header("sec-websocket-version").value_or("") == "13")
@@ -115,7 +104,7 @@ std::optional<http_reply> websocket::refuse(const http_request& request)
 
 bool websocket::offers(const http_request& request, std::string_view protocol)
 {
-    return lists(request.header("sec-websocket-protocol").value_or(""), protocol);
+    return lists_token(request.header("sec-websocket-protocol").value_or(""), protocol);
 }
 
 awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_register& all)

@@ -2,6 +2,7 @@
 
 #include "mcp/call_history.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/other_nodes.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
 #include "mcp/result_budget.hpp"
@@ -29,6 +30,7 @@ struct catalogue {
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
     call_history history;
+    other_nodes* nodes = nullptr;  ///< outlives this; null: this server is alone
 
     std::string instructions_for(const caller& who) const { return instruct ? instruct(who) : identity.instructions; }
 

@@ -38,14 +38,22 @@ change_hub::change_hub(asio::any_io_executor executor, task_details detail_of)
 {
 }
 
-// A task is described as it stands when it is told, not when it changed; without text when it is gone.
-outgoing change_hub::notification(const change& what, const json::value& subscription) const
+// A task is described as it stands when it is told, not when it changed.
+std::optional<json::object> change_hub::detail_for(const change_listener& whom, const change& what) const
+{
+    if (what.method != task_changed) return std::nullopt;
+    const auto heard = whom.details.find(what.uri);
+    return heard == whom.details.end() ? detail_of_(what.uri) : std::optional(heard->second);
+}
+
+// Without text for a task that is gone.
+outgoing change_hub::notification(const change& what, const json::value& subscription,
+                                  std::optional<json::object> task) const
 {
     json::object params;
     if (what.method == task_changed) {
-        auto detail = detail_of_(what.uri);
-        if (!detail) return {};
-        params = std::move(*detail);
+        if (!task) return {};
+        params = std::move(*task);
     } else if (!what.uri.empty()) {
         params["uri"] = what.uri;
     }
@@ -91,7 +99,7 @@ awaitable<> change_hub::tell(std::shared_ptr<watcher> whom)
         std::shared_ptr<message_sink> sink;
         if (const auto who = whom->who.lock()) sink = who->general;
         if (!sink) continue;
-        auto message = notification(next, nullptr);
+        auto message = notification(next, nullptr, std::nullopt);
         co_await sink->send(std::move(message));
     }
     whom->telling = false;
@@ -160,7 +168,8 @@ awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
 outgoing change_hub::next_for(change_listener& whom) const
 {
     if (!std::exchange(whom.acknowledged, true)) return acknowledgement(whom.filter, whom.subscription);
-    return notification(whom.pending.extract(whom.pending.begin()).value(), whom.subscription);
+    const auto what = whom.pending.extract(whom.pending.begin()).value();
+    return notification(what, whom.subscription, detail_for(whom, what));
 }
 
 void change_hub::end(const std::shared_ptr<change_listener>& whom)

@@ -56,7 +56,8 @@ private:
     void end(const std::shared_ptr<change_listener>& whom);
     void forget_gone_sessions();
 
-    outgoing notification(const change& what, const json::value& subscription) const;
+    std::optional<json::object> detail_for(const change_listener& whom, const change& what) const;
+    outgoing notification(const change& what, const json::value& subscription, std::optional<json::object> task) const;
 
     task_details detail_of_;
     std::unordered_map<const session*, std::shared_ptr<watcher>> watchers_;

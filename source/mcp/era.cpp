@@ -1,13 +1,17 @@
 #include "mcp/era.hpp"
 
+#include "mcp/other_nodes.hpp"
+
 namespace cmcp {
 
-awaitable<json::object> era::result_of(std::shared_ptr<served_request> request)
+awaitable<json::object> era::result_of(std::shared_ptr<served_request> request, const catalogue& offered)
 {
+    const auto node = node_of(*request, offered);
     for (;;) {
         input_required needed;
         try {
-            json::object result = co_await attempt(*request);
+            auto work = node.empty() ? attempt(*request) : attempt_on(*request, node);
+            json::object result = co_await std::move(work);
             co_return result;
         } catch (const input_required& questions) {
             needed = questions;

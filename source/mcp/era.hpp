@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace cmcp {
 
+struct catalogue;
 struct peer;
 
 /// How one era of the protocol has its requests: what says who asks, which methods there are, how results are written
@@ -26,6 +28,9 @@ public:
     /// Makes one attempt of the method. Throws input_required.
     virtual awaitable<json::object> attempt(served_request& request) = 0;
 
+    /// Makes one attempt of the method on the node that has what it is about. Throws input_required.
+    virtual awaitable<json::object> attempt_on(served_request& request, std::string node) = 0;
+
     /// Gets the answers to what an attempt asked, for the next one; or returns the result that ends the call instead.
     virtual awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) = 0;
 
@@ -33,7 +38,7 @@ public:
     virtual void complete(const served_request&, json::object&) const {}
 
     /// Attempts until there is a result.
-    awaitable<json::object> result_of(std::shared_ptr<served_request> request);
+    awaitable<json::object> result_of(std::shared_ptr<served_request> request, const catalogue& offered);
 };
 
 }  // namespace cmcp

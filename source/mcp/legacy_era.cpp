@@ -1,10 +1,12 @@
 #include "mcp/legacy_era.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "mcp/request_io.hpp"
+#include "mcp/reserved_names.hpp"
 #include "mcp/server_core.hpp"
 
 #include <algorithm>
@@ -96,6 +98,40 @@ public:
 
 legacy_request& as_legacy(served_request& request) { return static_cast<legacy_request&>(request); }
 
+void prepare(legacy_request& request)
+{
+    if (request.context) return;
+    request.channel.emplace(request.from, request.reply, meta_of(request.params), request.abandoned);
+    request.channel->serve(request.ids.own);
+    request.context.emplace(tool_context{*request.who, *request.channel, request.ids.own, {}, {}});
+}
+
+json::object params_elsewhere(const legacy_request& request)
+{
+    auto params = request.params;
+    auto& meta = params["_meta"];
+    if (!meta.is_object()) meta.emplace_object();
+    auto& members = meta.get_object();
+    members[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
+    members[reserved_name::client_capabilities] = request.who->client_capabilities;
+    members[reserved_name::client_info] = request.who->client_info;
+    members[reserved_name::log_level] = to_string(request.from->log_threshold);
+    if (!request.context->input_responses.empty()) params["inputResponses"] = request.context->input_responses;
+    if (!request.context->request_state.empty()) params["requestState"] = request.context->request_state;
+    return params;
+}
+
+// Without what results of the older revisions do not have.
+json::object as_before(json::object result)
+{
+    for (const auto* later : {"resultType", "ttlMs", "cacheScope"}) result.erase(later);
+    auto* meta = result.if_contains("_meta");
+    if (meta == nullptr || !meta->is_object()) return result;
+    meta->get_object().erase(reserved_name::server_info);
+    if (meta->get_object().empty()) result.erase("_meta");
+    return result;
+}
+
 }  // namespace
 
 std::shared_ptr<served_request> legacy_era::make(jsonrpc::request incoming, const peer& from) const
@@ -126,12 +162,24 @@ awaitable<json::object> legacy_era::attempt(served_request& request)
     auto& legacy = as_legacy(request);
     if (const auto function = find_legacy_method(request.method))
         return finished(function({legacy.from, request.params, offered_, changes_}));
-    if (!legacy.context) {
-        legacy.channel.emplace(legacy.from, legacy.reply, meta_of(legacy.params), legacy.abandoned);
-        legacy.channel->serve(legacy.ids.own);
-        legacy.context.emplace(tool_context{*legacy.who, *legacy.channel, legacy.ids.own, {}, {}});
-    }
+    prepare(legacy);
     return find_shared_method(request.method)(offered_, request);
+}
+
+// There it is a request of the stateless era, which asks the client by its result.
+awaitable<json::object> legacy_era::attempt_on(served_request& request, std::string node)
+{
+    auto& legacy = as_legacy(request);
+    prepare(legacy);
+    auto params = params_elsewhere(legacy);
+    json::object result = co_await call_elsewhere(offered_, request, std::move(node), std::move(params));
+    if (view_of(result, "resultType") == "input_required") {
+        input_required needed;
+        needed.input_requests = object_of(result, "inputRequests");
+        needed.request_state = text_of(result, "requestState");
+        throw needed;
+    }
+    co_return as_before(std::move(result));
 }
 
 // A tool written for the stateless era asks by throwing; here its questions are put to the client one by one and the

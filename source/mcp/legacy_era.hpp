@@ -17,6 +17,7 @@ public:
     void check(served_request& request) const override;
     std::optional<json::object> at_once(served_request& request) override;
     awaitable<json::object> attempt(served_request& request) override;
+    awaitable<json::object> attempt_on(served_request& request, std::string node) override;
     awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
 
 private:

@@ -12,6 +12,16 @@ void append(json::array& all, json::array some)
     for (auto& item : some) all.push_back(std::move(item));
 }
 
+// Those of the servers that answer; they send theirs as a whole.
+awaitable<> append_elsewhere(catalogue& offered, served_request& call, json::array& all)
+{
+    auto answers = co_await offered.nodes->ask_all(call);
+    for (auto& each : answers) {
+        auto* theirs = each.result.if_contains("resources");
+        if (theirs != nullptr && theirs->is_array()) append(all, std::move(theirs->get_array()));
+    }
+}
+
 }  // namespace
 
 void refuse_resource(const std::string& uri, revision protocol)
@@ -29,7 +39,10 @@ awaitable<json::object> list_resources(catalogue& offered, served_request& call)
         json::array some = co_await provider->list(*call.who);
         append(all, std::move(some));
     }
-    co_return page_of(describe_resources(std::move(all), call.who->protocol), "resources", call.params);
+    if (offered.nodes != nullptr && !call.passed_on) co_await append_elsewhere(offered, call, all);
+    auto described = describe_resources(std::move(all), call.who->protocol);
+    if (call.passed_on && call.is_program) co_return json::object{{"resources", std::move(described)}};
+    co_return page_of(std::move(described), "resources", call.params);
 }
 
 awaitable<json::object> list_resource_templates(catalogue& offered, served_request& call)

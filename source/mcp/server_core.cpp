@@ -20,10 +20,10 @@ namespace cmcp {
 namespace {
 
 // Runs an admitted request; one that has its outcome already is only answered.
-awaitable<> serve(era& rules, std::shared_ptr<served_request> request, outcome done)
+awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_request> request, outcome done)
 {
     if (request->life.now() != request_life::state::answering) {
-        auto work = rules.result_of(request);
+        auto work = rules.result_of(request, offered);
         done = co_await run_request_to_end(request, std::move(work));
         if (!request->abandoned.empty()) co_await take_back_questions(request->reply, request->abandoned);
         if (request->cancelled()) co_return;
@@ -76,6 +76,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         request->keeps = shared_from_this();
         request->reply = std::move(from.reply);
         request->is_program = from.is_program;
+        request->passed_on = from.passed_on;
         outcome done;
         std::string why_unrecorded;
         try {
@@ -91,7 +92,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
             if (request->who) record_refusal(*request, refused, why_unrecorded.empty());
         }
         if (done.result || done.error) request->life.on(request_life::input::settle);
-        running.spawn("request", serve(rules, request, std::move(done)), request);
+        running.spawn("request", serve(rules, offered, request, std::move(done)), request);
         return request;
     }
 
@@ -146,6 +147,8 @@ void server_core::add_resources(std::unique_ptr<resource_provider> provider)
 {
     self_->offered.providers.push_back(std::move(provider));
 }
+
+void server_core::work_with(other_nodes& nodes) { self_->offered.nodes = &nodes; }
 
 void server_core::keep_results(std::unique_ptr<result_keeper> keeper) { self_->offered.keeper = std::move(keeper); }
 

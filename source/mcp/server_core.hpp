@@ -59,11 +59,15 @@ struct peer {
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
     std::string address{};                  ///< of this server, for a stateless request: see caller::address
+    std::optional<revision> spoken{};  ///< by the client, where another server of the cluster has passed the message on
+    bool passed_on = false;            ///< so: it is answered here, whatever it names
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 
 /// Whether a message claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
 bool claims_stateless(const jsonrpc::message& incoming);
+
+class other_nodes;
 
 /// The protocol: takes one message with its peer, answers into a sink. Knows no transport.
 class server_core {
@@ -76,6 +80,7 @@ public:
     tool_registry& tools();
     void instruct(std::function<std::string(const caller&)> text);  ///< replaces the identity's instructions
     void add_resources(std::unique_ptr<resource_provider> provider);
+    void work_with(other_nodes& nodes);                        ///< which outlive this
     void keep_results(std::unique_ptr<result_keeper> keeper);  ///< what they have no room for
     void add_prompt(std::unique_ptr<prompt> item);
     void prompts_changed();  ///< tells who asked to be told

@@ -154,7 +154,9 @@ std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, c
     who.scopes = from.scopes;
     who.profile = from.profile;
     who.address = from.address;
-    return std::make_shared<stateless_request>(std::move(incoming), std::move(who));
+    auto request = std::make_shared<stateless_request>(std::move(incoming), std::move(who));
+    request->spoken = from.spoken;
+    return request;
 }
 
 void stateless_era::check(served_request& request) const
@@ -203,6 +205,12 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     return find_shared_method(request.method)(offered_, request);
 }
 
+// The node's answer is the client's, whatever it is: a task, or a question that the client answers with a new call.
+awaitable<json::object> stateless_era::attempt_on(served_request& request, std::string node)
+{
+    return call_elsewhere(offered_, request, std::move(node), request.params);
+}
+
 awaitable<json::object> stateless_era::attempt_detachable(stateless_request& request)
 {
     const auto limit = patience(request, tasks_.limits());
@@ -212,7 +220,7 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     auto call = std::make_shared<task_call>(tasks_, std::move(description), work);
     const params_on_loan loan(request, work, call);
     prepare(*work, request.reply, call);
-    tasks_.jobs().run(request.method, carry_out(call, work, result_of(work)), work);
+    tasks_.jobs().run(request.method, carry_out(call, work, result_of(work, offered_)), work);
     co_await call->wait(limit);
     if (call->became()) {
         const auto record = call->became()->record();
@@ -254,8 +262,9 @@ std::shared_ptr<canceller> stateless_era::listen(served_request& served, request
     requests.admit(*held, std::move(from));
     held->reply = std::move(request.reply);
     try {
-        const auto observe = [this, &request](const std::string& uri, const std::function<void()>& changed) {
-            return offered_.observe(request.own, uri, changed);
+        const auto observe = [this, &request](const change& what, const change_listener::heard_function& heard) {
+            if (what.method == task_changed) return observe_task(request, what, heard);
+            return offered_.observe(request.own, what.uri, [heard] { heard({}); });
         };
         held->begin(filter_of(request), observe, [this, held] { held->finish(end_of_subscription(held->id)); });
     } catch (const rpc_error& refused) {
@@ -288,9 +297,23 @@ change_filter stateless_era::filter_of(const stateless_request& request) const
     for (const auto& id : names_in(wanted, "taskIds")) {
         require_tasks_extension(request.own);
         const auto task = tasks_.jobs().find(id);
-        if (task && task->owner == request.own.principal) filter.tasks.insert(id);
+        const bool is_own = task && task->owner == request.own.principal;
+        if (is_own || !node_of_task(request, id).empty()) filter.tasks.insert(id);
     }
     return filter;
+}
+
+// Whose it is, is judged there.
+std::string stateless_era::node_of_task(const stateless_request& request, std::string_view id) const
+{
+    return offered_.nodes == nullptr || request.passed_on ? std::string() : offered_.nodes->owner_of(id);
+}
+
+std::shared_ptr<void> stateless_era::observe_task(const stateless_request& request, const change& what,
+                                                  const change_listener::heard_function& heard) const
+{
+    auto node = node_of_task(request, what.uri);
+    return node.empty() ? nullptr : offered_.nodes->observe(request.own, std::move(node), what, heard);
 }
 
 json::object stateless_era::discover(const caller& who) const

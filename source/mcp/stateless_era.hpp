@@ -26,6 +26,7 @@ public:
     std::shared_ptr<served_request> make(jsonrpc::request incoming, const peer& from) const override;
     void check(served_request& request) const override;
     awaitable<json::object> attempt(served_request& request) override;
+    awaitable<json::object> attempt_on(served_request& request, std::string node) override;
     awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
     void complete(const served_request& request, json::object& result) const override;
 
@@ -40,6 +41,9 @@ private:
                  std::shared_ptr<task_call> becoming) const;
     awaitable<json::object> attempt_detachable(stateless_request& request);
     outcome end_of_subscription(const json::value& id) const;
+    std::string node_of_task(const stateless_request& request, std::string_view id) const;
+    std::shared_ptr<void> observe_task(const stateless_request& request, const change& what,
+                                       const change_listener::heard_function& heard) const;
     json::object discover(const caller& who) const;
     change_filter filter_of(const stateless_request& request) const;
 

@@ -37,6 +37,7 @@ void stateless_request::read_meta()
 {
     const auto& meta = required_object(params, "_meta");
     own.protocol = supported_revision(required_string(meta, reserved_name::protocol_version));
+    if (spoken) own.protocol = *spoken;
     own.client_capabilities = required_object(meta, reserved_name::client_capabilities);
     own.client_info = optional_object(meta, reserved_name::client_info);
     if (const auto* level = meta.if_contains(reserved_name::log_level))

@@ -26,6 +26,7 @@ public:
     const json::object& meta() const { return params.at("_meta").as_object(); }
 
     caller own;
+    std::optional<revision> spoken;  ///< by the client, whose revision counts for what results look like
     std::optional<log_severity> log_level;
     std::unique_ptr<modern_channel> channel;  ///< what `context` refers to
 };

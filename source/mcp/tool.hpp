@@ -24,6 +24,12 @@ enum class task_use {
     must  ///< as may, and other callers are refused
 };
 
+/// A list of a result to which the other servers of a cluster add their rows.
+struct gathered_list {
+    std::string member{};       ///< of the result object; empty: there is no such list
+    bool newest_first = false;  ///< by `created` of the rows, in ISO 8601
+};
+
 /// A tool as tools/list describes it.
 struct tool_definition {
     std::string name;  ///< [a-z0-9_]{1,40}
@@ -37,6 +43,7 @@ struct tool_definition {
     tool_annotations annotations{};
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
+    gathered_list gathers{};
     std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 

@@ -1,3 +1,4 @@
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/definitions.hpp"
@@ -12,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 
@@ -125,6 +127,31 @@ tool_result result_of_early_end(const std::string& why)
 
 }  // namespace
 
+bool newer(const json::value& one, const json::value& other)
+{
+    const auto* first = one.if_object();
+    const auto* second = other.if_object();
+    return first != nullptr && second != nullptr && view_of(*first, "created") > view_of(*second, "created");
+}
+
+// The rows of all servers that answer, and the names of those that do not.
+awaitable<> gather(catalogue& offered, served_request& call, gathered_list list, tool_result& result)
+{
+    const auto answers = co_await offered.nodes->ask_all(call);
+    auto& rows = result.structured[list.member].as_array();
+    json::array silent;
+    for (const auto& each : answers) {
+        const auto* theirs = object_of(each.result, "structuredContent").if_contains(list.member);
+        const auto* their_rows = theirs == nullptr ? nullptr : theirs->if_array();
+        if (their_rows == nullptr)
+            silent.emplace_back(each.node);
+        else
+            rows.insert(rows.end(), their_rows->begin(), their_rows->end());
+    }
+    if (list.newest_first) std::stable_sort(rows.begin(), rows.end(), newer);
+    if (!silent.empty()) result.structured["unreachable_nodes"] = std::move(silent);
+}
+
 awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     json::array tools;
@@ -141,7 +168,8 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);
-    if (const auto wait = offered.calls ? offered.calls(call.who->principal) : no_wait; wait != no_wait) {
+    if (const auto wait = offered.calls && !call.passed_on ? offered.calls(call.who->principal) : no_wait;
+        wait != no_wait) {
         auto refused = told_to_wait(wait);
         facts.note_result(refused);
         co_return describe_tool_result(std::move(refused), *call.who, offered.format);
@@ -170,6 +198,9 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         co_await asio::this_coro::reset_cancellation_state();
         result = result_of_early_end(call.ended_because());
     }
+    const auto& list = wanted.definition().gathers;
+    if (offered.nodes != nullptr && !call.passed_on && !list.member.empty() && !result.is_error)
+        co_await gather(offered, call, list, result);
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);

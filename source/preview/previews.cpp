@@ -1,8 +1,8 @@
 #include "preview/previews.hpp"
 
+#include "http/relay.hpp"
 #include "jail/socket_memory.hpp"
 #include "preview/preview_names.hpp"
-#include "preview/relay.hpp"
 #include "text/ascii.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -19,6 +19,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr std::chrono::seconds patience_to_connect{5};
+constexpr std::chrono::seconds patience_for_answer{300};
 
 constexpr const char* link_ended = "This link has ended, or never was one; expose_port makes a new one.";
 
@@ -32,6 +33,27 @@ std::string_view authority_of(std::string_view url)
     const auto authority = url.substr(mark + 3);
     return authority.substr(0, authority.find('/'));
 }
+
+class port_rules final : public relay_rules {
+public:
+    port_rules(const http_request& from, std::string target, preview_view view)
+        : from_(from), target_(std::move(target)), view_(std::move(view))
+    {
+    }
+
+    relayed_request_head request() const override { return request_to_port(from_, target_, view_); }
+    std::string head_of_answer(const relayed_answer_head& from) const override
+    {
+        return cmcp::head_of_answer(from, target_, view_);
+    }
+    std::string subject() const override { return "The program on this port"; }
+    std::chrono::seconds patience() const override { return patience_for_answer; }
+
+private:
+    const http_request& from_;
+    std::string target_;
+    preview_view view_;
+};
 
 }  // namespace
 
@@ -130,6 +152,16 @@ std::optional<port_link> previews::link_for(const preview_request& wanted) const
     return std::nullopt;
 }
 
+std::string previews::handle_of(const http_request& request) const
+{
+    if (const auto label = read_label(request.header("host").value_or(""), config_.preview_domain);
+        label && !label->node.empty())
+        return "sbx_" + label->node + "_" + label->digits;
+    if (!request.path.starts_with(preview_folder)) return {};
+    const auto token = split(std::string_view(request.path).substr(preview_folder.size()), '.');
+    return token.size() > 1 ? std::string(token[1]) : std::string();
+}
+
 awaitable<> previews::serve(exchange& x)
 {
     const http_request& request = x.request();
@@ -176,7 +208,10 @@ awaitable<bool> previews::pass(exchange& x, preview_request wanted, port_link li
 {
     std::string problem;
     auto stream = co_await connect(link, problem);
-    if (stream) problem = co_await relay(x, std::move(*stream), std::move(wanted.target), std::move(wanted.view));
+    const port_rules rules(x.request(), std::move(wanted.target), std::move(wanted.view));
+    relay_end end;
+    if (stream) end = co_await relay(x, *stream, rules);
+    if (stream) problem = std::move(end.failure);
     if (problem.empty() || x.status() != 0) co_return true;
     auto page = preview_problem(x.request(), 502, problem);
     co_await x.reply(std::move(page));

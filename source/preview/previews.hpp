@@ -49,6 +49,7 @@ public:
     std::optional<inner_page> behind(const caller& who, const std::string& url);
 
     bool has_origin(std::string_view host) const override;
+    std::string handle_of(const http_request& request) const override;
     awaitable<> serve(exchange& x) override;
     void end_all() override { links_.end_uses(); }
 

@@ -1,15 +1,13 @@
 #include "preview/relayed_header.hpp"
 
 #include "http/http_reply.hpp"
+#include "http/member_caller.hpp"
+#include "http/relayed_fields.hpp"
 #include "preview/preview_names.hpp"
 #include "text/ascii.hpp"
-#include "text/encodings.hpp"
 #include "text/words.hpp"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -19,32 +17,10 @@ namespace http = boost::beast::http;
 
 namespace {
 
-using names = std::initializer_list<std::string_view>;
-
-bool is_one_of(std::string_view name, names all)
-{
-    return std::any_of(all.begin(), all.end(), [&](std::string_view each) { return equal_ignoring_case(each, name); });
-}
-
-bool lists(std::string_view value, std::string_view token)
-{
-    const auto parts = split(value, ',');
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](std::string_view each) { return equal_ignoring_case(trimmed(each), token); });
-}
-
-// RFC 9110 section 7.6.1, with those that Connection names.
-bool is_hop_by_hop(std::string_view name, std::string_view connection)
-{
-    return is_one_of(name, {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
-                            "te", "trailer", "transfer-encoding", "upgrade", "content-length", "http2-settings"}) ||
-           lists(connection, name);
-}
-
 // The relay writes these itself, or the program has no business with them.
 bool is_never_asked(std::string_view name)
 {
-    return is_one_of(name, {"host", "expect", "forwarded", "mcp-session-id"}) ||
+    return is_any_of(name, {"host", "expect", "forwarded", "mcp-session-id", member_caller_field}) ||
            equal_ignoring_case(name.substr(0, 12), "x-forwarded-");
 }
 
@@ -65,7 +41,7 @@ std::string local_host(const preview_view& view) { return "localhost:" + std::to
 bool is_the_servers_own(std::string_view name, const preview_view& view)
 {
     if (equal_ignoring_case(name, "authorization")) return !view.own_origin || view.knows_token;
-    return !view.own_origin && is_one_of(name, {"cookie", "referer"});
+    return !view.own_origin && is_any_of(name, {"cookie", "referer"});
 }
 
 void put_field(port_request& into, std::string_view name, std::string_view value, const preview_view& view)
@@ -81,13 +57,13 @@ void put_field(port_request& into, std::string_view name, std::string_view value
 // Fields that an origin of its own may have, except those for whole domains and other ports.
 bool passes_from_own_origin(std::string_view name)
 {
-    return !is_one_of(name, {"strict-transport-security", "alt-svc", "public-key-pins", "expect-ct"});
+    return !is_any_of(name, {"strict-transport-security", "alt-svc", "public-key-pins", "expect-ct"});
 }
 
 // Below a path only fields that are known to concern the answer alone.
 bool passes_from_path(std::string_view name)
 {
-    return is_one_of(name, {"accept-ranges",
+    return is_any_of(name, {"accept-ranges",
                             "age",
                             "allow",
                             "cache-control",
@@ -130,31 +106,6 @@ void append_protection(std::string& head)
     // The page's origin is opaque, so it may load only what all may, and call only what says "null".
     append_field(head, "Cross-Origin-Resource-Policy", "cross-origin");
     append_field(head, "Access-Control-Allow-Origin", "null");
-}
-
-std::string status_line(const port_answer& from)
-{
-    std::string reason(from.reason().data(), from.reason().size());
-    if (reason.empty()) {
-        const auto usual = http::obsolete_reason(from.result());
-        reason.assign(usual.data(), usual.size());
-    }
-    std::erase_if(reason, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-    return "HTTP/1.1 " + std::to_string(from.result_int()) + " " + reason + "\r\n";
-}
-
-std::string_view value_of(const port_answer& from, http::field name)
-{
-    const auto value = from[name];
-    return {value.data(), value.size()};
-}
-
-std::string expected_accept(std::string_view key)
-{
-    const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // RFC 6455 section 1.3
-    unsigned char digest[SHA_DIGEST_LENGTH];
-    ::SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-    return base64_encode({reinterpret_cast<const char*>(digest), sizeof digest});
 }
 
 bool is_dots(std::string_view segment, std::size_t count)
@@ -216,14 +167,6 @@ std::optional<std::string> own_reference(std::string_view location, std::string_
 
 }  // namespace
 
-bool wants_websocket(const http_request& request)
-{
-    return request.method == "GET" && request.version == 11 && request.count("upgrade") == 1 &&
-           request.count("sec-websocket-key") == 1 && equal_ignoring_case(*request.header("upgrade"), "websocket") &&
-           lists(request.header("connection").value_or(""), "upgrade") && !request.header("content-length") &&
-           !request.header("transfer-encoding");
-}
-
 port_request request_to_port(const http_request& from, const std::string& target, const preview_view& view)
 {
     port_request to;
@@ -248,7 +191,7 @@ port_request request_to_port(const http_request& from, const std::string& target
 std::string head_of_answer(const port_answer& from, std::string_view target, const preview_view& view)
 {
     std::string head = status_line(from);
-    const auto connection = value_of(from, http::field::connection);
+    const auto connection = relayed_value(from, http::field::connection);
     for (const auto& each : from) {
         const std::string_view name(each.name_string().data(), each.name_string().size());
         const std::string_view value(each.value().data(), each.value().size());
@@ -259,25 +202,6 @@ std::string head_of_answer(const port_answer& from, std::string_view target, con
         append_field(head, name, moves ? location_for_client(value, target, view) : std::string(value));
     }
     if (!view.own_origin) append_protection(head);
-    return head;
-}
-
-std::string head_of_switch(const port_answer& from, const http_request& request)
-{
-    const bool accepted =
-        wants_websocket(request) && equal_ignoring_case(value_of(from, http::field::upgrade), "websocket") &&
-        lists(value_of(from, http::field::connection), "upgrade") &&
-        from.count(http::field::sec_websocket_accept) == 1 &&
-        value_of(from, http::field::sec_websocket_accept) == expected_accept(*request.header("sec-websocket-key"));
-    if (!accepted) return {};
-    std::string head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
-    for (const auto name : {http::field::sec_websocket_accept, http::field::sec_websocket_protocol,
-                            http::field::sec_websocket_extensions})
-        for (auto range = from.equal_range(name); range.first != range.second; ++range.first) {
-            const auto called = range.first->name_string();
-            const auto value = range.first->value();
-            append_field(head, {called.data(), called.size()}, {value.data(), value.size()});
-        }
     return head;
 }
 

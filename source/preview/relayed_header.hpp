@@ -1,9 +1,7 @@
 #pragma once
 
 #include "http/http_request.hpp"
-
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/message.hpp>
+#include "http/relayed_fields.hpp"
 
 #include <cstdint>
 #include <string>
@@ -23,11 +21,8 @@ struct preview_view {
     bool knows_token = false;  ///< the request's Authorization is the server's own business
 };
 
-using port_request = boost::beast::http::request<boost::beast::http::buffer_body>;
-using port_answer = boost::beast::http::response_header<>;
-
-/// Whether the request asks for a WebSocket in the way of RFC 6455 section 4.1.
-bool wants_websocket(const http_request& request);
+using port_request = relayed_request_head;
+using port_answer = relayed_answer_head;
 
 /// The request as the program in the sandbox gets it, but for its body. `target`: path and query there. The program
 /// believes that it is called at localhost.
@@ -36,9 +31,6 @@ port_request request_to_port(const http_request& from, const std::string& target
 /// Status line and fields of the answer as the client gets it, without framing and the empty line. `target` is that of
 /// the request.
 std::string head_of_answer(const port_answer& from, std::string_view target, const preview_view& view);
-
-/// The same for 101, where it accepts the WebSocket that was asked for; empty: it does not.
-std::string head_of_switch(const port_answer& from, const http_request& request);
 
 /// A redirect's address: one of the program's own stays below the prefix.
 std::string location_for_client(std::string_view location, std::string_view target, const preview_view& view);

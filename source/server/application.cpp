@@ -32,6 +32,7 @@ core_limits limits_of(const settings& config, quotas& of_principals)
     limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
     limits.results.usual = config.result_limit;
+    if (!config.cluster_members.empty()) limits.shared_secret = config.link_key;
     limits.format = parse_result_format(config.result_format).value_or(result_format::automatic);
     return limits;
 }
@@ -106,11 +107,13 @@ application::application(asio::any_io_executor executor, const settings& config,
       audit_(audit),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
+      cluster_(config.cluster_members.empty() ? nullptr : std::make_unique<cluster>(executor, config)),
       core_(executor, identity(), limits_of(config, *managers_->limits), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
       tasks_(executor)
 {
+    if (cluster_) core_.work_with(cluster_->calls);
     if (config.otlp_endpoint.empty()) return;
     exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");
 }
@@ -178,6 +181,7 @@ gateways application::to_sandboxes()
             managers_->jupyter_.get(),
             &administration_,
             make_issuer_fetch(executor_, config_),
+            cluster_ ? &cluster_->requests : nullptr,
             managers_->limits->each(&principal_limits::sessions),
             managers_->node};
 }

@@ -4,6 +4,7 @@
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
 #include "async/task_group.hpp"
+#include "cluster/cluster.hpp"
 #include "mcp/server_core.hpp"
 #include "server/sandbox_start.hpp"
 #include "telemetry/otlp_exporter.hpp"
@@ -46,6 +47,7 @@ private:
     const audit::writer* audit_;
     sandbox::native_backend backend_;
     std::unique_ptr<managers> managers_;
+    std::unique_ptr<cluster> cluster_;  ///< null: this server is alone
     server_core core_;
     readiness ready_;
     std::function<json::object()> reload_;

@@ -8,6 +8,7 @@
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
 #include "tls/server_certificate.hpp"
+#include "transport/side_entrance.hpp"
 #include "web/web_browser.hpp"
 #include "wire/program_starter.hpp"
 
@@ -151,6 +152,9 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
                         "/dev/random"};
     places.read_write = {config.sandbox_root.string(), "/dev/null"};
     for (auto& folder : server_certificate::folders(config)) places.read_only.push_back(std::move(folder));
+    if (!config.cluster_members.empty())
+        for (auto& folder : server_certificate::folders(settings_for_members(config)))
+            places.read_only.push_back(std::move(folder));
     if (!config.web_ca_file.empty()) places.read_only.push_back(config.web_ca_file.string());
     if (!config.sandbox_upload_folder.empty())
         places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());

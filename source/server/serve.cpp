@@ -1,5 +1,6 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
+#include "cluster/members.hpp"
 #include "http/bound_address.hpp"
 #include "log/log.hpp"
 #include "server/access_token.hpp"
@@ -14,6 +15,7 @@
 #include "tls/server_certificate.hpp"
 #include "tools/tools.hpp"
 #include "transport/http_server.hpp"
+#include "transport/side_entrance.hpp"
 #include "transport/stdio.hpp"
 
 #include <boost/asio/signal_set.hpp>
@@ -130,6 +132,24 @@ awaitable<> end(application& app)
 void require_certificate(const settings& config)
 {
     if (!config.tls_cert.empty()) const server_certificate readable(config);
+    if (config.cluster_members.empty()) return;
+    try {
+        const server_certificate readable(settings_for_members(config));
+    } catch (const certificate_problem& problem) {
+        throw certificate_problem(std::string("For the members of the cluster, with CLUSTER_CERT, CLUSTER_KEY and "
+                                              "CLUSTER_CA in place of those of clients: ") +
+                                  problem.what());
+    }
+}
+
+// Where the other servers of the cluster connect.
+std::optional<bound_address> members_address(const settings& config)
+{
+    if (config.cluster_members.empty()) return std::nullopt;
+    if (const auto listens = read_host_and_port(config.cluster_listen))
+        return bound_address(listens->first, listens->second, true);
+    const auto own = members(config).own();
+    return bound_address(own.host, own.port, true);
 }
 
 // The socket of administrators. A server without one serves all the same.
@@ -147,6 +167,7 @@ struct beginning {
     settings loaded;
     bound_address address;
     std::optional<bound_address> admin;
+    std::optional<bound_address> members;
     access_token access;
     started_sandbox started;
     service_notice notice;
@@ -162,6 +183,7 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
         io, config, std::move(parts.address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
         app.to_sandboxes(), [&app] { return app.ready().problems(); });
     if (parts.admin) server.administer_at(io, std::move(*parts.admin));
+    if (parts.members) server.admit_members_at(io, std::move(*parts.members));
     server_reload reload(std::move(parts.sources), std::move(parts.loaded), config, app, server, parts.notice);
     app.reload_by([&reload] { return reload.for_caller(); });
     server.start();
@@ -211,6 +233,7 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     bound_address address(config.host, config.port, !config.tls_cert.empty());
     prepare_sandbox_root(config);
     auto admin = admin_socket(config);
+    auto members = members_address(config);
     access_token access = settle_access(config);
     const auto audit = open_audit(config);
     started_sandbox started = start_sandbox(config);
@@ -219,7 +242,7 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     ignore_signals();
     const audit_in_use records(audit.get(), "serve");
     asio::io_context io(1);
-    beginning parts{sources,           loaded.values,      std::move(address), std::move(admin),
+    beginning parts{sources,           loaded.values,      std::move(address), std::move(admin), std::move(members),
                     std::move(access), std::move(started), std::move(notice),  audit.get()};
     run_loop(io, serve_http(io, config, std::move(parts)));
     return 0;

@@ -8,11 +8,11 @@
 #include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
-#include "transport/admin_entrance.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/landing_page.hpp"
 #include "transport/rest_routes.hpp"
 #include "transport/session_store.hpp"
+#include "transport/side_entrance.hpp"
 #include "transport/streamable_http.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -29,8 +29,12 @@ namespace {
 // After the requests have been cancelled, their streams and connections end within this.
 constexpr milliseconds ending_limit(3000);
 
-void turn_away(stream_socket socket)
+constexpr std::size_t most_administrators = 64;
+
+// A client of TLS could not read why.
+void turn_away(stream_socket socket, const connection_context& from)
 {
+    if (from.tls != nullptr) return;
     auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
     reply.with("Retry-After", "5");
     reply.body = refusal_body(reply, true);
@@ -136,6 +140,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           context(config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
         if (listens.address().is_secure()) context.tls = &entrance.emplace(config);
+        context.members = to.members;
         sessions.on_drop([this](const caller& who) { core.session_ended(who); });
         streamable.add_routes(routes);
         sse.add_routes(routes);
@@ -202,7 +207,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     void administer_at(asio::io_context& io, bound_address socket)
     {
-        admin.emplace(io, std::move(socket), config, logins, sessions.budget());
+        admin.emplace(io, std::move(socket), rules_for_administrators(config), logins, sessions.budget());
         add_act_route(admin->routes);
         add_copy_route(admin->routes, *administration);
         add_key_routes(admin->routes, config);
@@ -222,20 +227,23 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         return figures;
     }
 
-    void take_administrator(stream_socket socket)
+    void take_aside(side_entrance& by, std::size_t most, stream_socket socket)
     {
-        constexpr std::size_t most = 64;
-        if (admin->connections.size() >= most) return turn_away(std::move(socket));
-        std::shared_ptr<connection_context> shared(shared_from_this(), &admin->context);
-        admin->connections.spawn("administrator", serve_connection(std::move(socket), std::move(shared)));
+        if (by.connections.size() >= most) return turn_away(std::move(socket), by.context);
+        std::shared_ptr<connection_context> shared(shared_from_this(), &by.context);
+        by.connections.spawn("side connection", serve_connection(std::move(socket), std::move(shared)));
+    }
+
+    void open_aside(side_entrance& by, std::size_t most)
+    {
+        by.listens.start(housekeeping,
+                         [this, &by, most](stream_socket socket) { take_aside(by, most, std::move(socket)); });
+        if (by.tls) housekeeping.spawn("certificate", watch_certificate(by.tls->certificate()));
     }
 
     void take(stream_socket socket)
     {
-        if (connections.size() >= config.max_connections) {
-            if (context.tls == nullptr) turn_away(std::move(socket));  // a client of TLS could not read it
-            return;
-        }
+        if (connections.size() >= config.max_connections) return turn_away(std::move(socket), context);
         std::shared_ptr<connection_context> shared(shared_from_this(), &context);
         connections.spawn("connection", serve_connection(std::move(socket), std::move(shared)));
     }
@@ -262,7 +270,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     http_sse sse;
     connection_context context;
     std::optional<tls_entrance> entrance;
-    std::optional<admin_entrance> admin;
+    std::optional<side_entrance> admin;
+    std::optional<side_entrance> members;
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
@@ -279,6 +288,12 @@ void http_server::administer_at(asio::io_context& io, bound_address socket)
     self_->administer_at(io, std::move(socket));
 }
 
+void http_server::admit_members_at(asio::io_context& io, bound_address place)
+{
+    auto rules = rules_for_members(self_->config, self_->routes);
+    self_->members.emplace(io, std::move(place), std::move(rules), self_->logins, self_->sessions.budget());
+}
+
 const bound_address& http_server::address() const { return self_->listens.address(); }
 
 void http_server::start()
@@ -286,9 +301,8 @@ void http_server::start()
     auto* self = self_.get();
     if (self->config.public_url.empty()) self->logins.serve_at(own_addresses(self->listens.address()));
     self->listens.start(self->housekeeping, [self](stream_socket socket) { self->take(std::move(socket)); });
-    if (self->admin)
-        self->admin->listens.start(self->housekeeping,
-                                   [self](stream_socket socket) { self->take_administrator(std::move(socket)); });
+    if (self->admin) self->open_aside(*self->admin, most_administrators);
+    if (self->members) self->open_aside(*self->members, self->config.max_connections);
     auto every = std::clamp(self->config.session_timeout / 4, milliseconds(20), milliseconds(30'000));
     self->housekeeping.spawn("loop delay", self->delay->watch());
     if (self->entrance) {
@@ -303,6 +317,7 @@ void http_server::start()
 void http_server::reload_certificate()
 {
     if (self_->entrance) self_->entrance->certificate().reload();
+    if (self_->members) self_->members->tls->certificate().reload();
 }
 
 void http_server::tokens_changed() { self_->logins.tokens_changed(); }
@@ -313,7 +328,8 @@ awaitable<> http_server::stop()
     self.listens.close();
     self.context.stopping = true;
     self.streams.end_all();
-    if (self.admin) self.admin->stop();
+    for (auto* side : {&self.admin, &self.members})
+        if (*side) (*side)->stop();
     self.housekeeping.cancel_all();
     self.context.refused_logins.settle(log::bounded_log::clock::time_point::max());
     self.context.close_idle();
@@ -336,8 +352,11 @@ awaitable<> http_server::stop()
     self.core.cancel_all();
     co_await self.core.requests_ended(ending_limit);
     co_await self.connections.wait_idle(ending_limit);
-    if (self.admin) self.admin->connections.cancel_all();
-    if (self.admin) co_await self.admin->connections.wait_idle(ending_limit);
+    for (auto* side : {&self.admin, &self.members}) {
+        if (!*side) continue;
+        (*side)->connections.cancel_all();
+        co_await (*side)->connections.wait_idle(ending_limit);
+    }
     co_await self.housekeeping.wait_idle(ending_limit);
 }
 

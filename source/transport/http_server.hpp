@@ -8,6 +8,7 @@
 #include "http/file_gateway.hpp"
 #include "http/health.hpp"
 #include "http/jupyter_gateway.hpp"
+#include "http/member_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/shell_gateway.hpp"
 #include "identity/document_fetch.hpp"
@@ -26,9 +27,10 @@ struct gateways {
     preview_gateway* previews = nullptr;
     jupyter_gateway* jupyter = nullptr;
     admin_gateway* administration = nullptr;
-    document_fetch issuers = {};       ///< reaches authorization servers
-    limit_of_principal sessions = {};  ///< that a caller with a name may have; null: the settings' number
-    std::string node = "node";         ///< this machine's name in ids of sessions
+    document_fetch issuers = {};        ///< reaches authorization servers
+    member_gateway* members = nullptr;  ///< null: this server is alone
+    limit_of_principal sessions = {};   ///< that a caller with a name may have; null: the settings' number
+    std::string node = "node";          ///< this machine's name in ids of sessions
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
@@ -44,6 +46,9 @@ public:
     /// Listens at this UNIX socket, too. Whoever comes in there is an administrator, and finds /admin, /healthz and
     /// /metrics alone. Before start().
     void administer_at(asio::io_context& io, bound_address socket);
+
+    /// Listens at this address for the other servers of the cluster. Before start(). Throws certificate_problem.
+    void admit_members_at(asio::io_context& io, bound_address place);
     ~http_server();
 
     const bound_address& address() const;

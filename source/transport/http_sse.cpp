@@ -27,6 +27,7 @@ void http_sse::add_routes(router& routes)
                     .path = std::move(path),
                     .serve = [this](exchange& x) { return post(x); },
                     .body = route_body::json,
+                    .handle = [](const http_request& by) { return by.parameter("sessionId").value_or(""); },
                     .rpc_errors = true});
     };
     add_post("/messages");

@@ -265,6 +265,8 @@ std::vector<route_operation> describe_upload(const http_request&)
     return {upload};
 }
 
+std::string named_sandbox(const http_request& by) { return by.parameter("sandbox_id").value_or(""); }
+
 }  // namespace
 
 void add_file_routes(router& routes, file_gateway& files)
@@ -274,6 +276,7 @@ void add_file_routes(router& routes, file_gateway& files)
                 .serve = [&files](exchange& x) { return download(x, files); },
                 .needs = scope::read,
                 .audit = route_audit::calls,
+                .handle = named_sandbox,
                 .signed_links = true,
                 .by_browser = true,
                 .operations = describe_download});
@@ -283,6 +286,7 @@ void add_file_routes(router& routes, file_gateway& files)
                 .needs = scope::files,
                 .body = route_body::streamed,
                 .audit = route_audit::calls,
+                .handle = named_sandbox,
                 .by_browser = true,
                 .operations = describe_upload});
 }

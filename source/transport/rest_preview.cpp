@@ -10,6 +10,7 @@ void add_preview_routes(router& routes, preview_gateway& shown)
                 .access = route_access::open,
                 .body = route_body::streamed,
                 .host = [&shown](std::string_view host) { return shown.has_origin(host); },
+                .handle = [&shown](const http_request& by) { return shown.handle_of(by); },
                 .relays = true});
 }
 

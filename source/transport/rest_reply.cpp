@@ -62,6 +62,7 @@ int rest_status(const json::object& result, const json::object& object)
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
     if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched") return 503;
+    if (name == "NodeUnreachable") return 502;
     if (name == "RateLimited") return 429;
     return name == "SandboxError" ? 500 : 400;
 }

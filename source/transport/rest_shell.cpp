@@ -217,6 +217,7 @@ void add_shell_route(router& routes, shell_gateway& shells, const authenticator&
                 .serve = [from](exchange& x) { return serve_shell(x, from); },
                 .needs = scope::run,
                 .audit = route_audit::calls,
+                .handle = [](const http_request& by) { return by.parameter("sandbox_id").value_or(""); },
                 .by_browser = true,
                 .operations = describe_shell});
 }

@@ -1,6 +1,7 @@
 #include "transport/streamable_http.hpp"
 
 #include "http/endpoint_address.hpp"
+#include "http/member_caller.hpp"
 #include "mcp/header_check.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
@@ -83,12 +84,34 @@ int status_of(int code, bool envelope)
     }
 }
 
+peer peer_of(const http_request& request, const settings& config)
+{
+    peer from{.principal = request.principal,
+              .scopes = shown_scopes(request),
+              .profile = profile_of(request),
+              .address = address_used(request, config)};
+    const auto& member = request.member;
+    if (!member || !member->of_message) return from;
+    from.passed_on = true;
+    from.spoken = parse_revision(member->revision);
+    from.profile = member->profile;
+    from.address = member->server;
+    from.is_program = member->is_program;
+    return from;
+}
+
 }  // namespace
 
 void streamable_http::add_routes(router& routes)
 {
     const auto add = [&routes](std::string_view method, route::handler serve, route_body body) {
-        routes.add({.methods = {method}, .path = "/mcp", .serve = std::move(serve), .body = body, .rpc_errors = true});
+        routes.add(
+            {.methods = {method},
+             .path = "/mcp",
+             .serve = std::move(serve),
+             .body = body,
+             .handle = [](const http_request& by) { return std::string(by.header("mcp-session-id").value_or("")); },
+             .rpc_errors = true});
     };
     add(
         "POST", [this](exchange& x) { return post(x); }, route_body::json);
@@ -131,7 +154,8 @@ awaitable<> streamable_http::serve_stateless(exchange& x, jsonrpc::message recei
         return x.reply(std::move(taken));
     }
     auto header = [&fields = x.request()](std::string_view name) { return fields.header(name); };
-    auto mismatch = header_mismatch(core_.tools(), *call, header);
+    const bool of_message = x.request().member && x.request().member->of_message;
+    auto mismatch = of_message ? std::nullopt : header_mismatch(core_.tools(), *call, header);
     if (mismatch) return x.reply(rpc_error_reply(400, call->id, *mismatch));
     return answer_stateless(x, std::move(*call), accepted);
 }
@@ -148,11 +172,8 @@ awaitable<> streamable_http::answer_stateless(exchange& x, jsonrpc::request requ
     options.patience = options.keep_alive = config_.keep_alive;
     options.status_of = [envelope = has_envelope(request)](int code) { return status_of(code, envelope); };
     stream_writer writer(x, stream, who, std::move(options));
-    peer from{.principal = x.request().principal,
-              .scopes = shown_scopes(x.request()),
-              .profile = profile_of(x.request()),
-              .reply = std::move(stream),
-              .address = address_used(x.request(), config_)};
+    auto from = peer_of(x.request(), config_);
+    from.reply = std::move(stream);
     writer.cancel_at_end(core_.start(std::move(request), std::move(from)));  // the client closes the stream to cancel
     return stream_writer::run(std::move(writer));
 }

@@ -167,6 +167,13 @@ settings http_fixture::quick_settings()
 }
 
 http_fixture::http_fixture(settings config, readiness_check ready, gateways to)
+    : http_fixture(std::move(config), std::move(ready), std::move(to), nullptr)
+{
+}
+
+http_fixture::http_fixture(settings config, addition& more) : http_fixture(std::move(config), {}, {}, &more) {}
+
+http_fixture::http_fixture(settings config, readiness_check ready, gateways to, addition* more)
     : config_(std::move(config)),
       probe_(std::make_shared<tool_probe>(io_.get_executor())),
       core_(io_.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io_.get_executor()))
@@ -179,10 +186,13 @@ http_fixture::http_fixture(settings config, readiness_check ready, gateways to)
     offer<talk_and_wait_tool>(core_, "talk_and_wait", probe_);
     offer<poll_tool>(core_, "poll", probe_);
     offer<unusable_tool>(core_, "unusable", probe_);
+    more_ = more;
+    if (more != nullptr) to = more->add(io_, core_);
     server_ = std::make_unique<http_server>(
         io_, config_, bound_address(config_.host, config_.port, !config_.tls_cert.empty()), core_,
         [] { return json::value(json::array()); }, std::move(to), std::move(ready));
     port_ = server_->address().port();
+    if (more != nullptr) more->before_start(io_, *server_);
     server_->start();
     thread_ = std::thread([this] { io_.run(); });
 }
@@ -190,6 +200,7 @@ http_fixture::http_fixture(settings config, readiness_check ready, gateways to)
 http_fixture::~http_fixture()
 {
     stop();
+    if (more_ != nullptr) asio::post(io_, [more = more_] { more->after_stop(); });
     thread_.join();
 }
 

@@ -42,6 +42,15 @@ class http_fixture {
 public:
     /// The gateways must outlive this.
     explicit http_fixture(settings config = quick_settings(), readiness_check ready = {}, gateways to = {});
+
+    /// A part that a test adds to the server.
+    struct addition {
+        virtual ~addition() = default;
+        virtual gateways add(asio::io_context& io, server_core& core) = 0;
+        virtual void before_start(asio::io_context& io, http_server& server) = 0;
+        virtual void after_stop() = 0;  ///< on the thread of the server
+    };
+    http_fixture(settings config, addition& more);
     ~http_fixture();
 
     static settings quick_settings();
@@ -58,6 +67,8 @@ public:
     json::value health();
 
 private:
+    http_fixture(settings config, readiness_check ready, gateways to, addition* more);
+
     settings config_;
     asio::io_context io_;
     std::shared_ptr<tool_probe> probe_;
@@ -65,6 +76,7 @@ private:
     std::unique_ptr<http_server> server_;
     std::uint16_t port_ = 0;
     std::thread thread_;
+    addition* more_ = nullptr;
     bool stopped_ = false;
 };
 

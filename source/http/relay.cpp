@@ -1,4 +1,4 @@
-#include "preview/relay.hpp"
+#include "http/relay.hpp"
 
 #include "http/body_stream.hpp"
 
@@ -33,32 +33,29 @@ using request_serializer = http::request_serializer<http::buffer_body>;
 constexpr std::size_t piece_bytes = 32 * 1024;
 constexpr std::uint32_t most_header = 64 * 1024;
 constexpr int most_interim_answers = 16;
-constexpr std::chrono::seconds patience_of_port{30};      // with a program that does not read
-constexpr std::chrono::seconds patience_for_answer{300};  // from the end of the request to the answer's header
+constexpr std::chrono::seconds patience_of_reader{30};  // of the other server
 
 /// A request on its way through. Lives in the frame of relay().
+template <class Stream>
 class relayed_request {
 public:
-    relayed_request(exchange& x, beast::tcp_stream port, std::string target, preview_view view)
-        : x_(x),
-          port_(std::move(port)),
-          answer_due_(port_.get_executor()),
-          target_(std::move(target)),
-          view_(std::move(view)),
-          piece_(piece_bytes)
+    relayed_request(exchange& x, Stream& to, const relay_rules& by)
+        : x_(x), to_(to), by_(by), answer_due_(to.get_executor()), piece_(piece_bytes)
     {
     }
 
     awaitable<> send()
     {
-        port_request request = request_to_port(x_.request(), target_, view_);
+        relayed_request_head request = by_.request();
         const auto body = x_.request().stream;
         const bool has_body = body && frame(request, *body);
         request.body().data = nullptr;
         request.body().more = has_body;
+        if (!body) put_body(request);
         request_serializer serializer(request);
-        port_.expires_after(patience_of_port);
-        const auto [error, size] = co_await http::async_write_header(port_, serializer, as_tuple);
+        socket().expires_after(patience_of_reader);
+        if (!body) co_return co_await send_whole(serializer);
+        const auto [error, size] = co_await http::async_write_header(to_, serializer, as_tuple);
         if (error || !has_body) co_return co_await wait_for_answer();
         co_await send_body(request, serializer, *body);
     }
@@ -69,11 +66,30 @@ public:
         if (!tunnels_) stop_sending();
     }
 
-    const std::string& failure() const { return failure_; }
+    relay_end end() const { return {failure_, may_go_on_, x_.gone() || client_broke_off_}; }
 
 private:
+    beast::tcp_stream& socket() { return beast::get_lowest_layer(to_); }
+
+    // A body that has been read already.
+    void put_body(relayed_request_head& request) const
+    {
+        auto& text = x_.request().body;
+        if (text.empty() && !x_.request().header("content-length")) return;
+        request.content_length(text.size());
+        request.body().data = text.data();
+        request.body().size = text.size();
+    }
+
+    // An error is told by the answer that does not come.
+    awaitable<> send_whole(request_serializer& serializer)
+    {
+        co_await http::async_write(to_, serializer, as_tuple);
+        co_await wait_for_answer();
+    }
+
     // False: the request has no body.
-    bool frame(port_request& request, const body_stream& body) const
+    bool frame(relayed_request_head& request, const body_stream& body) const
     {
         const http_request& from = x_.request();
         const bool chunked = from.header("transfer-encoding").has_value();
@@ -83,7 +99,7 @@ private:
         return chunked || body.announced().has_value();
     }
 
-    awaitable<> send_body(port_request& request, request_serializer& serializer, body_stream& body)
+    awaitable<> send_body(relayed_request_head& request, request_serializer& serializer, body_stream& body)
     {
         for (;;) {
             auto bytes = co_await body.next();
@@ -91,8 +107,8 @@ private:
             request.body().more = bytes.has_value();
             request.body().data = bytes ? bytes->data() : nullptr;
             request.body().size = bytes ? bytes->size() : 0;
-            port_.expires_after(patience_of_port);
-            const auto [error, size] = co_await http::async_write(port_, serializer, as_tuple);
+            socket().expires_after(patience_of_reader);
+            const auto [error, size] = co_await http::async_write(to_, serializer, as_tuple);
             if (error && error != http::error::need_buffer) co_return;  // the answer tells why it reads no more
             if (!bytes) co_return co_await wait_for_answer();
         }
@@ -101,18 +117,18 @@ private:
     void give_up_on_client()
     {
         client_broke_off_ = true;
-        port_.close();
+        socket().close();
     }
 
     awaitable<> wait_for_answer()
     {
         if (answered_) co_return;
-        if (!wants_websocket(x_.request())) x_.watch([this] { port_.close(); });
-        if (begun_) co_return;
-        answer_due_.expires_after(patience_for_answer);
+        if (!wants_websocket(x_.request())) x_.watch([this] { socket().close(); });
+        if (begun_ || by_.patience() == std::chrono::seconds(0)) co_return;
+        answer_due_.expires_after(by_.patience());
         co_await answer_due_.async_wait(as_tuple);
         late_ = !begun_ && !answered_;
-        if (late_) port_.close();
+        if (late_) socket().close();
     }
 
     // A client that still sends the body of a request that has its answer is not listened to.
@@ -122,8 +138,10 @@ private:
         answer_due_.cancel();
         x_.unwatch();
         const auto body = x_.request().stream;
-        if (body && !body->complete()) x_.peer().abort();
-        port_.close();
+        const bool whole = !body || body->complete();
+        if (!whole) x_.peer().abort();
+        may_go_on_ = may_go_on_ && whole;
+        if (!may_go_on_) socket().close();
     }
 
     awaitable<> answer_or_switch()
@@ -134,8 +152,8 @@ private:
             parser.header_limit(most_header);
             parser.body_limit(boost::none);
             if (x_.request().method == "HEAD") parser.skip(true);
-            port_.expires_never();
-            const auto [error, size] = co_await http::async_read_header(port_, buffer, parser, as_tuple);
+            socket().expires_never();
+            const auto [error, size] = co_await http::async_read_header(to_, buffer, parser, as_tuple);
             if (error) co_return fail(error);
             begun_ = parser.get().result_int() >= 200 || parser.get().result_int() == 101;
             if (begun_) answer_due_.cancel();
@@ -143,33 +161,34 @@ private:
             if (status == 101) co_return co_await switch_protocol(parser.get(), buffer);
             if (status >= 200) co_return co_await pass_on(parser, buffer);
         }
-        failure_ = "The program on this port sends interim answers without an end.";
+        failure_ = by_.subject() + " sends interim answers without an end.";
     }
 
     void fail(const error_code& error)
     {
         if (x_.gone() || client_broke_off_) return;
         if (late_)
-            failure_ = "The program on this port has not answered in time.";
+            failure_ = by_.subject() + " has not answered in time.";
         else if (error == http::error::end_of_stream || error == http::error::partial_message ||
                  error == asio::error::connection_reset || error == asio::error::eof)
-            failure_ = "The program on this port ended the connection without an answer.";
+            failure_ = by_.subject() + " ended the connection without an answer.";
         else
-            failure_ = "The program on this port does not answer in HTTP/1.1 (" + error.message() + ").";
+            failure_ = by_.subject() + " does not answer in HTTP/1.1 (" + error.message() + ").";
     }
 
     awaitable<> pass_on(answer_parser& parser, beast::flat_buffer& buffer)
     {
-        const port_answer& header = parser.get().base();
-        std::string head = head_of_answer(header, target_, view_);
+        const relayed_answer_head& header = parser.get().base();
+        std::string head = by_.head_of_answer(header);
         const bool has_body = !parser.is_done() && x_.request().method != "HEAD";
         std::optional<std::uint64_t> length;
         if (const auto announced = parser.content_length()) length = *announced;
         const int status = static_cast<int>(header.result_int());
         const bool sent = co_await x_.begin_relayed(status, std::move(head), length, has_body);
-        if (!sent || !has_body) co_return;
-        const bool whole = co_await pass_body(parser, buffer, length.has_value());
+        bool whole = sent;
+        if (sent && has_body) whole = co_await pass_body(parser, buffer, length.has_value());
         if (!whole) x_.close_after();
+        may_go_on_ = whole && parser.keep_alive() && buffer.size() == 0;
     }
 
     awaitable<bool> pass_body(answer_parser& parser, beast::flat_buffer& buffer, bool sized)
@@ -179,8 +198,8 @@ private:
             auto& body = parser.get().body();
             body.data = piece_.data();
             body.size = piece_.size();
-            port_.expires_never();
-            const auto [error, size] = co_await http::async_read_some(port_, buffer, parser, as_tuple);
+            socket().expires_never();
+            const auto [error, size] = co_await http::async_read_some(to_, buffer, parser, as_tuple);
             const std::string_view bytes(piece_.data(), piece_.size() - parser.get().body().size);
             bool sent = true;
             if (!bytes.empty() && sized) sent = co_await x_.write_body(bytes);
@@ -192,18 +211,18 @@ private:
         co_return ended;
     }
 
-    awaitable<> switch_protocol(const port_answer& header, beast::flat_buffer& buffer)
+    awaitable<> switch_protocol(const relayed_answer_head& header, beast::flat_buffer& buffer)
     {
         std::string head = head_of_switch(header, x_.request());
         if (head.empty()) {
-            failure_ = "The program on this port changes to another protocol, which nobody asked for.";
+            failure_ = by_.subject() + " changes to another protocol, which nobody asked for.";
             co_return;
         }
         tunnels_ = true;
         x_.close_after();
         const bool sent = co_await x_.begin_relayed(101, std::move(head), std::nullopt, false);
         if (!sent) co_return;
-        port_.expires_never();
+        socket().expires_never();
         const auto executor = co_await asio::this_coro::executor;
         auto group =
             asio::experimental::make_parallel_group(asio::co_spawn(executor, pass_up(), asio::deferred),
@@ -216,12 +235,12 @@ private:
         client_socket& peer = x_.peer();
         for (bool more = true; more;) {
             const auto bytes = peer.buffer().data();
-            const auto [error, size] = co_await asio::async_write(port_, bytes, as_tuple);
+            const auto [error, size] = co_await asio::async_write(to_, bytes, as_tuple);
             peer.buffer().consume(peer.buffer().size());
             if (error || tunnel_ended_) break;
             more = co_await peer.read_some();
         }
-        port_.close();
+        socket().close();
     }
 
     awaitable<> pass_down(beast::flat_buffer& buffer)
@@ -230,7 +249,7 @@ private:
         std::string_view bytes(static_cast<const char*>(buffer.cdata().data()), buffer.size());
         bool sent = co_await peer.write(bytes);
         while (sent) {
-            const auto [error, size] = co_await port_.async_read_some(asio::buffer(piece_), as_tuple);
+            const auto [error, size] = co_await to_.async_read_some(asio::buffer(piece_), as_tuple);
             if (error) break;
             const std::string_view piece(piece_.data(), size);
             sent = co_await peer.write(piece);
@@ -240,26 +259,27 @@ private:
     }
 
     exchange& x_;
-    beast::tcp_stream port_;
+    Stream& to_;
+    const relay_rules& by_;
     asio::steady_timer answer_due_;
-    std::string target_;
-    preview_view view_;
     std::vector<char> piece_;
     std::string failure_;
     bool begun_ = false;     // the answer
     bool answered_ = false;  // whole
     bool late_ = false;
     bool tunnels_ = false;
-    bool tunnel_ended_ = false;  // by the program
+    bool tunnel_ended_ = false;  // by the other server
+    bool may_go_on_ = false;
     bool client_broke_off_ = false;
 };
 
 }  // namespace
 
-awaitable<std::string> relay(exchange& x, beast::tcp_stream port, std::string target, preview_view view)
+template <class Stream>
+awaitable<relay_end> relay(exchange& x, Stream& to, const relay_rules& by)
 {
     const auto executor = co_await asio::this_coro::executor;
-    relayed_request request(x, std::move(port), std::move(target), std::move(view));
+    relayed_request<Stream> request(x, to, by);
     auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, request.send(), asio::deferred),
                                                          asio::co_spawn(executor, request.answer(), asio::deferred));
     auto [order, sent, answered] =
@@ -267,7 +287,10 @@ awaitable<std::string> relay(exchange& x, beast::tcp_stream port, std::string ta
     x.unwatch();
     for (const auto& failure : {sent, answered})
         if (failure) std::rethrow_exception(failure);
-    co_return request.failure();
+    co_return request.end();
 }
+
+template awaitable<relay_end> relay<plain_stream>(exchange&, plain_stream&, const relay_rules&);
+template awaitable<relay_end> relay<secure_stream>(exchange&, secure_stream&, const relay_rules&);
 
 }  // namespace cmcp

@@ -1,0 +1,123 @@
+#include "cluster/forwarder.hpp"
+
+#include "http/http_reply.hpp"
+#include "http/member_caller.hpp"
+#include "http/route.hpp"
+#include "text/ascii.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace http = boost::beast::http;
+
+namespace {
+
+// Fields in whose place this server says who the client is, and those for its own page.
+bool is_replaced(std::string_view name, bool foreign)
+{
+    if (is_any_of(name, {"expect", "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}))
+        return true;
+    if (equal_ignoring_case(name.substr(0, 12), "cmcp-member-")) return true;
+    return !foreign && is_any_of(name, {"authorization", "cookie", "origin", "dpop", "sec-fetch-site"});
+}
+
+std::string caller_of(const http_request& request)
+{
+    member_caller caller;
+    caller.who = request.who;
+    caller.address = request.address;
+    caller.host = request.forwarded_host;
+    caller.secure = request.secure;
+    return written(caller);
+}
+
+class member_rules final : public relay_rules {
+public:
+    member_rules(exchange& x, std::string name) : x_(x), from_(x.request()), name_(std::move(name)) {}
+
+    relayed_request_head request() const override
+    {
+        relayed_request_head to;
+        to.version(11);
+        to.method_string(from_.method);
+        to.target(from_.path + (from_.query.empty() ? "" : "?") + from_.query);
+        const auto connection = from_.header("connection").value_or("");
+        const bool foreign = is_foreign();
+        for (const auto& [name, value] : from_.fields)
+            if (!is_hop_by_hop(name, connection) && !is_replaced(name, foreign))
+                to.insert({name.data(), name.size()}, {value.data(), value.size()});
+        if (from_.client_id().empty() && !from_.target->relays) to.set("x-request-id", from_.id);
+        to.set(member_caller_field, caller_of(from_));
+        if (!wants_websocket(from_)) return to;
+        to.set(http::field::connection, "Upgrade");
+        to.set(http::field::upgrade, "websocket");
+        return to;
+    }
+
+    std::string head_of_answer(const relayed_answer_head& from) const override
+    {
+        std::string head = status_line(from);
+        const auto connection = relayed_value(from, http::field::connection);
+        for (const auto& each : from) {
+            const std::string_view name(each.name_string().data(), each.name_string().size());
+            const std::string_view value(each.value().data(), each.value().size());
+            if (is_hop_by_hop(name, connection) || equal_ignoring_case(name, "strict-transport-security")) continue;
+            append_field(head, name, value);
+        }
+        return head;
+    }
+
+    std::string subject() const override { return "The server " + name_ + " of this cluster"; }
+    std::chrono::seconds patience() const override { return {}; }  // calls last as long as they last
+
+private:
+    // The program in a sandbox has its own credentials and origins.
+    bool is_foreign() const { return from_.target != nullptr && from_.target->relays && !x_.has_own_token(); }
+
+    exchange& x_;
+    const http_request& from_;
+    std::string name_;
+};
+
+}  // namespace
+
+const cluster_member* forwarder::owner_of(const http_request& request) const
+{
+    if (request.member != nullptr || request.target == nullptr || !request.target->handle) return nullptr;
+    return members_.owner_of(request.target->handle(request));
+}
+
+bool forwarder::is_elsewhere(const http_request& request) const { return owner_of(request) != nullptr; }
+
+awaitable<> forwarder::pass_on(exchange& x)
+{
+    auto owner = *owner_of(x.request());
+    auto problem = co_await pass_to(x, std::move(owner));
+    if (problem.empty() || x.status() != 0) co_return;
+    auto refusal = error_reply(502, problem + " Try again; what it keeps is there when it is back.", "NodeUnreachable");
+    refusal.with("Retry-After", "5");
+    co_await x.reply(std::move(refusal));
+}
+
+// Sentence why there is no answer; empty: there is one.
+awaitable<std::string> forwarder::pass_to(exchange& x, cluster_member owner)
+{
+    std::unique_ptr<secure_stream> stream;
+    std::string problem;
+    try {
+        stream = co_await links_.take(owner);
+    } catch (const member_unreachable& failure) {
+        problem = failure.what();
+    }
+    if (!stream) {
+        x.close_after();
+        co_return problem;
+    }
+    const member_rules rules(x, owner.name);
+    auto end = co_await relay(x, *stream, rules);
+    if (end.may_go_on) links_.give_back(owner, std::move(stream));
+    co_return std::move(end.failure);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,176 @@
+#include "cluster/member_calls.hpp"
+
+#include "cluster/remote_observer.hpp"
+#include "http/member_caller.hpp"
+#include "jsonrpc/message.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "log/log.hpp"
+#include "mcp/reserved_names.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <functional>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::milliseconds patience_with_lists(5000);
+
+// While a call runs, the member sends a sign of life that often (MCP_KEEP_ALIVE).
+std::chrono::milliseconds longest_silence(const settings& config)
+{
+    return 2 * config.keep_alive + std::chrono::milliseconds(10'000);
+}
+
+[[noreturn]] void throw_error(const json::object& error)
+{
+    std::optional<json::value> data;
+    if (const auto* sent = error.if_contains("data")) data = *sent;
+    throw rpc_error(static_cast<int>(number_of(error, "code", rpc_code::internal_error)), text_of(error, "message"),
+                    std::move(data));
+}
+
+/// The messages of one answer: what comes before the response goes to the client as it is.
+class answer_receiver {
+public:
+    explicit answer_receiver(std::shared_ptr<message_sink> client) : client_(std::move(client)) {}
+
+    awaitable<bool> take(std::string text)
+    {
+        auto message = jsonrpc::read_object(text);
+        if (message.contains("method")) {
+            outgoing passed;
+            passed.text = std::move(text);
+            if (client_) co_await client_->send(std::move(passed));
+            co_return true;
+        }
+        response_ = std::move(message);
+        co_return false;
+    }
+
+    json::object result(const cluster_member& of)
+    {
+        if (response_.contains("error")) throw_error(object_of(response_, "error"));
+        auto* whole = response_.if_contains("result");
+        if (whole == nullptr || !whole->is_object())
+            throw node_unreachable("The server " + of.name + " of this cluster has ended its answer without a result.");
+        return std::move(whole->get_object());
+    }
+
+private:
+    std::shared_ptr<message_sink> client_;
+    json::object response_;
+};
+
+awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return receiver->take(std::move(text)); }
+
+}  // namespace
+
+member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
+                           std::shared_ptr<member_links> links)
+    : executor_(std::move(executor)), config_(config), members_(all), links_(std::move(links))
+{
+}
+
+std::string member_calls::owner_of(std::string_view handle) const
+{
+    const auto* owner = members_.owner_of(handle);
+    return owner == nullptr ? std::string() : owner->name;
+}
+
+member_message member_calls::message_for(const cluster_member& to, const caller& who, bool is_program) const
+{
+    auto login_of_caller = std::make_shared<login>();
+    login_of_caller->principal = who.principal;
+    login_of_caller->scopes = who.scopes;
+    login_of_caller->credential = "member " + members_.own().name;
+    member_caller said;
+    said.who = std::move(login_of_caller);
+    said.of_message = true;
+    said.address = "member " + members_.own().name;
+    said.revision = to_string(who.protocol);
+    said.profile = who.profile;
+    said.server = who.address;
+    said.is_program = is_program;
+    return {to, written(said), {}, {}, longest_silence(config_)};
+}
+
+awaitable<json::object> member_calls::call(served_request& request, std::string node, json::object params)
+{
+    const auto to = *members_.other(node);
+    auto message = message_for(to, *request.who, request.is_program);
+    message.request_id = request.ids.own;
+    message.text = jsonrpc::encode_request(1, request.method, params);
+    answer_receiver receiver(request.reply);
+    message_taker take = std::bind_front(take_into, &receiver);
+    std::string problem;
+    try {
+        co_await send_to_member(links_, std::move(message), std::move(take));
+    } catch (const member_unreachable& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) throw node_unreachable(problem);
+    co_return receiver.result(to);
+}
+
+namespace {
+
+using shared_answers = std::shared_ptr<std::vector<other_nodes::answer>>;
+
+// The list of one member, which stays empty where it does not answer.
+awaitable<> fetch_list(std::shared_ptr<member_links> links, member_message message, shared_answers into,
+                       std::size_t place)
+{
+    answer_receiver receiver(nullptr);
+    const auto to = message.to;
+    message_taker take = std::bind_front(take_into, &receiver);
+    try {
+        co_await send_to_member(std::move(links), std::move(message), std::move(take));
+        into->at(place).result = receiver.result(to);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& failure) {
+        log::info("list_without_member", {{"member", to.name}, {"reason", failure.what()}});
+    }
+}
+
+json::object params_of_list(const served_request& request)
+{
+    json::object params = request.params;
+    json::object meta;
+    meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
+    meta[reserved_name::client_capabilities] = json::object();
+    meta[reserved_name::client_info] = request.who->client_info;
+    params["_meta"] = std::move(meta);
+    return params;
+}
+
+}  // namespace
+
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(served_request& request)
+{
+    auto answers = std::make_shared<std::vector<answer>>();
+    for (const auto& each : members_.others()) answers->push_back({each.name, {}});
+    task_group asking(executor_);
+    const auto params = params_of_list(request);
+    for (std::size_t i = 0; i != answers->size(); ++i) {
+        auto message = message_for(members_.others()[i], *request.who, true);
+        message.request_id = request.ids.own;
+        message.text = jsonrpc::encode_request(1, request.method, params);
+        message.silence = patience_with_lists;
+        asking.spawn("list of another server", fetch_list(links_, std::move(message), answers, i));
+    }
+    co_await asking.wait_idle(patience_with_lists);
+    co_return std::move(*answers);
+}
+
+std::shared_ptr<void> member_calls::observe(const caller& who, std::string node, const change& what,
+                                            std::function<void(json::object params)> heard)
+{
+    const auto* to = members_.other(node);
+    if (to == nullptr) return nullptr;
+    return observe_at_member(executor_, links_, message_for(*to, who, false), what, std::move(heard));
+}
+
+}  // namespace cmcp

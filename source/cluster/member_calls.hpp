@@ -1,0 +1,36 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "cluster/member_links.hpp"
+#include "cluster/member_request.hpp"
+#include "cluster/members.hpp"
+#include "config/settings.hpp"
+#include "mcp/other_nodes.hpp"
+
+#include <memory>
+
+namespace cmcp {
+
+/// Single messages of MCP that another member answers, for clients of either era, of REST and of sessions.
+class member_calls final : public other_nodes {
+public:
+    /// All must outlive this.
+    member_calls(asio::any_io_executor executor, const settings& config, const members& all,
+                 std::shared_ptr<member_links> links);
+
+    std::string owner_of(std::string_view handle) const override;
+    awaitable<json::object> call(served_request& request, std::string node, json::object params) override;
+    awaitable<std::vector<answer>> ask_all(served_request& request) override;
+    std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
+                                  std::function<void(json::object params)> heard) override;
+
+private:
+    member_message message_for(const cluster_member& to, const caller& who, bool is_program) const;
+
+    asio::any_io_executor executor_;
+    const settings& config_;
+    const members& members_;
+    std::shared_ptr<member_links> links_;
+};
+
+}  // namespace cmcp

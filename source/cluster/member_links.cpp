@@ -1,0 +1,151 @@
+#include "cluster/member_links.hpp"
+
+#include "egress/resolver.hpp"
+#include "egress/tls_trust.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cerrno>
+#include <vector>
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace cmcp {
+
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::chrono::seconds time_to_connect(3);
+constexpr std::chrono::seconds longest_wait(60);
+constexpr std::size_t most_waiting = 64;
+constexpr int silence_ms = 20'000;  // of a machine that is gone without a word
+
+std::string problem_of(const error_code& error)
+{
+    if (error == boost::beast::error::timeout) return "it does not answer";
+    if (error == asio::error::connection_refused) return "it refuses connections";
+    return error.message();
+}
+
+member_unreachable unreachable(const cluster_member& to, const std::string& why)
+{
+    return member_unreachable("The server " + to.name + " of this cluster cannot be reached (" + why + ").");
+}
+
+awaitable<std::vector<tcp::endpoint>> places_of(const cluster_member& to)
+{
+    std::vector<tcp::endpoint> places;
+    error_code no_address;
+    const auto address = asio::ip::make_address(to.host, no_address);
+    if (!no_address) places.emplace_back(address, to.port);
+    if (!no_address) co_return places;
+    try {
+        const auto addresses = co_await resolve(to.host);
+        for (const auto& each : addresses) places.emplace_back(each, to.port);
+    } catch (const resolve_error& unknown) {
+        throw unreachable(to, to.host + ": " + unknown.what());
+    }
+    co_return places;
+}
+
+// A stream's requests are small, and a machine that went away is noticed by the kernel.
+void set_options(tcp::socket& socket)
+{
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    socket.set_option(asio::socket_base::keep_alive(true), ignored);
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
+    const int first = 10, between = 5;
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof first);
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+}
+
+// No byte and no end has come since the last answer.
+bool is_quiet(secure_stream& stream)
+{
+    char byte = 0;
+    const auto socket = boost::beast::get_lowest_layer(stream).socket().native_handle();
+    const auto seen = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace
+
+member_links::member_links(asio::any_io_executor executor, const settings& config)
+    : executor_(executor), trust_(config), reaper_(executor)
+{
+}
+
+awaitable<std::unique_ptr<secure_stream>> member_links::take(cluster_member to)
+{
+    auto stream = take_waiting(to.name);
+    if (!stream) stream = co_await connect(std::move(to));
+    co_return stream;
+}
+
+// The one that was used last, so that the others may end.
+std::unique_ptr<secure_stream> member_links::take_waiting(const std::string& member)
+{
+    for (auto at = waiting_.end(); at != waiting_.begin();) {
+        --at;
+        if (at->member != member) continue;
+        auto stream = std::move(at->stream);
+        at = waiting_.erase(at);
+        if (is_quiet(*stream)) return stream;
+    }
+    return nullptr;
+}
+
+awaitable<std::unique_ptr<secure_stream>> member_links::connect(cluster_member to)
+{
+    auto places = co_await places_of(to);
+    auto stream = std::make_unique<secure_stream>(executor_, *trust_.context());
+    auto& socket = boost::beast::get_lowest_layer(*stream);
+    error_code failure = asio::error::host_not_found;
+    for (const auto& place : places) {
+        socket.expires_after(time_to_connect);
+        std::tie(failure) = co_await socket.async_connect(place, as_tuple);
+        if (!failure || failure == asio::error::operation_aborted) break;
+    }
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    if (failure) throw unreachable(to, problem_of(failure));
+    set_options(socket.socket());
+    co_await shake_hands(*stream, to);
+    socket.expires_never();
+    co_return stream;
+}
+
+awaitable<> member_links::shake_hands(secure_stream& stream, const cluster_member& to)
+{
+    expect_host(stream.native_handle(), to.name, false);
+    auto& socket = boost::beast::get_lowest_layer(stream);
+    socket.expires_after(time_to_connect);
+    const auto [failure] = co_await stream.async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    if (failure == boost::beast::error::timeout) throw unreachable(to, problem_of(failure));
+    if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(stream.native_handle(), failure));
+}
+
+void member_links::give_back(const cluster_member& to, std::unique_ptr<secure_stream> stream)
+{
+    waiting_.push_back({to.name, std::move(stream), std::chrono::steady_clock::now()});
+    if (waiting_.size() > most_waiting) waiting_.pop_front();
+    if (waiting_.size() == 1) close_old();
+}
+
+void member_links::close_old()
+{
+    const auto now = std::chrono::steady_clock::now();
+    while (!waiting_.empty() && waiting_.front().since + longest_wait <= now) waiting_.pop_front();
+    if (waiting_.empty()) return;
+    reaper_.expires_at(waiting_.front().since + longest_wait);
+    reaper_.async_wait([weak = weak_from_this()](error_code failure) {
+        const auto me = weak.lock();
+        if (me && !failure) me->close_old();
+    });
+}
+
+}  // namespace cmcp

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "cluster/member_trust.hpp"
+#include "config/cluster_member.hpp"
+#include "http/relay.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp {
+
+/// what() is a sentence that names the member and says why it cannot be reached.
+struct member_unreachable : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Connections to members, over TLS in which each side proves by its certificate that it is one. Connections that
+/// are good for another request wait for it. Io thread only.
+class member_links : public std::enable_shared_from_this<member_links> {
+public:
+    /// `config` must outlive this. Throws config_error.
+    member_links(asio::any_io_executor executor, const settings& config);
+
+    /// An open connection on which nothing is under way. Throws member_unreachable.
+    awaitable<std::unique_ptr<secure_stream>> take(cluster_member to);
+
+    /// After a whole answer.
+    void give_back(const cluster_member& to, std::unique_ptr<secure_stream> stream);
+
+private:
+    struct waiting {
+        std::string member;
+        std::unique_ptr<secure_stream> stream;
+        std::chrono::steady_clock::time_point since;
+    };
+
+    std::unique_ptr<secure_stream> take_waiting(const std::string& member);
+    awaitable<std::unique_ptr<secure_stream>> connect(cluster_member to);
+    awaitable<> shake_hands(secure_stream& stream, const cluster_member& to);
+    void close_old();
+
+    asio::any_io_executor executor_;
+    member_trust trust_;
+    std::list<waiting> waiting_;  // oldest first
+    asio::steady_timer reaper_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,147 @@
+#include "cluster/member_request.hpp"
+
+#include "http/member_caller.hpp"
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace cmcp {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+namespace {
+
+using answer_parser = http::response_parser<http::buffer_body>;
+constexpr std::size_t piece_bytes = 16 * 1024;
+constexpr std::size_t longest_line = 64u << 20;
+
+member_unreachable broken_off(const cluster_member& to, const error_code& why)
+{
+    if (why == asio::error::operation_aborted) throw boost::system::system_error(why);
+    return member_unreachable("The server " + to.name + " of this cluster has not answered (" + why.message() + ").");
+}
+
+http::request<http::string_body> post_of(member_message& message)
+{
+    http::request<http::string_body> post(http::verb::post, "/mcp", 11);
+    post.set(http::field::host, "localhost");
+    post.set(http::field::content_type, "application/json");
+    post.set(http::field::accept, "application/json, text/event-stream");
+    post.set("x-request-id", message.request_id);
+    post.set(member_caller_field, message.caller);
+    post.body() = std::move(message.text);
+    post.prepare_payload();
+    return post;
+}
+
+/// The texts of messages out of the bytes of an answer.
+class message_splitter {
+public:
+    explicit message_splitter(bool events) : events_(events) {}
+
+    void put(std::string_view bytes) { held_.append(bytes); }
+    bool too_long() const { return held_.size() > longest_line; }
+
+    // Nothing: more bytes are needed. A line of an event holds a whole message, because JSON has no line ends.
+    std::string next()
+    {
+        constexpr std::string_view mark = "data: ";
+        for (auto end = held_.find('\n', seen_); events_ && end != std::string::npos; end = held_.find('\n')) {
+            std::string line = held_.substr(0, end);
+            held_.erase(0, end + 1);
+            seen_ = 0;
+            if (line.size() > mark.size() && line.starts_with(mark)) return line.substr(mark.size());
+        }
+        seen_ = held_.size();
+        return {};
+    }
+
+    std::string rest() { return events_ ? std::string() : std::exchange(held_, {}); }
+
+private:
+    bool events_;
+    std::string held_;
+    std::size_t seen_ = 0;  // without a line end
+};
+
+/// An exchange over a connection.
+class conversation {
+public:
+    conversation(secure_stream& stream, const cluster_member& to, std::chrono::milliseconds silence)
+        : stream_(stream), to_(to), silence_(silence), piece_(piece_bytes)
+    {
+        parser_.body_limit(boost::none);
+    }
+
+    awaitable<> begin(const http::request<http::string_body>& post)
+    {
+        socket().expires_after(silence_);
+        const auto [unsent, sent] = co_await http::async_write(stream_, post, as_tuple);
+        if (unsent) throw broken_off(to_, unsent);
+        socket().expires_after(silence_);
+        const auto [unread, size] = co_await http::async_read_header(stream_, buffer_, parser_, as_tuple);
+        if (unread) throw broken_off(to_, unread);
+    }
+
+    // Whether the answer is whole.
+    awaitable<bool> read(const message_taker& take)
+    {
+        const auto type = parser_.get()[http::field::content_type];
+        message_splitter messages(type.starts_with("text/event-stream"));
+        bool wanted = true;
+        while (wanted && !parser_.is_done()) {
+            co_await read_piece(messages);
+            for (auto text = messages.next(); wanted && !text.empty(); text = messages.next())
+                wanted = co_await take(std::move(text));
+        }
+        auto last = messages.rest();
+        if (wanted && !last.empty()) co_await take(std::move(last));
+        co_return parser_.is_done() && parser_.keep_alive() && buffer_.size() == 0;
+    }
+
+private:
+    beast::tcp_stream& socket() { return beast::get_lowest_layer(stream_); }
+
+    awaitable<> read_piece(message_splitter& into)
+    {
+        auto& body = parser_.get().body();
+        body.data = piece_.data();
+        body.size = piece_.size();
+        socket().expires_after(silence_);
+        const auto [error, size] = co_await http::async_read_some(stream_, buffer_, parser_, as_tuple);
+        into.put({piece_.data(), piece_.size() - parser_.get().body().size});
+        if (error && error != http::error::need_buffer) throw broken_off(to_, error);
+        if (into.too_long()) throw broken_off(to_, asio::error::message_size);
+    }
+
+    secure_stream& stream_;
+    const cluster_member& to_;
+    std::chrono::milliseconds silence_;
+    std::vector<char> piece_;
+    beast::flat_buffer buffer_;
+    answer_parser parser_;
+};
+
+}  // namespace
+
+awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message message, message_taker take)
+{
+    auto stream = co_await links->take(message.to);
+    const auto post = post_of(message);
+    conversation with(*stream, message.to, message.silence);
+    co_await with.begin(post);
+    const bool whole = co_await with.read(take);
+    beast::get_lowest_layer(*stream).expires_never();
+    if (whole) links->give_back(message.to, std::move(stream));
+}
+
+}  // namespace cmcp

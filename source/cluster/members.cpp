@@ -1,0 +1,32 @@
+#include "cluster/members.hpp"
+
+#include "text/handles.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+members::members(const settings& config)
+{
+    for (auto& each : read_members(config.cluster_members)) {
+        if (each.name == config.sandbox_node)
+            own_ = std::move(each);
+        else
+            others_.push_back(std::move(each));
+    }
+}
+
+const cluster_member* members::other(std::string_view name) const
+{
+    const auto place =
+        std::find_if(others_.begin(), others_.end(), [&](const auto& each) { return each.name == name; });
+    return place == others_.end() ? nullptr : &*place;
+}
+
+const cluster_member* members::owner_of(std::string_view handle) const
+{
+    const auto node = handle_maker::node_of(handle);
+    return node.empty() ? nullptr : other(node);
+}
+
+}  // namespace cmcp

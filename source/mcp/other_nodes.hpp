@@ -1,0 +1,60 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "jsonrpc/json.hpp"
+#include "mcp/change.hpp"
+#include "mcp/served_request.hpp"
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// what() is a sentence that names the node and says why it does not answer.
+struct node_unreachable : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The other servers of a cluster, as the protocol sees them: a request for what another one has is answered by that.
+class other_nodes {
+public:
+    virtual ~other_nodes() = default;
+
+    /// The node that the handle names, where it is another server of the cluster; else empty.
+    virtual std::string owner_of(std::string_view handle) const = 0;
+
+    /// The result of the request there, made as one of 2026-07-28 with these params. What it sends before its result
+    /// goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
+    virtual awaitable<json::object> call(served_request& request, std::string node, json::object params) = 0;
+
+    struct answer {
+        std::string node;
+        json::object result;  ///< empty: the node does not answer
+    };
+    /// The same result from each of the others, in the form for programs, for a list that all make together.
+    virtual awaitable<std::vector<answer>> ask_all(served_request& request) = 0;
+
+    /// Hears the notifications of a resource or a task that `node` has, for as long as the handle lives.
+    virtual std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
+                                          std::function<void(json::object params)> heard) = 0;
+};
+
+struct catalogue;
+
+/// The node of what the request is about, by the arguments that `x-mcp-header` marks as handles, by the task or by the
+/// resource; empty: this one, or none.
+std::string node_of(const served_request& request, const catalogue& offered);
+
+/// other_nodes::call() with the records of this server. A tool call that the node does not answer has a result that
+/// says so, because the model is to read it.
+awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
+                                       json::object params);
+
+/// The node of `sandbox://HANDLE/…`; empty: as above.
+std::string node_of_resource(std::string_view uri, const other_nodes& nodes);
+
+}  // namespace cmcp

@@ -1,0 +1,140 @@
+#include "test/cluster/two_servers.hpp"
+
+#include "config/setting_kinds.hpp"
+
+namespace cmcp::test {
+
+namespace {
+
+json::object owner_schema()
+{
+    return json::parse(R"({"type":"object","properties":{"sandbox_id":{"type":"string","x-mcp-header":"Sandbox-Id"},)"
+                       R"("text":{"type":"string"}}})")
+        .as_object();
+}
+
+class owned_tool : public tool {
+public:
+    owned_tool(std::string name, std::string node, std::atomic<int>& counts) : node_(std::move(node)), counts_(counts)
+    {
+        definition_.name = std::move(name);
+        definition_.description = "Fixture.";
+        definition_.input_schema = owner_schema();
+        definition_.needs = scope::read;
+    }
+
+    const tool_definition& definition() const override { return definition_; }
+
+protected:
+    tool_definition definition_;
+    std::string node_;
+    std::atomic<int>& counts_;
+};
+
+class whose_tool final : public owned_tool {
+    using owned_tool::owned_tool;
+    awaitable<tool_result> call(tool_context& context, json::object arguments) override
+    {
+        ++counts_;
+        tool_result result;
+        result.structured["node"] = node_;
+        result.structured["principal"] = context.who.principal;
+        result.structured["text"] = arguments.contains("text") ? arguments.at("text") : json::value("");
+        std::string message(result.structured["text"].as_string());
+        co_await context.io.progress(1, std::nullopt, std::move(message));
+        co_return result;
+    }
+};
+
+class waits_tool final : public owned_tool {
+    using owned_tool::owned_tool;
+    awaitable<tool_result> call(tool_context&, json::object) override
+    {
+        struct mark {
+            explicit mark(std::atomic<int>& all) : counts(all) { ++counts; }
+            ~mark() { --counts; }
+            mark(const mark&) = delete;
+            mark& operator=(const mark&) = delete;
+            std::atomic<int>& counts;
+        } running(counts_);
+        const auto executor = co_await asio::this_coro::executor;
+        asio::steady_timer never(executor, asio::steady_timer::time_point::max());
+        co_await never.async_wait(asio::use_awaitable);
+        co_return tool_result();
+    }
+};
+
+class places_tool final : public owned_tool {
+public:
+    places_tool(std::string node, std::atomic<int>& counts) : owned_tool("places", std::move(node), counts)
+    {
+        definition_.gathers = {"places"};
+    }
+    awaitable<tool_result> call(tool_context&, json::object) override
+    {
+        tool_result result;
+        result.structured["places"] = json::array{json::string(node_)};
+        co_return result;
+    }
+};
+
+settings::words words_of(const std::string& text) { return kinds::word_list(text); }
+
+}  // namespace
+
+member_server::member_server(settings config, bound_address entrance)
+    : config_(std::move(config)),
+      entrance_(std::move(entrance)),
+      entrance_port_(entrance_->port()),
+      server_(std::make_unique<http_fixture>(config_, *this))
+{
+}
+
+gateways member_server::add(asio::io_context& io, server_core& core)
+{
+    cluster_ = std::make_unique<cluster>(io.get_executor(), config_);
+    core.tools().add(std::make_unique<whose_tool>("whose", config_.sandbox_node, calls_));
+    core.tools().add(std::make_unique<waits_tool>("waits", config_.sandbox_node, waits_));
+    core.tools().add(std::make_unique<places_tool>(config_.sandbox_node, calls_));
+    core.work_with(cluster_->calls);
+    gateways to;
+    to.members = &cluster_->requests;
+    to.node = config_.sandbox_node;
+    return to;
+}
+
+void member_server::before_start(asio::io_context& io, http_server& server)
+{
+    server.admit_members_at(io, std::move(*entrance_));
+}
+
+two_servers::two_servers() : authority(files.authority("ca", "the members"))
+{
+    bound_address first("127.0.0.1", 0, true), second("127.0.0.1", 0, true);
+    members_ = "n1=127.0.0.1:" + std::to_string(first.port()) + ",n2=127.0.0.1:" + std::to_string(second.port());
+    for (const std::string name : {"n1", "n2"}) own_[name] = files.signed_by(authority, name, name, "DNS:" + name);
+    one = std::make_unique<member_server>(settings_of("n1"), std::move(first));
+    two = std::make_unique<member_server>(settings_of("n2"), std::move(second));
+}
+
+settings two_servers::settings_of(const std::string& name) const
+{
+    auto config = http_fixture::quick_settings();
+    config.cluster_members = words_of(members_);
+    config.sandbox_node = name;
+    config.cluster_ca = authority.certificate;
+    config.cluster_cert = own_.at(name).certificate;
+    config.cluster_key = own_.at(name).key;
+    config.link_key = "the key of both servers";
+    config.auth_tokens = {{"ann", "token-of-ann-0123456789"}, {"bob", "token-of-bob-0123456789"}};
+    return config;
+}
+
+std::string modern_call(std::string_view tool, const std::string& sandbox, std::string_view extra)
+{
+    const std::string headers = headers_2026(tool) + "Mcp-Param-Sandbox-Id: " + sandbox +
+                                "\r\nAuthorization: Bearer token-of-ann-0123456789\r\n" + std::string(extra);
+    return post("/mcp", call_2026(1, tool, R"({"sandbox_id":")" + sandbox + R"("})"), headers);
+}
+
+}  // namespace cmcp::test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "cluster/cluster.hpp"
+#include "test/support/certificates.hpp"
+#include "test/transport/http_fixture.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cmcp::test {
+
+inline constexpr std::string_view random_part = "_0123456789abcdef0123456789abcdef";
+
+/// A server of a cluster of n1 and n2. Beside the tools of the fixture it has
+///   whose {sandbox_id, text}   progress with the text, then {node, principal, text}
+///   waits {sandbox_id}         waits until it is cancelled
+///   places {}                  a list that both make together
+class member_server final : public http_fixture::addition {
+public:
+    /// `entrance`: where the other one connects.
+    member_server(settings config, bound_address entrance);
+
+    http_fixture& server() { return *server_; }
+    int waits() const { return waits_; }  ///< calls of `waits` that run
+    int calls() const { return calls_; }  ///< of `whose`
+    std::uint16_t entrance() const { return entrance_port_; }
+
+private:
+    gateways add(asio::io_context& io, server_core& core) override;
+    void before_start(asio::io_context& io, http_server& server) override;
+    void after_stop() override { cluster_.reset(); }
+
+    settings config_;
+    std::optional<bound_address> entrance_;
+    std::uint16_t entrance_port_;
+    std::atomic<int> waits_{0}, calls_{0};
+    std::unique_ptr<cluster> cluster_;
+    std::unique_ptr<http_fixture> server_;  // goes first
+};
+
+/// Both servers, which know each other by certificates of one authority.
+struct two_servers {
+    two_servers();
+
+    certificates files;
+    certificates::pair authority;
+    std::unique_ptr<member_server> one, two;
+
+    settings settings_of(const std::string& name) const;
+
+private:
+    std::string members_;
+    std::map<std::string, certificates::pair> own_;
+};
+
+/// A call of `whose` or another tool in the current revision, with its headers.
+std::string modern_call(std::string_view tool, const std::string& sandbox, std::string_view extra = {});
+
+}  // namespace cmcp::test

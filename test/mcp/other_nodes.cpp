@@ -1,0 +1,192 @@
+#include "mcp/other_nodes.hpp"
+#include "test/mcp/tools_for_tests.hpp"
+#include "test/support/catch.hpp"
+
+#include <deque>
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+namespace {
+
+constexpr std::string_view owned_schema =
+    R"({"type":"object","properties":{"sandbox_id":{"type":"string","x-mcp-header":"Sandbox-Id"},"text":{"type":"string"}}})";
+constexpr std::string_view elsewhere = "sbx_n2_0123456789abcdef0123456789abcdef";
+constexpr std::string_view here = "sbx_n1_0123456789abcdef0123456789abcdef";
+
+/// Nodes that answer what the test says, and keep what they were asked.
+class told_nodes final : public other_nodes {
+public:
+    struct order {
+        std::string node, method;
+        json::object params;
+    };
+
+    std::string owner_of(std::string_view handle) const override
+    {
+        return handle.find("_n2_") != std::string_view::npos ? "n2" : "";
+    }
+    awaitable<json::object> call(served_request& request, std::string node, json::object params) override
+    {
+        calls.push_back({std::move(node), request.method, std::move(params)});
+        if (unreachable) throw node_unreachable("The server n2 cannot be reached.");
+        auto result = std::move(results.front());
+        results.pop_front();
+        co_return result;
+    }
+    awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
+    std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
+                                  std::function<void(json::object params)> heard) override
+    {
+        observed.push_back({std::move(node), what.uri, {}});
+        tell = std::move(heard);
+        return std::make_shared<int>(0);
+    }
+
+    std::deque<json::object> results;
+    std::vector<answer> lists;
+    std::vector<order> calls, observed;
+    std::function<void(json::object params)> tell;
+    bool unreachable = false;
+};
+
+struct cluster_of_two {
+    cluster_of_two()
+    {
+        add(server, "echo", echo, owned_schema);
+        server.core.work_with(nodes);
+    }
+    static json::object arguments(std::string_view sandbox) { return {{"sandbox_id", sandbox}, {"text", "hi"}}; }
+
+    told_nodes nodes;
+    harness server;
+};
+
+// A list that every node makes of its own.
+class rows_tool final : public tool {
+public:
+    rows_tool()
+    {
+        definition_.name = "rows";
+        definition_.input_schema = parse(R"({"type":"object"})");
+        definition_.needs = scope::read;
+        definition_.gathers = {"rows"};
+    }
+    const tool_definition& definition() const override { return definition_; }
+    awaitable<tool_result> call(tool_context&, json::object) override
+    {
+        tool_result result;
+        result.structured["rows"] = json::array{"own"};
+        co_return result;
+    }
+
+private:
+    tool_definition definition_;
+};
+
+}  // namespace
+
+TEST_CASE("a call of the current revision for another node's sandbox is that node's, as it stands")
+{
+    cluster_of_two c;
+    c.nodes.results.push_back(parse(R"({"resultType":"task","task":{"taskId":"job_n2_1"}})"));
+    const auto response = c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)));
+    CHECK(result_of(response).at("resultType") == "task");
+    REQUIRE(c.nodes.calls.size() == 1);
+    CHECK(c.nodes.calls[0].node == "n2");
+    CHECK(c.nodes.calls[0].params.at("arguments") == json::value(cluster_of_two::arguments(elsewhere)));
+}
+
+TEST_CASE("a call for a sandbox of this node is answered here")
+{
+    cluster_of_two c;
+    const auto response = c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(here)));
+    CHECK(result_of(response).at("structuredContent").at("text") == "hi");
+    CHECK(c.nodes.calls.empty());
+}
+
+TEST_CASE("only arguments that are marked as handles lead to another node")
+{
+    cluster_of_two c;
+    c.server.modern("tools/call", call_params("echo", {{"text", elsewhere}}));
+    CHECK(c.nodes.calls.empty());
+}
+
+TEST_CASE(
+    "a call in a session becomes one of the current revision on the other node, and its result one of the session's")
+{
+    cluster_of_two c;
+    c.server.initialize("2025-06-18", parse(R"({"roots":{}})"));
+    c.nodes.results.push_back(parse(
+        R"({"content":[],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"},"kept":1}})"));
+    const auto response = c.server.request("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)), 7);
+    CHECK_FALSE(result_of(response).contains("resultType"));
+    CHECK(result_of(response).at("_meta") == parse(R"({"kept":1})"));
+    REQUIRE(c.nodes.calls.size() == 1);
+    const auto& meta = c.nodes.calls[0].params.at("_meta").as_object();
+    CHECK(meta.at("io.modelcontextprotocol/protocolVersion") == "2026-07-28");
+    CHECK(meta.at("io.modelcontextprotocol/clientCapabilities") == parse(R"({"roots":{}})"));
+}
+
+TEST_CASE("a question of the other node is put to the client of a session, and its answer goes with the next attempt")
+{
+    cluster_of_two c;
+    c.server.initialize("2025-11-25", parse(R"({"elicitation":{}})"));
+    c.nodes.results.push_back(parse(
+        R"({"resultType":"input_required","requestState":"sealed","inputRequests":{"name":{"method":"elicitation/create","params":{"message":"Name?","requestedSchema":{"type":"object","properties":{}}}}}})"));
+    c.nodes.results.push_back(parse(R"({"content":[],"resultType":"complete"})"));
+    c.server.start("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)), 5);
+    const auto question = c.server.next();
+    CHECK(question.at("method") == "elicitation/create");
+    c.server.respond(question.at("id"), parse(R"({"action":"accept","content":{}})"));
+    CHECK(c.server.next().at("id") == 5);
+    REQUIRE(c.nodes.calls.size() == 2);
+    CHECK(c.nodes.calls[1].params.at("requestState") == "sealed");
+    CHECK(c.nodes.calls[1].params.at("inputResponses").at("name").at("action") == "accept");
+}
+
+TEST_CASE("the model is told in the result that a node does not answer, others by an error")
+{
+    cluster_of_two c;
+    c.server.core.tools().add(std::make_unique<test_tool>("slow", echo, R"({"type":"object"})", task_use::may));
+    c.nodes.unreachable = true;
+    const auto called = c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)));
+    const auto& result = result_of(called);
+    CHECK(result.at("isError") == true);
+    CHECK(result.at("structuredContent").at("error_type") == "NodeUnreachable");
+    CHECK(result.at("structuredContent").at("node") == "n2");
+    const auto read = c.server.modern("tasks/get", {{"taskId", "job_n2_0123456789abcdef0123456789abcdef"}},
+                                      parse(R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})"));
+    CHECK(error_code(read) == rpc_code::server_error);
+}
+
+TEST_CASE("a list that all nodes make together has the rows of all, and names those that are silent")
+{
+    told_nodes nodes;
+    harness server;
+    server.core.tools().add(std::make_unique<rows_tool>());
+    server.core.work_with(nodes);
+    nodes.lists = {{"n2", parse(R"({"structuredContent":{"rows":["theirs"]}})")}, {"n3", {}}};
+    const auto response = server.modern("tools/call", call_params("rows"));
+    const auto& structured = result_of(response).at("structuredContent");
+    CHECK(structured.at("rows") == parse(R"({"r":["own","theirs"]})").at("r"));
+    CHECK(structured.at("unreachable_nodes") == parse(R"({"r":["n3"]})").at("r"));
+}
+
+TEST_CASE("a subscription to a task of another node hears what that says of it")
+{
+    cluster_of_two c;
+    c.server.core.tools().add(std::make_unique<test_tool>("slow", echo, R"({"type":"object"})", task_use::may));
+    const std::string task = "job_n2_0123456789abcdef0123456789abcdef";
+    json::object params{{"notifications", json::object{{"taskIds", json::array{json::string(task)}}}}};
+    c.server.start_modern("subscriptions/listen", std::move(params),
+                          parse(R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})"));
+    CHECK(c.server.next().at("method") == "notifications/subscriptions/acknowledged");
+    REQUIRE(c.nodes.observed.size() == 1);
+    CHECK(c.nodes.observed[0].method == task);
+    c.nodes.tell({{"taskId", task}, {"status", "completed"}});
+    const auto heard = c.server.next();
+    CHECK(heard.at("method") == "notifications/tasks");
+    CHECK(heard.at("params").at("status") == "completed");
+    CHECK(heard.at("params").at("_meta").as_object().contains("io.modelcontextprotocol/subscriptionId"));
+}
