@@ -20,6 +20,8 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CMCP_BUILD", PROJECT / "build/release")).resolve()
 PROGRAM = BUILD / "container-mcp"
+# A program that is started in the server's place, such as test/clients/lib/cluster_serve.mjs.
+SERVE = ["/usr/bin/env", f"CMCP_BUILD={BUILD}", os.environ["CMCP_SERVE"]] if "CMCP_SERVE" in os.environ else [str(PROGRAM), "serve"]
 SLOWNESS = max(1, int(os.environ.get("CMCP_TEST_SLOW", "1")))   # patience is multiplied by it, for machines that are emulated
 failures = []
 
@@ -184,7 +186,7 @@ class Server:
         self.log = self.folder / "server.log"
         self.port = free_port()
         self.place = Path(settings["MCP_HOST"][5:]) if settings.get("MCP_HOST", "").startswith("unix:") else self.port
-        self.command = command or [str(PROGRAM), "serve"]
+        self.command = command or SERVE
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "MCP_HOST": "127.0.0.1",
                             "MCP_PORT": str(self.port), "SANDBOX_ROOT": str(self.root),
                             **{name: os.environ[name] for name in ("SANDBOX_BACKEND",) if name in os.environ}, **settings}

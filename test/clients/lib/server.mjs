@@ -51,12 +51,15 @@ async function healthy(url) {
     }
 }
 
-/// Settings are environment variables. `ready(url)` tells when it serves; default: GET /healthz.
-export async function start_server({ settings = {}, command = [program, "serve"], ready = healthy } = {}) {
-    const folder = temporary_folder();
+// CMCP_SERVE names a program that is started in the server's place, such as cluster_serve.mjs.
+const serve = process.env.CMCP_SERVE ? ["/usr/bin/env", `CMCP_BUILD=${build}`, process.env.CMCP_SERVE] : [program, "serve"];
+
+/// Settings are environment variables. `ready(url)` tells when it serves; default: GET /healthz. A server that is started again has
+/// the `folder` of before.
+export async function start_server({ settings = {}, command = serve, ready = healthy, folder = temporary_folder() } = {}) {
     const port = settings.MCP_PORT ? Number(settings.MCP_PORT) : await free_port();
     const log = path.join(folder, "server.log");
-    const out = fs.openSync(log, "w");
+    const out = fs.openSync(log, "a");
     const child = spawn(command[0], command.slice(1), {
         env: environment(folder, { MCP_PORT: String(port), ...settings }), stdio: ["ignore", out, out], cwd: folder,
     });

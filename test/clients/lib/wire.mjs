@@ -41,12 +41,12 @@ export function open(url, { method = "POST", headers = {}, body, onevent = () =>
     };
 }
 
-/// A session of an older revision: {headers} for further requests.
-export async function legacy_session(url, revision = "2025-11-25") {
+/// A session of an older revision: {headers} for further requests. `own` headers, such as a token, go with each.
+export async function legacy_session(url, revision = "2025-11-25", own = {}) {
     const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: "wire", version: "1" } };
-    const first = open(`${url}/mcp`, { body: { jsonrpc: "2.0", id: "init", method: "initialize", params } });
+    const first = open(`${url}/mcp`, { headers: own, body: { jsonrpc: "2.0", id: "init", method: "initialize", params } });
     await first.ended;
-    const headers = { "Mcp-Session-Id": first.headers()["mcp-session-id"], "MCP-Protocol-Version": revision };
+    const headers = { ...own, "Mcp-Session-Id": first.headers()["mcp-session-id"], "MCP-Protocol-Version": revision };
     await open(`${url}/mcp`, { headers, body: { jsonrpc: "2.0", method: "notifications/initialized" } }).ended;
     return { headers };
 }

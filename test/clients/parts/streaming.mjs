@@ -1,4 +1,4 @@
-// Output arrives while the run goes on, and cancelling ends every process of it, for each kind of client.
+// Usage: streaming.mjs [KIND…] — output arrives while the run goes on, and cancelling ends every process of it, for each kind of client.
 import assert from "node:assert/strict";
 import { KINDS } from "../lib/clients.mjs";
 import { end, with_marker } from "../lib/processes.mjs";
@@ -61,7 +61,8 @@ async function closing_ends_runs(kind) {
     await until("the process ends", () => !with_marker(marker).length).finally(() => end(with_marker(marker)));
 }
 
-for (const [name, kind] of Object.entries(KINDS)) {
+const wanted = process.argv.slice(2);
+for (const [name, kind] of Object.entries(KINDS).filter(([each]) => !wanted.length || wanted.includes(each))) {
     const server = kind.stdio ? null : await start_server({ settings });
     let client;
     if (await test(`streaming ${name}: connects`, async () => { client = await kind.connect({ url: server?.url, settings }); })) {

@@ -1,0 +1,182 @@
+// A server of a cluster is lost and comes back; HAProxy stands before the servers; and what it costs to pass a call on.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { progress, reply } from "../lib/caller.mjs";
+import { node_of } from "../lib/cluster.mjs";
+import { start_rig } from "../lib/cluster_rig.mjs";
+import { haproxy, is_debian, start_haproxy } from "../lib/haproxy.mjs";
+import { test, until } from "../lib/report.mjs";
+import { open_shell } from "../lib/shell_socket.mjs";
+import { open } from "../lib/wire.mjs";
+
+const { cluster, names, at, boxes, stop } = await start_rig();
+const ids = (value) => value.sandboxes.map(({ sandbox_id }) => sandbox_id).sort();
+const all = Object.values(boxes).sort();
+
+// ---------------------------------------------------------------- what it costs
+const median = (figures) => figures.sort((a, b) => a - b)[figures.length >> 1];
+
+/// `make()` is called `count` times in each of two ways that take turns; gives their medians in milliseconds.
+async function compare(count, direct, passed_on) {
+    const times = [[], []];
+    for (let i = 0; i < count + 20; ++i) {
+        for (const [way, call] of [direct, passed_on].entries()) {
+            const begun = process.hrtime.bigint();
+            await call();
+            if (i >= 20) times[way].push(Number(process.hrtime.bigint() - begun) / 1e6);
+        }
+    }
+    return times.map(median);
+}
+
+async function print_costs() {
+    const tools = { "list_sandbox_files": {}, "execute_terminal_command": { command: "true" } };
+    for (const [tool, args] of Object.entries(tools)) {
+        const call = (name) => () => at(name).call(tool, { ...args, sandbox_id: boxes.n1 });
+        const [direct, other] = await compare(200, call("n1"), call("n2"));
+        console.log(`# ${tool}: ${direct.toFixed(2)} ms at its own server, ${other.toFixed(2)} ms through another: ${(other - direct).toFixed(2)} ms more, ratio ${(other / direct).toFixed(2)}`);
+    }
+}
+await test("cluster costs: 200 calls of two tools each are answered by their own server and through another", print_costs);
+
+// ---------------------------------------------------------------- HAProxy
+async function works_through(url, name) {
+    const ann = at(name).at(url);
+    const session = await ann.session();
+    for (const each of names) {
+        const { result } = await reply(session.call("execute_terminal_command", { sandbox_id: boxes[each], command: "cat whose" }));
+        assert((result.structuredContent?.stdout ?? result.content[0].text).includes(each), JSON.stringify(result));
+        assert.equal(await ann.run(boxes[each], "cat whose"), `${each}\n`);
+    }
+    assert.equal(await session.end(), 204);
+}
+
+async function streams_through(url, file) {
+    const call = at("n1").at(url).tool("execute_terminal_command", { sandbox_id: boxes.n2, command: `echo first; until [ -e ${file} ]; do sleep 0.05; done` });
+    await until("the first line arrives", () => progress(call) === "first\n");
+    await at("n2").run(boxes.n2, `touch ${file}`);
+    assert("result" in await reply(call));
+}
+
+async function shell_through(url) {
+    const shell = await open_shell(url, boxes.n3, at("n1").headers);
+    shell.type("echo $((6 * 7))x; exit\r");
+    await shell.until("42x");
+    assert.equal((await shell.ended).exit_code, 0);
+}
+
+async function goes_straight(url) {
+    const ann = at("n1").at(url);
+    const served_by = async (exchange) => { await exchange.ended; return exchange.headers()["x-served-by"]; };
+    for (const name of names) {
+        assert.equal(await served_by(ann.tool("execute_terminal_command", { sandbox_id: boxes[name], command: "true" })), name);
+        const session = await at(name).session();
+        assert.equal(await served_by(open(`${url}/mcp`, { headers: session.headers, body: { jsonrpc: "2.0", id: 9, method: "ping" } })), name);
+        assert.equal((await ann.get(`/sandbox/file?sandbox_id=${boxes[name]}&file_path=whose`)).headers.get("x-served-by"), name);
+        const job = (await at(name).call("execute_terminal_command", { sandbox_id: boxes[name], command: "true", run_in_background: true })).job_id;
+        assert.equal(await served_by(ann.modern("tasks/get", { taskId: job })), name);
+    }
+    const others = new Set();
+    for (let i = 0; i < 6; ++i) others.add(await served_by(ann.tool("list_sandboxes", {})));
+    assert.equal(others.size, names.length, "calls without a handle do not take turns");
+    const served = await served_by(ann.tool("file_read", { sandbox_id: `sbx_n9_${"0".repeat(32)}`, path: "x" }));
+    assert(names.includes(served), served);
+}
+
+let balancer;
+if (fs.existsSync(haproxy) || is_debian) {
+    await test("cluster: HAProxy starts with both configurations", async () => { balancer = await start_haproxy(cluster.nodes); });
+} else {
+    console.log("# cluster with HAProxy: not run, the package haproxy is not installed");
+}
+if (balancer) {
+    for (const [way, url] of [["in turn", balancer.in_turn], ["by handle", balancer.by_handle]]) {
+        await test(`cluster: behind HAProxy ${way} sessions and calls work`, async () => { for (const name of names) await works_through(url, name); });
+        await test(`cluster: behind HAProxy ${way} output arrives while the run goes on`, () => streams_through(url, `go-${way[0]}`));
+        await test(`cluster: behind HAProxy ${way} a shell's WebSocket works`, () => shell_through(url));
+    }
+    await test("cluster: HAProxy finds the server of a handle by header and query alone", () => goes_straight(balancer.by_handle));
+}
+
+// ---------------------------------------------------------------- a server is lost
+const lost = cluster.node("n2");
+const left = names.filter((name) => name !== lost.name);
+const session_there = await at("n2").session();
+const job = (await at("n2").call("execute_terminal_command", { sandbox_id: boxes.n2, command: "sleep 300", run_in_background: true })).job_id;
+const streaming = at("n1").tool("execute_terminal_command", { sandbox_id: boxes.n2, command: "echo first; sleep 300", timeout: 250 });
+await until("a call is under way there", () => progress(streaming) === "first\n");
+await lost.kill();
+
+function is_unreachable(value) {
+    assert.deepEqual([value.error_type, value.success ?? false], ["NodeUnreachable", false], JSON.stringify(value));
+    assert.match(value.error, /\bn2\b/);
+}
+
+await test("cluster: a call that is under way at a lost server ends with an error that names it", async () => {
+    const { result } = await reply(streaming);
+    assert.equal(result.isError, true, JSON.stringify(result));
+    is_unreachable(result.structuredContent ?? JSON.parse(result.content[0].text));
+});
+await test("cluster: without one server the others serve theirs", async () => {
+    for (const asked_of of left) for (const name of left) assert.equal(await at(asked_of).run(boxes[name], "cat whose"), `${name}\n`);
+    for (const name of left) await (await at(name).session()).end();
+});
+const COMMAND = { sandbox_id: boxes.n2, command: "true" };
+
+await test("cluster: a lost server's handles say so by REST, with a status that means to try again", async () => {
+    for (const name of left) {
+        const { status, headers, value } = await at(name).rest("execute_terminal_command", COMMAND);
+        is_unreachable(value);
+        assert([502, 503].includes(status) && headers.has("retry-after"), `${status}, Retry-After ${headers.get("retry-after")}`);
+    }
+});
+await test("cluster: a lost server's handles say so: stateless, in a session, as files, shells, tasks and sessions", async () => {
+    for (const name of left) {
+        for (const call of [at(name).tool("execute_terminal_command", COMMAND), (await at(name).session()).call("execute_terminal_command", COMMAND)]) {
+            const { result } = await reply(call);
+            assert.equal(result.isError, true);
+            is_unreachable(result.structuredContent ?? JSON.parse(result.content[0].text));
+        }
+        const answer = await at(name).get(`/sandbox/file?sandbox_id=${boxes.n2}&file_path=whose`);
+        assert([502, 503].includes(answer.status) && answer.headers.has("retry-after"), `a file: ${answer.status}`);
+        is_unreachable(await answer.json());
+        await assert.rejects(open_shell(cluster.node(name).url, boxes.n2, at(name).headers));
+        assert.match((await reply(at(name).modern("tasks/get", { taskId: job }))).error.message, /\bn2\b/);
+        assert.match((await reply(at(name).modern("resources/read", { uri: `sandbox://${boxes.n2}/whose` }))).error.message, /\bn2\b/);
+        const to_session = open(`${cluster.node(name).url}/mcp`, { headers: session_there.headers, body: { jsonrpc: "2.0", id: 1, method: "ping" } });
+        await to_session.ended;
+        assert([502, 503].includes(to_session.status()), `${to_session.status()}`);
+    }
+});
+await test("cluster: lists name the server that does not answer", async () => {
+    for (const name of left) {
+        const list = await at(name).call("list_sandboxes");
+        assert.deepEqual(ids(list), all.filter((id) => node_of(id) !== "n2"));
+        assert.deepEqual(list.unreachable_nodes, ["n2"]);
+        assert.deepEqual((await at(name).call("job_list")).unreachable_nodes, ["n2"]);
+    }
+});
+if (balancer) {
+    await test("cluster: HAProxy gives calls without a handle to the servers that are left", async () => {
+        await until("six in turn work", async () => {
+            for (let i = 0; i < 6; ++i) if ((await at("n1").at(balancer.in_turn).rest("list_sandboxes")).status !== 200) return false;
+            return true;
+        });
+    });
+}
+await test("cluster: a server that comes back has its sandboxes with their files, and is in the lists", async () => {
+    await lost.start();
+    for (const name of names) {
+        assert.equal(await at(name).run(boxes.n2, "cat whose"), "n2\n");
+        const list = await at(name).call("list_sandboxes");
+        assert.deepEqual([ids(list), list.unreachable_nodes ?? []], [all, []]);
+        assert.equal((await at(name).call("job_poll", { job_id: job })).state, "lost");
+    }
+    const gone = open(`${cluster.node("n1").url}/mcp`, { headers: session_there.headers, body: { jsonrpc: "2.0", id: 1, method: "ping" } });
+    await gone.ended;
+    assert.equal(gone.status(), 404, "a session outlived its server");
+});
+
+if (balancer) await balancer.stop();
+await test("cluster: the servers stop and leave nothing after a loss", stop);
+process.exit();
