@@ -93,7 +93,7 @@ public:
     {
         to_.add_text(names::about, about_text(order_));
         for (const auto& file : order_.settings) trees_.add_file(file, names::settings + file.filename().string());
-        for (const auto& name : names_in_folder(order_.root)) add_top(name);
+        for (const auto& name : names_audit_last()) add_top(name);
         to_.finish();
         show();
         progress_.problems.insert(progress_.problems.end(), trees_.left_out().begin(), trees_.left_out().end());
@@ -101,6 +101,14 @@ public:
     }
 
 private:
+    // The audit tells of this backup, too, and the server writes its records a little later than it makes them.
+    std::vector<std::string> names_audit_last() const
+    {
+        auto names = names_in_folder(order_.root);
+        std::stable_partition(names.begin(), names.end(), [](const auto& name) { return name != "audit"; });
+        return names;
+    }
+
     void add_top(const std::string& name)
     {
         const fs::path place = order_.root / name;
