@@ -2,6 +2,7 @@
 
 #include "egress/resolver.hpp"
 #include "egress/tls_trust.hpp"
+#include "metrics/registry.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -63,6 +64,15 @@ void set_options(tcp::socket& socket)
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
 }
 
+void count(const std::string& member, std::string_view connection)
+{
+    static auto& requests = metrics::all().counters(
+        "cmcp_member_requests_total",
+        "Requests for other servers of the cluster by how they came to a connection: open, new, or failed.",
+        {"member", "connection"});
+    requests.at({member, connection}).add();
+}
+
 // No byte and no end has come since the last answer.
 bool is_quiet(secure_stream& stream)
 {
@@ -82,7 +92,16 @@ member_links::member_links(asio::any_io_executor executor, const settings& confi
 awaitable<std::unique_ptr<secure_stream>> member_links::take(cluster_member to)
 {
     auto stream = take_waiting(to.name);
-    if (!stream) stream = co_await connect(std::move(to));
+    if (stream) count(to.name, "open");
+    if (stream) co_return stream;
+    std::string why_not;
+    try {
+        stream = co_await connect(to);
+    } catch (const member_unreachable& failure) {
+        why_not = failure.what();
+    }
+    count(to.name, stream ? "new" : "failed");
+    if (!stream) throw member_unreachable(why_not);
     co_return stream;
 }
 

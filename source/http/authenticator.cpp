@@ -207,9 +207,10 @@ awaitable<> authenticator::settle(http_request& request) const
     return logins_.ask(std::move(brought.token));
 }
 
-// A proof of DPoP is good once, so it is not judged again.
+// A proof of DPoP is good once, so it is not judged again. A member of the cluster ends what it has passed on.
 awaitable<bool> authenticator::still_admits(http_request& request) const
 {
+    if (request.member) co_return true;
     if (authorization_of(request).scheme == "dpop") co_return true;
     auto refused = check(request);
     if (request.login_pending) {

@@ -62,6 +62,18 @@ void log_address(const bound_address& bound, const settings& config)
     }
 }
 
+void log_cluster(const settings& config)
+{
+    if (config.cluster_members.empty()) return;
+    json::array others;
+    const members all(config);
+    for (const auto& each : all.others()) others.emplace_back(each.name);
+    const auto own = all.own().host + ":" + std::to_string(all.own().port);
+    log::info("cluster", {{"node", all.own().name},
+                          {"members_reach_it_at", config.cluster_listen.empty() ? own : config.cluster_listen},
+                          {"others", others}});
+}
+
 // The only place where the token is shown. Lines of JSON are for programs, which read the file.
 void show_fresh_token(const std::string& url, const settings& config, const access_token& access)
 {
@@ -193,6 +205,7 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     const bound_address& bound = server.address();
     app.set_public_url(bound.url());
     log_address(bound, config);
+    log_cluster(config);
     parts.notice.ready();
     show_fresh_token(bound.url(), config, parts.access);
     if (greets(config)) co_await greet(app, bound, config);

@@ -1,5 +1,6 @@
 // A cluster admits its members alone, believes them alone, and connects to them alone.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
@@ -7,6 +8,7 @@ import tls from "node:tls";
 import { caller, reply } from "../lib/caller.mjs";
 import { make_authority, start_cluster } from "../lib/cluster.mjs";
 import { test } from "../lib/report.mjs";
+import { environment, program } from "../lib/server.mjs";
 import { open_shell } from "../lib/shell_socket.mjs";
 import { open } from "../lib/wire.mjs";
 
@@ -129,6 +131,19 @@ await test("cluster security: a handle of no member connects to nothing and is n
     }
     canary.close();
     assert.equal(connections, 0, "a handle of a client became an address");
+    await all_is_there();
+});
+
+// ---------------------------------------------------------------- as long as the login
+const command = (node, ...words) => execFileSync(program, words, { env: environment(node.folder), encoding: "utf8" });
+
+await test("cluster security: a shell through another server lasts as long as its login, and no longer", async () => {
+    const { key, id } = JSON.parse(command(other, "key", "create", "ann", "--json"));
+    const shell = await open_shell(other.url, sandbox, { Authorization: `Bearer ${key}` });
+    shell.type("sleep 5; echo $((6 * 8))y\r");
+    await shell.until("48y");
+    command(other, "key", "revoke", id);
+    await shell.ended;
     await all_is_there();
 });
 
