@@ -162,7 +162,7 @@ await test("ui: the same for a hostile page with an origin of its own below MCP_
     const other = await start_server({ settings: { ...settings, MCP_PREVIEW_DOMAIN: "preview.localhost" } });
     const here = other.url.replace("127.0.0.1", "localhost");
     const { link } = await serve_hostile_page(here, TOKEN);
-    assert.match(link, /^http:\/\/8080-[0-9a-f]{32}\.preview\.localhost:/);
+    assert.match(link, /^http:\/\/8080-[0-9a-f]{32}-[a-z0-9-]+\.preview\.localhost:/);
     const page = await open_page(browser, `${here}/ui`);
     await log_in(page);
     const hostile = await page.context().newPage();
