@@ -202,6 +202,7 @@ http_fixture::~http_fixture()
     stop();
     if (more_ != nullptr) asio::post(io_, [more = more_] { more->after_stop(); });
     thread_.join();
+    if (more_ != nullptr) more_->after_stop();  // the thread may have ended before
 }
 
 std::future<void> http_fixture::begin_stop()

@@ -48,7 +48,7 @@ public:
         virtual ~addition() = default;
         virtual gateways add(asio::io_context& io, server_core& core) = 0;
         virtual void before_start(asio::io_context& io, http_server& server) = 0;
-        virtual void after_stop() = 0;  ///< on the thread of the server
+        virtual void after_stop() = 0;  ///< while nothing else of the server runs; once or twice
     };
     http_fixture(settings config, addition& more);
     ~http_fixture();
