@@ -1,5 +1,6 @@
 #include "config/cluster_member.hpp"
 
+#include "text/handles.hpp"
 #include "text/number.hpp"
 
 #include <algorithm>
@@ -15,8 +16,7 @@ constexpr std::size_t longest_host = 253;
 
 bool is_name(std::string_view text)
 {
-    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    return !text.empty() && text.size() <= longest_name && std::all_of(text.begin(), text.end(), plain);
+    return !text.empty() && text.size() <= longest_name && handle_maker::cleaned(text) == text;
 }
 
 bool is_host(std::string_view text)

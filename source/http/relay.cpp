@@ -66,7 +66,7 @@ public:
         if (!tunnels_) stop_sending();
     }
 
-    relay_end end() const { return {failure_, may_go_on_, x_.gone() || client_broke_off_}; }
+    relay_end end() const { return {failure_, may_go_on_}; }
 
 private:
     beast::tcp_stream& socket() { return beast::get_lowest_layer(to_); }

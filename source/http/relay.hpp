@@ -30,9 +30,8 @@ public:
 };
 
 struct relay_end {
-    std::string failure;       ///< why there is no answer, a sentence; empty: there is one, or the client is gone
-    bool may_go_on = false;    ///< the connection is good for another request
-    bool client_gone = false;  ///< before the answer was whole
+    std::string failure;     ///< why there is no answer, a sentence; empty: there is one, or the client is gone
+    bool may_go_on = false;  ///< the connection is good for another request
 };
 
 using plain_stream = boost::beast::tcp_stream;
