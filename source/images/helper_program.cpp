@@ -92,16 +92,17 @@ try {
     return say_failed_step(failure, messages);
 }
 
-// The pauses are long beside what counting takes.
+// The pauses are long beside what counting takes; the last count is of what an ended program has left.
 bool stays_small(const helper_order& order, int pidfd, int folder)
 {
     std::chrono::milliseconds pause(100);
     for (;;) {
         pollfd over{pidfd, POLLIN, 0};
-        if (::poll(&over, 1, static_cast<int>(pause.count())) > 0) return true;
+        const bool ended = ::poll(&over, 1, static_cast<int>(pause.count())) > 0;
         const auto began = std::chrono::steady_clock::now();
         const auto usage = sandbox::count_tree(folder, {order.most_bytes, most_files});
         if (usage.bytes > order.most_bytes || usage.files > most_files || !usage.complete) return false;
+        if (ended) return true;
         constexpr int factor = 10;
         const auto took =
             std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);

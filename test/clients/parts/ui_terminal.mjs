@@ -143,11 +143,13 @@ await test("ui: a screen reader hears the output, and a phone has the keys that 
     const page = await open_terminal(PHONE);
     await type(page, "echo to-be-heard");
     await until("it is said", async () => /to-be-heard/.test(await page.getByRole("log", { name: "Output" }).textContent()));
-    await type(page, "sleep 1000");
+    await type(page, "echo begun; sleep 1000");
+    await line(page, /^begun/).waitFor();  // a line that is interrupted before the shell has read it is in no history
     await page.getByRole("button", { name: "Control C" }).tap();
     await line(page, /\^C/).waitFor();
+    await line(page, /\$\s*$/).waitFor();
     await page.getByRole("button", { name: "Up" }).tap();
-    await line(page, /\$ sleep 1000/).nth(1).waitFor();
+    await line(page, /\$ echo begun; sleep 1000/).nth(1).waitFor();
     assert.deepEqual(await barriers(page), []);
     assert.equal(await overhang(page), 0);
     await picture(page, "terminal-phone");
