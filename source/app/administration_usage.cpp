@@ -132,7 +132,7 @@ json::object administration::machine(const admin_connections& known, const cells
 json::object administration::limits_of(const std::string& principal)
 {
     json::object row;
-    const auto& own = of_.all.limits->of(principal);
+    const auto& own = of_.all.limits->whole(principal);
     for (const auto& each : limit_names()) {
         auto most = own.*each.member;
         if (most == 0 && each.member == &principal_limits::runs)

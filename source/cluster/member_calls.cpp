@@ -68,9 +68,18 @@ awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return 
 }  // namespace
 
 member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
-                           std::shared_ptr<member_links> links)
-    : executor_(std::move(executor)), config_(config), members_(all), links_(std::move(links))
+                           std::shared_ptr<member_links> links, shared_holdings* holdings)
+    : executor_(std::move(executor)), config_(config), members_(all), links_(std::move(links)), holdings_(holdings)
 {
+}
+
+// Callers without names share their sandboxes with nobody they know, so the latest one is that of a server.
+awaitable<std::string> member_calls::node_with(const caller& who, std::string name)
+{
+    std::string node;
+    if (holdings_ != nullptr && !(who.principal.empty() && name.empty()))
+        node = co_await holdings_->node_with(who.principal, std::move(name));
+    co_return node;
 }
 
 std::string member_calls::owner_of(std::string_view handle) const

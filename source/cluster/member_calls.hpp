@@ -4,6 +4,7 @@
 #include "cluster/member_links.hpp"
 #include "cluster/member_request.hpp"
 #include "cluster/members.hpp"
+#include "cluster/shared_holdings.hpp"
 #include "config/settings.hpp"
 #include "mcp/other_nodes.hpp"
 
@@ -14,11 +15,12 @@ namespace cmcp {
 /// Single messages of MCP that another member answers, for clients of either era, of REST and of sessions.
 class member_calls final : public other_nodes {
 public:
-    /// All must outlive this.
+    /// All must outlive this. `holdings`: null where there is no directory.
     member_calls(asio::any_io_executor executor, const settings& config, const members& all,
-                 std::shared_ptr<member_links> links);
+                 std::shared_ptr<member_links> links, shared_holdings* holdings);
 
     std::string owner_of(std::string_view handle) const override;
+    awaitable<std::string> node_with(const caller& who, std::string name) override;
     awaitable<json::object> call(served_request& request, std::string node, json::object params) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
@@ -31,6 +33,7 @@ private:
     const settings& config_;
     const members& members_;
     std::shared_ptr<member_links> links_;
+    shared_holdings* holdings_;
 };
 
 }  // namespace cmcp

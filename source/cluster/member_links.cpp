@@ -38,18 +38,12 @@ member_unreachable unreachable(const cluster_member& to, const std::string& why)
 
 awaitable<std::vector<tcp::endpoint>> places_of(const cluster_member& to)
 {
-    std::vector<tcp::endpoint> places;
-    error_code no_address;
-    const auto address = asio::ip::make_address(to.host, no_address);
-    if (!no_address) places.emplace_back(address, to.port);
-    if (!no_address) co_return places;
     try {
-        const auto addresses = co_await resolve(to.host);
-        for (const auto& each : addresses) places.emplace_back(each, to.port);
+        auto places = co_await cmcp::places_of(to.host, to.port);
+        co_return places;
     } catch (const resolve_error& unknown) {
         throw unreachable(to, to.host + ": " + unknown.what());
     }
-    co_return places;
 }
 
 // A stream's requests are small, and a machine that went away is noticed by the kernel.

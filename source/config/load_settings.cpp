@@ -186,6 +186,9 @@ void need(const settings& config, bool is_there, const std::string& what)
 
 void check_cluster(const settings& config)
 {
+    if (config.cluster_members.empty() && !config.cluster_directory.empty())
+        throw config_error(
+            "CLUSTER_DIRECTORY needs CLUSTER_MEMBERS: name there all servers that share it, or leave it empty");
     if (config.cluster_members.empty()) return;
     const auto members = read_members(config.cluster_members);
     const auto own = [&config](const cluster_member& each) { return each.name == config.sandbox_node; };

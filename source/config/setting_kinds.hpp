@@ -60,6 +60,7 @@ settings::words image_list(std::string_view text);    ///< the same; `=native` m
 settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
 settings::words member_list(std::string_view text);   ///< name=host:port, each name once
 std::string member_address(std::string_view text);    ///< empty, or host:port
+std::string directory_url(std::string_view text);     ///< empty, or as directory_address.hpp reads it
 settings::words quota_list(std::string_view text);    ///< principal:name=number
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);

@@ -91,6 +91,9 @@ SETTING("CLUSTER_CERT", path, cluster_cert, "", file_path,
 SETTING("CLUSTER_KEY", path, cluster_key, "", file_path, "PEM file with its private key, without a password");
 SETTING("CLUSTER_CA", path, cluster_ca, "", file_path,
         "PEM file with the authority that signs the certificates of members, and no others");
+SETTING("CLUSTER_DIRECTORY", std::string, cluster_directory, "", secret(parser<std::string>(directory_url)),
+        "Valkey or Redis where members tell each other what callers have, as redis://name:password@host:port, or "
+        "rediss:// for TLS; empty: they do not");
 
 TOPIC("Limits, tasks and figures");
 SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(1024, 1024 * 1024),

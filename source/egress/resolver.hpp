@@ -3,7 +3,9 @@
 #include "async/asio.hpp"
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -24,5 +26,8 @@ struct resolve_error : std::runtime_error {
 /// /etc/resolv.conf, both read anew each time. Runs on the io thread by c-ares: no hidden thread, and cancelled at
 /// once. Throws resolve_error.
 awaitable<std::vector<boost::asio::ip::address>> resolve(std::string name);
+
+/// Where a setting says `host`, a name or an address. Throws resolve_error.
+awaitable<std::vector<boost::asio::ip::tcp::endpoint>> places_of(std::string host, std::uint16_t port);
 
 }  // namespace cmcp

@@ -76,17 +76,33 @@ quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now
     }
     forget_unused(now);
     const auto calls = static_cast<double>(limits.calls);
-    return known_.emplace(std::string(principal), entry{limits, now, calls, now}).first->second;
+    return known_.emplace(std::string(principal), entry{limits, {}, now, calls, now}).first->second;
 }
 
-const principal_limits& quotas::of(std::string_view principal) { return look_up(principal, now_()).limits; }
+const principal_limits& quotas::whole(std::string_view principal) { return look_up(principal, now_()).limits; }
+
+// Where nothing may be had, 1 byte of the disk is left, because 0 stands for any number in other places.
+const principal_limits& quotas::of(std::string_view principal)
+{
+    auto& own = look_up(principal, now_());
+    if (!elsewhere_) return own.limits;
+    const auto& taken = elsewhere_(principal);
+    own.left = own.limits;
+    for (const auto& each : limit_names())
+        if (const auto had = taken.*each.member; had != 0)
+            own.left.*each.member -= std::min(own.left.*each.member, had);
+    if (own.limits.disk != 0) own.left.disk = std::max<std::uint64_t>(1, own.left.disk);
+    return own.left;
+}
 
 std::string quotas::refusal_in_words(std::string_view principal, std::uint64_t principal_limits::*member)
 {
-    const auto& limits = of(principal);
+    const auto& limits = whole(principal);
     const auto& name = name_of(member);
     count_refusal(name.name);
-    const auto number = " (" + number_text(limits.*member, name) + ")";
+    const auto elsewhere = elsewhere_ ? elsewhere_(principal).*member : 0;
+    const auto there = elsewhere == 0 ? "" : ", of which " + number_text(elsewhere, name) + " at other servers";
+    const auto number = " (" + number_text(limits.*member, name) + there + ")";
     if (limits.*member == everybody_.*member) return std::string(name.setting) + " allows" + number;
     return "your quota of " + std::string(name.name) + " allows" + number;
 }
@@ -108,6 +124,8 @@ std::optional<std::uint64_t> quotas::calls_left(std::string_view principal)
     refill(own, now);
     return static_cast<std::uint64_t>(own.calls);
 }
+
+void quotas::count_refused_call() { count_refusal("calls"); }
 
 std::chrono::milliseconds quotas::take_call(std::string_view principal)
 {

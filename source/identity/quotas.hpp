@@ -28,8 +28,17 @@ public:
     quotas& operator=(const quotas&) = delete;
     ~quotas();
 
-    /// Good until the next call.
+    /// The limits of the principal at this server. Good until the next call.
     const principal_limits& of(std::string_view principal);
+
+    /// The same without what it has at other servers.
+    const principal_limits& whole(std::string_view principal);
+
+    /// From now on what a principal has elsewhere (0: nothing) is taken off its limits.
+    void count_elsewhere(std::function<const principal_limits&(std::string_view principal)> elsewhere)
+    {
+        elsewhere_ = std::move(elsewhere);
+    }
 
     /// Must not outlive this.
     limit_of_principal each(std::uint64_t principal_limits::*member)
@@ -46,13 +55,15 @@ public:
     /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
     /// may come at once; then they come back evenly.
     std::chrono::milliseconds take_call(std::string_view principal);
+    static void count_refused_call();  ///< that another one has decided about
 
 private:
     struct entry {
         principal_limits limits;
-        clock::time_point looked;
+        principal_limits left{};  // of them, where what is elsewhere counts
+        clock::time_point looked{};
         double calls = 0;  // that may begin now
-        clock::time_point counted;
+        clock::time_point counted{};
     };
 
     entry& look_up(std::string_view principal, clock::time_point now);
@@ -64,6 +75,7 @@ private:
     const settings& config_;
     std::function<clock::time_point()> now_;
     principal_limits everybody_;
+    std::function<const principal_limits&(std::string_view principal)> elsewhere_;
     std::unique_ptr<identity_store> store_;
     std::map<std::string, entry, std::less<>> known_;
 };

@@ -25,7 +25,8 @@ struct catalogue {
     std::function<std::string(const caller&)> instruct;  ///< null: the identity's instructions, for everyone
     std::vector<std::unique_ptr<resource_provider>> providers;
     std::vector<std::unique_ptr<prompt>> prompts;
-    std::function<std::chrono::milliseconds(std::string_view)> calls;  ///< as core_limits::calls; null: any number
+    call_beginning begin_call;  ///< as in core_limits
+    call_end end_call;
     result_limits results;
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost

@@ -6,7 +6,8 @@ namespace cmcp {
 
 awaitable<json::object> era::result_of(std::shared_ptr<served_request> request, const catalogue& offered)
 {
-    const auto node = node_of(*request, offered);
+    std::string node;
+    if (offered.nodes != nullptr) node = co_await node_of(*request, offered);
     for (;;) {
         input_required needed;
         try {

@@ -2,6 +2,9 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "mcp/catalogue.hpp"
+#include "text/handles.hpp"
+
+#include <optional>
 
 namespace cmcp {
 
@@ -19,6 +22,20 @@ std::string node_of_call(const json::object& params, const catalogue& offered)
         if (!node.empty()) return node;
     }
     return {};
+}
+
+// The word that stands in the place of a handle and is none; empty for the latest sandbox. Nothing: it is about
+// neither.
+std::optional<std::string> named_sandbox(const json::object& params, const catalogue& offered)
+{
+    const auto* called = offered.tools.find(view_of(params, "name"));
+    if (called == nullptr) return std::nullopt;
+    const auto& definition = called->definition();
+    const auto name = view_of(object_of(params, "arguments"), "sandbox_id");
+    if (name.empty()) return definition.about_latest ? std::optional<std::string>("") : std::nullopt;
+    const bool takes = object_of(definition.input_schema, "properties").contains("sandbox_id");
+    if (!takes || !handle_maker::node_of(name).empty()) return std::nullopt;
+    return std::string(name);
 }
 
 constexpr int seconds_until_retry = 5;
@@ -64,13 +81,17 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
     co_return describe_tool_result(std::move(failed), *request.who, offered.format, reader);
 }
 
-std::string node_of(const served_request& request, const catalogue& offered)
+awaitable<std::string> node_of(const served_request& request, const catalogue& offered)
 {
-    if (offered.nodes == nullptr || request.passed_on) return {};
-    if (request.method == "tools/call") return node_of_call(request.params, offered);
-    if (request.method == "resources/read") return node_of_resource(view_of(request.params, "uri"), *offered.nodes);
-    if (request.method.starts_with("tasks/")) return offered.nodes->owner_of(view_of(request.params, "taskId"));
-    return {};
+    std::string node;
+    if (offered.nodes == nullptr || request.passed_on) co_return node;
+    if (request.method == "tools/call") node = node_of_call(request.params, offered);
+    if (request.method == "resources/read") node = node_of_resource(view_of(request.params, "uri"), *offered.nodes);
+    if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
+    if (!node.empty() || request.method != "tools/call") co_return node;
+    auto name = named_sandbox(request.params, offered);
+    if (name) node = co_await offered.nodes->node_with(*request.who, *std::move(name));
+    co_return node;
 }
 
 }  // namespace cmcp

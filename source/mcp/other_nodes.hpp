@@ -31,6 +31,10 @@ public:
     /// goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
     virtual awaitable<json::object> call(served_request& request, std::string node, json::object params) = 0;
 
+    /// The node, where it is another server, that has the caller's sandbox of this name, or with an empty one the
+    /// latest of all; else empty.
+    virtual awaitable<std::string> node_with(const caller& who, std::string name) = 0;
+
     struct answer {
         std::string node;
         json::object result;  ///< empty: the node does not answer
@@ -45,9 +49,9 @@ public:
 
 struct catalogue;
 
-/// The node of what the request is about, by the arguments that `x-mcp-header` marks as handles, by the task or by the
-/// resource; empty: this one, or none.
-std::string node_of(const served_request& request, const catalogue& offered);
+/// The node of what the request is about, by the arguments that `x-mcp-header` marks as handles, by the name of a
+/// sandbox, by the task or by the resource; empty: this one, or none.
+awaitable<std::string> node_of(const served_request& request, const catalogue& offered);
 
 /// other_nodes::call() with the records of this server. A tool call that the node does not answer has a result that
 /// says so, because the model is to read it.

@@ -120,7 +120,8 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.identity = std::move(identity);
     self_->offered.results = limits.results;
     self_->offered.format = limits.format;
-    self_->offered.calls = std::move(limits.calls);
+    self_->offered.begin_call = std::move(limits.begin_call);
+    self_->offered.end_call = std::move(limits.end_call);
     auto* changes = &self_->changes;
     auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
         if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});

@@ -32,14 +32,21 @@ struct server_identity {
     std::string instructions;
 };
 
+/// A tool is about to be called: zero, or how long the caller has to wait before it asks again. `counts`: the call is
+/// one of the principal's quota.
+using call_beginning = std::function<awaitable<std::chrono::milliseconds>(const std::string& principal, bool counts)>;
+
+/// A call of a tool that changes something is about to be answered.
+using call_end = std::function<awaitable<>(const std::string& principal)>;
+
 struct core_limits {
     std::size_t requests_in_flight = 4096;
     std::size_t requests_per_session = 64;
     task_limits tasks{};
     result_limits results{};
     result_format format = result_format::automatic;
-    /// A tool is about to be called: zero, or how long the caller has to wait before it asks again.
-    std::function<std::chrono::milliseconds(std::string_view principal)> calls{};
+    call_beginning begin_call{};  ///< null: any number of calls
+    call_end end_call{};
     /// Servers with the same one continue each other's calls that ask the client; empty: this server its own alone.
     std::string shared_secret{};
 };

@@ -44,6 +44,7 @@ struct tool_definition {
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
     gathered_list gathers{};
+    bool about_latest = false;    ///< without `sandbox_id` it is about the latest sandbox of the caller
     std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 

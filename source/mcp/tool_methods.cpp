@@ -168,8 +168,9 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);
-    if (const auto wait = offered.calls && !call.passed_on ? offered.calls(call.who->principal) : no_wait;
-        wait != no_wait) {
+    auto wait = no_wait;
+    if (offered.begin_call) wait = co_await offered.begin_call(call.who->principal, !call.passed_on);
+    if (wait != no_wait) {
         auto refused = told_to_wait(wait);
         facts.note_result(refused);
         co_return describe_tool_result(std::move(refused), *call.who, offered.format);
@@ -201,6 +202,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     const auto& list = wanted.definition().gathers;
     if (offered.nodes != nullptr && !call.passed_on && !list.member.empty() && !result.is_error)
         co_await gather(offered, call, list, result);
+    if (offered.end_call && !wanted.definition().annotations.read_only) co_await offered.end_call(call.who->principal);
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);

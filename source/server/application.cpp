@@ -1,5 +1,6 @@
 #include "server/application.hpp"
 
+#include "app/holdings.hpp"
 #include "app/issuer_fetch.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
@@ -21,14 +22,38 @@ namespace cmcp::command {
 
 namespace {
 
-core_limits limits_of(const settings& config, quotas& of_principals)
+awaitable<std::chrono::milliseconds> begin_alone(quotas& own, std::string principal, bool counts)
+{
+    co_return counts ? own.take_call(principal) : std::chrono::milliseconds(0);
+}
+
+// A server of a cluster with a directory counts with the others.
+void count_calls(core_limits& limits, quotas& own, const std::unique_ptr<cluster>& with)
+{
+    auto* const shared = with && with->shared ? &with->shared->holdings : nullptr;
+    limits.begin_call = [&own, shared](const std::string& principal, bool counts) {
+        return shared != nullptr ? shared->begin_call(principal, counts) : begin_alone(own, principal, counts);
+    };
+    if (shared != nullptr)
+        limits.end_call = [shared](const std::string& principal) { return shared->end_call(principal); };
+}
+
+told_by_server told_by(managers& all)
+{
+    holdings_source holdings;
+    holdings.of = [&all](const std::string& principal) { return holdings_of(all, principal); };
+    holdings.owners = [&all] { return holders(all); };
+    return {*all.limits, std::move(holdings), [&all] { return load_of(all); }};
+}
+
+core_limits limits_of(const settings& config, quotas& of_principals, const std::unique_ptr<cluster>& with)
 {
     core_limits limits;
     limits.requests_in_flight = config.max_requests_in_flight;
     limits.requests_per_session = config.max_requests_per_session;
     limits.tasks.most = config.max_tasks;
     limits.tasks.of_caller = of_principals.each(&principal_limits::tasks);
-    limits.calls = [&of_principals](std::string_view principal) { return of_principals.take_call(principal); };
+    count_calls(limits, of_principals, with);
     limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
     limits.results.usual = config.result_limit;
@@ -107,8 +132,9 @@ application::application(asio::any_io_executor executor, const settings& config,
       audit_(audit),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
-      cluster_(config.cluster_members.empty() ? nullptr : std::make_unique<cluster>(executor, config)),
-      core_(executor, identity(), limits_of(config, *managers_->limits), managers_->background),
+      cluster_(config.cluster_members.empty() ? nullptr
+                                              : std::make_unique<cluster>(executor, config, told_by(*managers_))),
+      core_(executor, identity(), limits_of(config, *managers_->limits, cluster_), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
       tasks_(executor)
@@ -136,6 +162,7 @@ awaitable<> application::prepare()
         });
     if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
+    if (cluster_) cluster_->start(tasks_);
     if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
     if (audit_ != nullptr) tasks_.spawn("records of calls that run", record_running_calls(core_));
 }

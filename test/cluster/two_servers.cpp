@@ -92,7 +92,7 @@ member_server::member_server(settings config, bound_address entrance)
 
 gateways member_server::add(asio::io_context& io, server_core& core)
 {
-    cluster_ = std::make_unique<cluster>(io.get_executor(), config_);
+    cluster_ = std::make_unique<cluster>(io.get_executor(), config_, told_by_server{limits_, {}, {}});
     core.tools().add(std::make_unique<whose_tool>("whose", config_.sandbox_node, calls_));
     core.tools().add(std::make_unique<waits_tool>("waits", config_.sandbox_node, waits_));
     core.tools().add(std::make_unique<places_tool>(config_.sandbox_node, calls_));

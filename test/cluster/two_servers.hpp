@@ -32,6 +32,7 @@ private:
     void after_stop() override { cluster_.reset(); }
 
     settings config_;
+    quotas limits_{config_};
     std::optional<bound_address> entrance_;
     std::uint16_t entrance_port_;
     std::atomic<int> waits_{0}, calls_{0};

@@ -1,4 +1,5 @@
 #include "config/cluster_member.hpp"
+#include "config/directory_address.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 
@@ -54,4 +55,29 @@ TEST_CASE("a list of members of another form stops the start and says what is al
     CHECK(holds(c.refusal(), "name=host:port"));
     c.env_file("CLUSTER_LISTEN=9001\n");
     CHECK(holds(c.refusal(), "host:port, for example"));
+}
+
+TEST_CASE("the address of a directory is read with its password, and one of another form is refused")
+{
+    const auto plain = directory_address::read("redis://valkey.example").value();
+    CHECK((!plain.secure && plain.host == "valkey.example" && plain.port == 6379 && plain.password.empty()));
+    const auto whole = directory_address::read("rediss://ann:p%40ss@[fd00::7]:7000/3").value();
+    CHECK((whole.secure && whole.user == "ann" && whole.password == "p@ss"));
+    CHECK((whole.host == "fd00::7" && whole.port == 7000 && whole.database == "3"));
+    CHECK(directory_address::read("redis://:secret@h").value().password == "secret");
+    for (const auto* bad : {"valkey.example:6379", "http://h", "redis://", "redis://h:0", "redis://h/name",
+                            "redis://h?x=1", "redis://h:65536", "redis://h o"}) {
+        INFO(bad);
+        CHECK_FALSE(directory_address::read(bad));
+    }
+}
+
+TEST_CASE("a directory is of a cluster, and its password is shown to nobody")
+{
+    config_case c;
+    c.env_file("CLUSTER_DIRECTORY=redis://:hidden@127.0.0.1\n");
+    CHECK(holds(c.refusal(), "CLUSTER_DIRECTORY needs CLUSTER_MEMBERS"));
+    c.env_file("CLUSTER_DIRECTORY=valkey:hidden\n");
+    CHECK(holds(c.refusal(), "redis://host:port"));
+    CHECK_FALSE(holds(c.refusal(), "hidden"));
 }

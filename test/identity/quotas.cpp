@@ -121,3 +121,23 @@ TEST_CASE("a limit is a known name with a number that it may have")
         CHECK(&name_of(each.member) == &each);
     }
 }
+
+TEST_CASE("what a principal has elsewhere is taken off its limits, and the refusal says how much that is")
+{
+    stage s;
+    s.config.auth_quotas = {"ann:sandboxes=3", "ann:disk=2"};
+    principal_limits elsewhere;
+    s.limits.count_elsewhere([&elsewhere](std::string_view) -> const principal_limits& { return elsewhere; });
+    CHECK(s.limits.of("ann").sandboxes == 3);
+    elsewhere.sandboxes = 2;
+    elsewhere.disk = 9u << 20;
+    CHECK(s.limits.of("ann").sandboxes == 1);
+    CHECK(s.limits.of("ann").disk == 1);  // 0 would be any number
+    CHECK(s.limits.whole("ann").sandboxes == 3);
+    CHECK(s.limits.refusal_in_words("ann", &principal_limits::sandboxes) ==
+          "your quota of sandboxes allows (3, of which 2 at other servers)");
+    elsewhere.sandboxes = 7;
+    CHECK(s.limits.of("ann").sandboxes == 0);
+    s.limits.count_elsewhere({});
+    CHECK(s.limits.of("ann").sandboxes == 3);
+}

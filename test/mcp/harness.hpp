@@ -34,6 +34,7 @@ public:
     test_tool(std::string name, function called, std::string_view schema = R"({"type":"object"})",
               task_use tasks = task_use::never);
 
+    void about_latest() { definition_.about_latest = true; }
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override
     {

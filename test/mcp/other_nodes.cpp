@@ -34,6 +34,11 @@ public:
         results.pop_front();
         co_return result;
     }
+    awaitable<std::string> node_with(const caller& who, std::string name) override
+    {
+        names.push_back(who.principal + ":" + name);
+        co_return name == "theirs" || name.empty() ? "n2" : "";
+    }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override
@@ -46,6 +51,7 @@ public:
     std::deque<json::object> results;
     std::vector<answer> lists;
     std::vector<order> calls, observed;
+    std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
     bool unreachable = false;
 };
@@ -95,6 +101,33 @@ TEST_CASE("a call of the current revision for another node's sandbox is that nod
     REQUIRE(c.nodes.calls.size() == 1);
     CHECK(c.nodes.calls[0].node == "n2");
     CHECK(c.nodes.calls[0].params.at("arguments") == json::value(cluster_of_two::arguments(elsewhere)));
+}
+
+TEST_CASE("the name of a sandbox leads to the node that has it, and a handle is not looked up")
+{
+    cluster_of_two c;
+    c.nodes.results.push_back(parse(R"({"content":[],"resultType":"complete"})"));
+    c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments("theirs")));
+    REQUIRE(c.nodes.calls.size() == 1);
+    CHECK(c.nodes.calls[0].node == "n2");
+    c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments("mine")));
+    c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(here)));
+    c.server.modern("tools/call", call_params("echo", {{"text", "no sandbox"}}));
+    CHECK(c.nodes.calls.size() == 1);
+    CHECK(c.nodes.names == std::vector<std::string>{":theirs", ":mine"});
+}
+
+TEST_CASE("a tool that is about the latest sandbox is called where that is, unless the call names one")
+{
+    cluster_of_two c;
+    auto latest = std::make_unique<test_tool>("latest", echo, owned_schema);
+    latest->about_latest();
+    c.server.core.tools().add(std::move(latest));
+    c.nodes.results.push_back(parse(R"({"content":[],"resultType":"complete"})"));
+    c.server.modern("tools/call", call_params("latest", {{"text", "hi"}}));
+    CHECK(c.nodes.calls.size() == 1);
+    c.server.modern("tools/call", call_params("latest", cluster_of_two::arguments(here)));
+    CHECK(c.nodes.calls.size() == 1);
 }
 
 TEST_CASE("a call for a sandbox of this node is answered here")

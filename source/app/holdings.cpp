@@ -1,0 +1,111 @@
+#include "app/holdings.hpp"
+
+#include "app/managers.hpp"
+#include "text/number.hpp"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::uint64_t mebibyte = 1 << 20;
+
+void put(json::object& row, std::string_view name, std::uint64_t count)
+{
+    if (count != 0) row[name] = count;
+}
+
+template <class Row>
+std::uint64_t count_of(const std::vector<Row>& rows, const std::string& principal)
+{
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(rows, [&principal](const Row& each) { return each.owner == principal; }));
+}
+
+std::uint64_t jobs_of(const job_register& all, const std::string& principal)
+{
+    const auto running = all.running();
+    return static_cast<std::uint64_t>(std::ranges::count_if(running, [&principal](const auto& each) {
+        return each->record().keep == 0 && each->record().owner == principal;
+    }));
+}
+
+std::uint64_t tasks_of(job_register& all, const std::string& principal)
+{
+    for (const auto& each : all.tasks())
+        if (each.owner == principal) return each.count;
+    return 0;
+}
+
+void put_sandboxes(json::object& row, const managers& all, const std::string& principal)
+{
+    const auto own = all.sandboxes->store().list(principal);
+    put(row, "sandboxes", own.size());
+    put(row, "disk", (all.sandboxes->store().disk(principal) + mebibyte - 1) / mebibyte);
+    put(row, "kernels", count_of(all.kernels->list(), principal));
+    put(row, "shells", count_of(all.shells->list(0), principal) + count_of(all.command_shells_->living(), principal));
+    if (own.empty()) return;
+    json::array& names = row["names"].emplace_array();
+    for (const auto& each : own) names.emplace_back(each.name);
+    row["latest"] = std::ranges::max(own, {}, &sandbox_record::created).created;
+}
+
+std::uint64_t available_memory()
+{
+    std::ifstream facts("/proc/meminfo");
+    std::string name, unit;
+    std::uint64_t kibibytes = 0;
+    while (facts >> name >> kibibytes) {
+        if (name == "MemAvailable:") return kibibytes * 1024;
+        std::getline(facts, unit);
+    }
+    return 0;
+}
+
+std::uint64_t available_disk(const std::filesystem::path& root)
+{
+    struct statvfs room {};
+    return ::statvfs(root.c_str(), &room) == 0 ? room.f_bavail * room.f_frsize : 0;
+}
+
+}  // namespace
+
+json::object holdings_of(const managers& all, const std::string& principal)
+{
+    json::object row;
+    put(row, "jobs", jobs_of(*all.background, principal));
+    put(row, "tasks", tasks_of(*all.background, principal));
+    if (all.sandboxes) put_sandboxes(row, all, principal);
+    return row;
+}
+
+std::vector<std::string> holders(const managers& all)
+{
+    std::set<std::string> names;
+    for (const auto& each : all.background->running()) names.insert(each->record().owner);
+    for (const auto& each : all.background->tasks()) names.insert(each.owner);
+    if (all.sandboxes)
+        for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
+    return {names.begin(), names.end()};
+}
+
+json::object load_of(const managers& all)
+{
+    json::object row;
+    row["version"] = CMCP_VERSION;
+    row["runs"] = all.admission->running();
+    row["max_runs"] = all.admission->most();
+    row["runs_waiting"] = all.admission->waiting();
+    row["jobs"] = all.background->running().size();
+    row["sandboxes"] = all.sandboxes ? all.sandboxes->store().count({.of_all = true}) : 0;
+    row["memory_available"] = available_memory();
+    row["disk_available"] = available_disk(all.places->root());
+    return row;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "cluster/members.hpp"
+#include "directory/directory.hpp"
+#include "jsonrpc/json.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// The word of each member about itself in the directory, every two seconds; a member that says nothing for six is
+/// gone. Io thread only.
+class heartbeats {
+public:
+    /// `own`: the load of this server. All must outlive this.
+    heartbeats(directory& told_in, const members& all, std::function<json::object()> own)
+        : directory_(told_in), members_(all), own_(std::move(own))
+    {
+    }
+
+    /// Says and asks once. True: this server's own beat was not there any more, so what it had told may be lost, too.
+    awaitable<bool> beat();
+
+    bool is_alive(std::string_view member) const { return loads_.contains(member); }
+
+    /// Of the other members that are there, as of the last beat.
+    const std::map<std::string, json::object, std::less<>>& loads() const { return loads_; }
+
+private:
+    directory& directory_;
+    const members& members_;
+    std::function<json::object()> own_;
+    std::map<std::string, json::object, std::less<>> loads_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,201 @@
+#include "cluster/shared_holdings.hpp"
+
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::seconds between_beats(2);
+constexpr std::chrono::minutes told_again_after(10), forgotten_after(1);
+constexpr auto kept_for_seconds = "1800";  // longer than a server takes to tell everything again
+
+// A bucket whose calls of a minute come back evenly, as quotas::take_call() has it: the milliseconds to wait.
+constexpr auto take_call = R"(
+local time = redis.call('TIME')
+local now, most = time[1] + time[2] / 1e6, tonumber(ARGV[1])
+local kept = redis.call('HMGET', KEYS[1], 'left', 'at')
+local left = math.min(most, (tonumber(kept[1]) or most) + (now - (tonumber(kept[2]) or now)) * most / 60)
+if left < 1 then return math.ceil(60000 * (1 - left) / most) end
+redis.call('HSET', KEYS[1], 'left', tostring(left - 1), 'at', string.format('%.6f', now))
+redis.call('PEXPIRE', KEYS[1], 60000)
+return 0)";
+
+std::string holdings_key(const std::string& principal) { return "cmcp:has:" + principal; }
+
+std::uint64_t count_of(const json::object& row, std::string_view name)
+{
+    const auto* count = row.if_contains(name);
+    if (count == nullptr || !count->is_number()) return 0;
+    return count->is_uint64() ? count->get_uint64()
+                              : static_cast<std::uint64_t>(std::max<std::int64_t>(0, count->to_number<std::int64_t>()));
+}
+
+double latest_of(const json::object& row)
+{
+    const auto* when = row.if_contains("latest");
+    return when != nullptr && when->is_number() ? when->to_number<double>() : 0;
+}
+
+bool has_name(const json::object& row, std::string_view name)
+{
+    const auto* names = row.if_contains("names");
+    const auto is_it = [name](const json::value& each) { return each.is_string() && each.get_string() == name; };
+    return names != nullptr && names->is_array() &&
+           std::any_of(names->get_array().begin(), names->get_array().end(), is_it);
+}
+
+}  // namespace
+
+shared_holdings::shared_holdings(directory& told_in, const members& all, heartbeats& beats, quotas& limits,
+                                 holdings_source own)
+    : directory_(told_in), members_(all), beats_(beats), limits_(limits), own_(std::move(own))
+{
+    limits_.count_elsewhere(
+        [this](std::string_view principal) -> const principal_limits& { return elsewhere(principal); });
+}
+
+shared_holdings::~shared_holdings() { limits_.count_elsewhere({}); }
+
+awaitable<> shared_holdings::run()
+{
+    for (;;) {
+        const bool lost = co_await beats_.beat();
+        const bool old = event::clock::now() - told_all_ > told_again_after;
+        if (directory_.is_there() && (lost || old)) {
+            co_await tell_everything();
+        } else {
+            std::vector<std::string> principals;
+            for (const auto& [principal, text] : told_) principals.push_back(principal);
+            co_await tell_changes(std::move(principals));
+        }
+        co_await learn_again();
+        co_await directory_.arrived().wait(event::clock::now() + between_beats);
+    }
+}
+
+// Nobody can use what a member has that is gone, so it does not count.
+shared_holdings::rows shared_holdings::rows_of(const directory_reply& hash) const
+{
+    rows all;
+    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2)
+        if (beats_.is_alive(hash.items[i].text))
+            all.emplace(hash.items[i].text, jsonrpc::read_object(hash.items[i + 1].text));
+    return all;
+}
+
+void shared_holdings::learn(const std::string& principal, const rows& elsewhere)
+{
+    principal_limits sum;
+    for (const auto& [member, row] : elsewhere)
+        for (const auto& each : limit_names()) sum.*each.member += count_of(row, each.name) * each.unit;
+    known_[principal].elsewhere = sum;
+}
+
+const principal_limits& shared_holdings::elsewhere(std::string_view principal)
+{
+    auto at = known_.find(principal);
+    if (at == known_.end()) at = known_.emplace(std::string(principal), known{}).first;
+    at->second.used = event::clock::now();
+    return at->second.elsewhere;
+}
+
+awaitable<std::chrono::milliseconds> shared_holdings::begin_call(std::string principal, bool counts)
+{
+    const auto most = limits_.whole(principal).calls;
+    const bool takes = counts && most != 0;
+    std::vector<directory_command> commands;
+    commands.push_back({"HGETALL", holdings_key(principal)});
+    if (takes) commands.push_back({"EVAL", take_call, "1", "cmcp:calls:" + principal, std::to_string(most)});
+    const auto answers = co_await directory_.ask(std::move(commands));
+    learn(principal, answers.empty() ? rows() : rows_of(answers[0]));
+    if (!takes) co_return std::chrono::milliseconds(0);
+    if (answers.empty()) co_return limits_.take_call(principal);
+    if (answers[1].number != 0) limits_.count_refused_call();
+    co_return std::chrono::milliseconds(answers[1].number);
+}
+
+awaitable<> shared_holdings::end_call(std::string principal)
+{
+    std::vector<std::string> one;
+    one.push_back(std::move(principal));
+    co_await tell_changes(std::move(one));
+}
+
+awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
+{
+    std::vector<directory_command> commands;
+    std::map<std::string, std::string> news;
+    for (const auto& principal : principals) {
+        const auto own = own_.of(principal);
+        auto text = own.empty() ? std::string() : jsonrpc::write_json(own);
+        const auto before = told_.find(principal);
+        if (before == told_.end() ? text.empty() : before->second == text) continue;
+        if (text.empty())
+            commands.push_back({"HDEL", holdings_key(principal), members_.own().name});
+        else
+            commands.push_back({"HSET", holdings_key(principal), members_.own().name, text});
+        commands.push_back({"EXPIRE", holdings_key(principal), kept_for_seconds});
+        news.emplace(principal, std::move(text));
+    }
+    if (commands.empty()) co_return;
+    const auto answers = co_await directory_.ask(std::move(commands));
+    if (answers.empty()) co_return;
+    for (auto& [principal, text] : news) {
+        if (text.empty())
+            told_.erase(principal);
+        else
+            told_[principal] = text;
+    }
+}
+
+awaitable<> shared_holdings::tell_everything()
+{
+    auto principals = own_.owners();
+    for (const auto& [principal, text] : told_) principals.push_back(principal);
+    std::ranges::sort(principals);
+    principals.erase(std::unique(principals.begin(), principals.end()), principals.end());
+    told_.clear();
+    told_all_ = event::clock::now();
+    co_await tell_changes(std::move(principals));
+}
+
+// Outside of calls, as for WebSockets, the figures are at most as old as a beat.
+awaitable<> shared_holdings::learn_again()
+{
+    const auto now = event::clock::now();
+    std::erase_if(known_, [now](const auto& each) { return now - each.second.used > forgotten_after; });
+    std::vector<directory_command> commands;
+    std::vector<std::string> principals;
+    for (const auto& [principal, of] : known_) {
+        commands.push_back({"HGETALL", holdings_key(principal)});
+        principals.push_back(principal);
+    }
+    if (commands.empty()) co_return;
+    const auto answers = co_await directory_.ask(std::move(commands));
+    for (std::size_t i = 0; i < principals.size(); ++i)
+        if (known_.contains(principals[i])) learn(principals[i], answers.empty() ? rows() : rows_of(answers[i]));
+}
+
+awaitable<std::string> shared_holdings::node_with(std::string principal, std::string name)
+{
+    const auto own = own_.of(principal);
+    if (!name.empty() && has_name(own, name)) co_return std::string();
+    std::vector<directory_command> question;
+    question.push_back({"HGETALL", holdings_key(principal)});
+    const auto answers = co_await directory_.ask(std::move(question));
+    std::string best;
+    double newest = latest_of(own);
+    for (const auto& [member, row] : answers.empty() ? rows() : rows_of(answers[0])) {
+        if (!name.empty() && has_name(row, name)) co_return member;
+        if (!name.empty() || latest_of(row) <= newest) continue;
+        newest = latest_of(row);
+        best = member;
+    }
+    co_return best;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "cluster/heartbeats.hpp"
+#include "identity/quotas.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// The belongings of principals at this server: "sandboxes", "disk" and the other counts of limit_names(), "names" of
+/// its sandboxes, and "latest", when the newest of them was made, in seconds since 1970. Counts of 0 are left out.
+struct holdings_source {
+    std::function<json::object(const std::string& principal)> of;
+    std::function<std::vector<std::string>()> owners;  ///< all that have anything that outlives a restart
+};
+
+/// The belongings of principals at all servers of a cluster, by the directory: quotas count what is elsewhere, a call
+/// of one server counts at all, and names of sandboxes lead to their servers. Where the directory is away, each server
+/// counts its own. Io thread only.
+class shared_holdings {
+public:
+    /// All must outlive this. `limits` counts by it from now on.
+    shared_holdings(directory& told_in, const members& all, heartbeats& beats, quotas& limits, holdings_source own);
+    shared_holdings(const shared_holdings&) = delete;
+    shared_holdings& operator=(const shared_holdings&) = delete;
+    ~shared_holdings();
+
+    /// Beats and tells until it is cancelled.
+    awaitable<> run();
+
+    /// A call of a tool begins: learns what the principal has elsewhere. `counts`: it is one of the quota's; then how
+    /// long the caller has to wait before it asks again.
+    awaitable<std::chrono::milliseconds> begin_call(std::string principal, bool counts);
+
+    /// A call has ended that may have made or deleted something.
+    awaitable<> end_call(std::string principal);
+
+    /// The other member that has the principal's sandbox of this name, where this server has none; the name empty: that
+    /// has a newer sandbox than this server. Empty: no other one.
+    awaitable<std::string> node_with(std::string principal, std::string name);
+
+private:
+    struct known {
+        principal_limits elsewhere{};
+        event::clock::time_point used{};
+    };
+    using rows = std::map<std::string, json::object>;  // by member
+
+    rows rows_of(const directory_reply& hash) const;
+    void learn(const std::string& principal, const rows& elsewhere);
+    const principal_limits& elsewhere(std::string_view principal);
+    awaitable<> tell_changes(std::vector<std::string> principals);
+    awaitable<> tell_everything();
+    awaitable<> learn_again();
+
+    directory& directory_;
+    const members& members_;
+    heartbeats& beats_;
+    quotas& limits_;
+    holdings_source own_;
+    std::map<std::string, std::string> told_;  // by principal
+    std::map<std::string, known, std::less<>> known_;
+    event::clock::time_point told_all_{};
+};
+
+}  // namespace cmcp

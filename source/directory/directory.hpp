@@ -1,0 +1,42 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "directory/directory_link.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// Valkey or Redis, where the servers of a cluster tell each other what they have (CLUSTER_DIRECTORY). All of it may be
+/// lost: each server writes what is its own again. Nobody waits for a directory that is away. Io thread only.
+class directory {
+public:
+    /// Throws config_error.
+    directory(asio::any_io_executor executor, const settings& config);
+
+    awaitable<> run();  ///< keeps the connection, until it is cancelled
+
+    bool is_there() const { return link_ != nullptr; }
+    event& arrived() { return arrived_; }  ///< when it is there again
+
+    /// The answers to commands that go out together; nothing: it is away, or one of them is an error.
+    awaitable<std::vector<directory_reply>> ask(std::vector<directory_command> commands);
+
+private:
+    awaitable<> connect_and_read(std::shared_ptr<directory_link> link);
+    void note_change(bool is_there, const std::string& why);
+
+    asio::any_io_executor executor_;
+    directory_address address_;
+    boost::asio::ssl::context tls_;
+    std::shared_ptr<directory_link> link_;  // null: it is away
+    event arrived_;
+    std::string trouble_;  // as the log has it
+    task_group tasks_;
+};
+
+}  // namespace cmcp

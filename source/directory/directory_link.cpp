@@ -1,0 +1,188 @@
+#include "directory/directory_link.hpp"
+
+#include "egress/resolver.hpp"
+#include "egress/tls_trust.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/error.hpp>
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace cmcp {
+
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::chrono::seconds time_to_connect(3);
+constexpr std::chrono::milliseconds time_to_answer(500);
+
+// A coroutine that was cancelled ends as such.
+void check(const error_code& failure)
+{
+    if (!failure) return;
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    if (failure == boost::beast::error::timeout) throw directory_away("it does not answer");
+    if (failure == asio::error::connection_refused) throw directory_away("it refuses connections");
+    if (failure == asio::error::eof) throw directory_away("it has closed the connection");
+    throw directory_away(failure.message());
+}
+
+awaitable<std::vector<tcp::endpoint>> places_of(const directory_address& to)
+{
+    try {
+        auto places = co_await cmcp::places_of(to.host, to.port);
+        co_return places;
+    } catch (const resolve_error& unknown) {
+        throw directory_away(to.host + ": " + unknown.what());
+    }
+}
+
+bool is_address(const std::string& host)
+{
+    error_code no_address;
+    asio::ip::make_address(host, no_address);
+    return !no_address;
+}
+
+}  // namespace
+
+directory_link::directory_link(asio::any_io_executor executor, directory_address to, boost::asio::ssl::context& tls)
+    : to_(std::move(to)), stream_(std::move(executor), tls)
+{
+}
+
+awaitable<> directory_link::connect()
+{
+    co_await reach();
+    if (to_.secure) {
+        expect_host(stream_.native_handle(), to_.host, is_address(to_.host));
+        const auto [failure] = co_await stream_.async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
+        if (failure && failure != asio::error::operation_aborted && failure != boost::beast::error::timeout)
+            throw directory_away("no secure connection: " + handshake_problem(stream_.native_handle(), failure));
+        check(failure);
+    }
+    co_await log_in();
+    socket().expires_never();
+}
+
+awaitable<> directory_link::reach()
+{
+    const auto places = co_await places_of(to_);
+    error_code failure = asio::error::host_not_found;
+    for (const auto& place : places) {
+        socket().expires_after(time_to_connect);
+        std::tie(failure) = co_await socket().async_connect(place, as_tuple);
+        if (!failure || failure == asio::error::operation_aborted) break;
+    }
+    check(failure);
+    error_code ignored;
+    socket().socket().set_option(tcp::no_delay(true), ignored);
+    socket().socket().set_option(asio::socket_base::keep_alive(true), ignored);
+    socket().expires_after(time_to_connect);
+}
+
+awaitable<> directory_link::log_in()
+{
+    std::vector<directory_command> commands;
+    if (!to_.user.empty()) commands.push_back({"AUTH", to_.user, to_.password});
+    if (to_.user.empty() && !to_.password.empty()) commands.push_back({"AUTH", to_.password});
+    if (!to_.database.empty()) commands.push_back({"SELECT", to_.database});
+    commands.push_back({"PING"});
+    for (const auto& each : commands) {
+        auto bytes = directory_bytes(each);
+        co_await write_all(std::move(bytes));
+        auto answer = replies_.next();
+        while (!answer) {
+            const auto more = co_await read_some();
+            replies_.take(more);
+            answer = replies_.next();
+        }
+        if (answer->is == directory_reply::kind::error) throw directory_away("it says: " + answer->text);
+    }
+}
+
+awaitable<std::string> directory_link::read_some()
+{
+    std::array<char, 16 * 1024> bytes;
+    error_code failure;
+    std::size_t size = 0;
+    if (to_.secure)
+        std::tie(failure, size) = co_await stream_.async_read_some(asio::buffer(bytes), as_tuple);
+    else
+        std::tie(failure, size) = co_await socket().async_read_some(asio::buffer(bytes), as_tuple);
+    if (closed_) throw directory_away("it does not answer");
+    check(failure);
+    co_return std::string(bytes.data(), size);
+}
+
+awaitable<> directory_link::write_all(std::string bytes)
+{
+    error_code failure;
+    std::size_t size = 0;
+    if (to_.secure)
+        std::tie(failure, size) = co_await asio::async_write(stream_, asio::buffer(bytes), as_tuple);
+    else
+        std::tie(failure, size) = co_await asio::async_write(socket(), asio::buffer(bytes), as_tuple);
+    if (closed_) throw directory_away("it does not answer");
+    check(failure);
+}
+
+awaitable<> directory_link::read()
+{
+    for (;;) {
+        while (auto answer = replies_.next()) note(std::move(*answer));
+        const auto more = co_await read_some();
+        replies_.take(more);
+    }
+}
+
+void directory_link::note(directory_reply answer)
+{
+    if (waiting_.empty()) throw directory_away("it answers what nobody asked");
+    auto of = waiting_.front();
+    of->answers.push_back(std::move(answer));
+    if (--of->missing != 0) return;
+    waiting_.pop_front();
+    of->answered.notify();
+}
+
+awaitable<> directory_link::write()
+{
+    while (!closed_) {
+        if (unsent_.empty()) co_await more_.wait();
+        if (closed_ || unsent_.empty()) continue;
+        auto bytes = std::exchange(unsent_, {});
+        co_await write_all(std::move(bytes));
+    }
+}
+
+awaitable<std::vector<directory_reply>> directory_link::ask(std::vector<directory_command> commands)
+{
+    if (closed_ || commands.empty()) co_return std::vector<directory_reply>();
+    auto own = std::make_shared<question>(commands.size());
+    for (const auto& each : commands) unsent_ += directory_bytes(each);
+    waiting_.push_back(own);
+    more_.notify();
+    const auto until = event::clock::now() + time_to_answer;
+    while (own->missing != 0 && !closed_) {
+        const bool in_time = co_await own->answered.wait(until);
+        if (!in_time) close();
+    }
+    co_return own->missing == 0 ? std::move(own->answers) : std::vector<directory_reply>();
+}
+
+void directory_link::close()
+{
+    if (std::exchange(closed_, true)) return;
+    socket().close();
+    more_.notify();
+    for (const auto& each : std::exchange(waiting_, {})) each->answered.notify();
+}
+
+}  // namespace cmcp

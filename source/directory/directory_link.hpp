@@ -1,0 +1,66 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "async/event.hpp"
+#include "config/directory_address.hpp"
+#include "directory/directory_reply.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// what() says why it cannot be reached, as the end of a sentence.
+struct directory_away : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A connection to the directory. Commands of many coroutines go out in their order, without waiting for each
+/// other's answers. Io thread only.
+class directory_link {
+public:
+    /// `tls` must outlive this.
+    directory_link(asio::any_io_executor executor, directory_address to, boost::asio::ssl::context& tls);
+
+    awaitable<> connect();  ///< and logs in; throws directory_away
+
+    /// Reads answers until the connection ends, and throws directory_away with the reason.
+    awaitable<> read();
+    awaitable<> write();  ///< what is asked, until the connection ends; beside read()
+
+    /// The answers, in their order. Nothing: the connection has ended, or gave none in time, which ends it.
+    awaitable<std::vector<directory_reply>> ask(std::vector<directory_command> commands);
+
+    void close();
+
+private:
+    struct question {
+        std::size_t missing;
+        std::vector<directory_reply> answers{};
+        event answered{};
+    };
+
+    boost::beast::tcp_stream& socket() { return stream_.next_layer(); }
+    awaitable<> reach();
+    awaitable<> log_in();
+    awaitable<std::string> read_some();
+    awaitable<> write_all(std::string bytes);
+    void note(directory_reply answer);
+
+    directory_address to_;
+    boost::asio::ssl::stream<boost::beast::tcp_stream> stream_;
+    directory_replies replies_;
+    std::string unsent_;
+    event more_;
+    std::deque<std::shared_ptr<question>> waiting_;
+    bool closed_ = false;
+};
+
+}  // namespace cmcp

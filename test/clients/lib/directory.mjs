@@ -1,0 +1,47 @@
+// The directory of a cluster: Valkey, or Debian 12's Redis, on loopback, which may be killed, held up and started again.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import { free_ports } from "./cluster.mjs";
+import { until } from "./report.mjs";
+import { temporary_folder } from "./server.mjs";
+
+const program = ["valkey", "redis"].map((name) => `/usr/bin/${name}`).find((name) => fs.existsSync(`${name}-server`));
+const PASSWORD = "of-this-directory";
+
+class directory {
+    constructor(port, folder) {
+        Object.assign(this, { port, folder, url: `redis://:${PASSWORD}@127.0.0.1:${port}` });
+    }
+
+    async start() {
+        const options = ["--bind", "127.0.0.1", "--port", this.port, "--save", "", "--dir", this.folder, "--requirepass", PASSWORD];
+        this.process = spawn(`${program}-server`, options.map(String), { stdio: "ignore" });
+        this.ended = once(this.process, "exit");
+        await until("the directory answers", async () => (await this.command("PING").catch(() => "")) === "PONG");
+    }
+
+    /// What the server's own client prints.
+    async command(...words) {
+        const client = spawn(`${program}-cli`, ["-p", this.port, "-a", PASSWORD, "--no-auth-warning", ...words].map(String), { stdio: ["ignore", "pipe", "ignore"] });
+        let text = "";
+        client.stdout.on("data", (more) => { text += more; });
+        await once(client, "close");
+        return text.trim();
+    }
+
+    hold_up() { process.kill(this.process.pid, "SIGSTOP"); }
+    go_on() { process.kill(this.process.pid, "SIGCONT"); }
+
+    async kill() {
+        this.process.kill("SIGKILL");
+        await this.ended;
+    }
+}
+
+export async function start_directory() {
+    const [port] = await free_ports(1);
+    const own = new directory(port, temporary_folder());
+    await own.start();
+    return own;
+}

@@ -1,0 +1,125 @@
+// What the servers of a cluster tell each other by a directory, and what happens when that is away.
+import assert from "node:assert/strict";
+import { node_of } from "../lib/cluster.mjs";
+import { start_rig } from "../lib/cluster_rig.mjs";
+import { start_directory } from "../lib/directory.mjs";
+import { test, until } from "../lib/report.mjs";
+
+const directory = await start_directory();
+const { cluster, names, at, another, third, boxes, stop } = await start_rig({
+    CLUSTER_DIRECTORY: directory.url, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
+});
+const members_seen = async () => (await directory.command("KEYS", "cmcp:member:*")).split("\n").length;
+const told = async () => JSON.parse((await directory.command("HGET", "cmcp:has:ann", "n1")) || "{}");
+const refusal = async (name, tool, args = {}) => (await at(name).rest(tool, args)).value;
+
+await test("directory: each server tells of itself and of what it keeps", async () => {
+    await until("all members are there", async () => await members_seen() === 3);
+    const load = JSON.parse(await directory.command("GET", "cmcp:member:n1"));
+    for (const figure of ["max_runs", "memory_available", "disk_available", "sandboxes"]) assert(load[figure] > 0, `${figure}: ${JSON.stringify(load)}`);
+    assert.equal(load.runs_waiting, 0);
+    const { sandboxes, names: told_names } = await told();
+    assert.equal(sandboxes, 1);
+    assert.equal(told_names.length, 1);
+    // From here on each server knows that the others are there.
+    await Promise.all(names.map((name) => until(`${name} knows the others`, async () => !/^0$/m.test(await alive(name)))));
+});
+
+async function alive(name) {
+    const text = await (await at(name).get("/metrics")).text();
+    return /^cmcp_members_alive (\d+)$/m.exec(text)?.[1] ?? "0";
+}
+
+await test("directory: the quota of sandboxes is of all servers together, whoever is asked in turn", async () => {
+    const made = [];
+    for (let i = 0; i < 3; ++i) made.push((await at(names[i]).call("create_sandbox", { name: `of-${names[i]}` })).sandbox_id);
+    for (const name of names) {
+        const { error_type, error } = await refusal(name, "create_sandbox");
+        assert.equal(error_type, "QuotaExceeded");
+        assert.match(error, /your quota of sandboxes allows \(6, of which 4 at other servers\)/);
+    }
+    await at("n2").call("delete_sandbox", { sandbox_id: made[2] });
+    const again = (await at("n1").call("create_sandbox", { name: "again" })).sandbox_id;
+    assert.equal((await refusal("n2", "create_sandbox")).error_type, "QuotaExceeded");
+    await at("n3").call("delete_sandbox", { sandbox_id: again });
+});
+
+await test("directory: the quota of jobs counts those of other servers", async () => {
+    const begin = (name) => at(name).rest("execute_terminal_command", { sandbox_id: boxes[name], command: "sleep 1000", run_in_background: true });
+    const jobs = [(await begin("n1")).value.job_id, (await begin("n2")).value.job_id];
+    const { error } = (await begin("n3")).value;
+    assert.match(error, /quota of jobs allows \(2, of which 2 at other servers\)/);
+    for (const job_id of jobs) await at("n3").call("job_kill", { job_id });
+});
+
+await test("directory: a minute's calls are of all servers together", async () => {
+    const { caller } = await import("../lib/caller.mjs");
+    const bob = new caller("", "b".repeat(32));
+    const statuses = [];
+    for (let i = 0; i < 8; ++i) statuses.push((await bob.at(cluster.node(names[i % 3]).url).rest("list_sandboxes")).value.error_type ?? "fine");
+    assert.deepEqual(statuses, [...Array(6).fill("fine"), "RateLimited", "RateLimited"]);
+});
+
+await test("directory: the name of a sandbox leads to its server, and the latest sandbox is that of all servers", async () => {
+    await at("n1").run("of-n2", "echo by n1 > of-whom");
+    await at("n3").run("of-n2", "echo by n3 >> of-whom");
+    assert.equal(await at("n2").run("of-n2", "cat of-whom"), "by n1\nby n3\n");
+    const { sandbox_id } = await at("n2").call("create_sandbox", { name: "the-latest" });
+    await at("n2").run(sandbox_id, "echo here > mark");
+    for (const name of names) {
+        assert.equal((await at(name).call("execute_code", { code: "print(open('mark').read())" })).output, "here\n\n");
+        assert.equal((await at(name).call("initialize_sandbox")).container_id, sandbox_id);
+    }
+    const absent = await refusal("n3", "execute_terminal_command", { sandbox_id: "no-such-name", command: "true" });
+    assert.equal(absent.error_type, "NotFound");
+    await at("n1").call("delete_sandbox", { sandbox_id: "the-latest" });
+});
+
+// ---------------------------------------------------------------- it is away
+async function all_work() {
+    for (const name of names) {
+        assert.equal(await at(name).run(boxes[another(name)], "cat whose"), `${another(name)}\n`);
+        const { sandbox_id } = await at(name).call("create_sandbox");
+        await at(third(name)).call("delete_sandbox", { sandbox_id });
+    }
+}
+
+await test("directory: killed, no call fails, and the quotas are each server's own; what was in it comes back", async () => {
+    await directory.kill();
+    await all_work();
+    const made = [];
+    for (let i = 0; i < 3; ++i) made.push((await at("n1").call("create_sandbox")).sandbox_id);   // 5 of 6 here, 8 in all
+    await directory.start();
+    await until("n1 has told anew", async () => (await told()).sandboxes === 5);
+    await until("the quota counts again", async () => {
+        const { value } = await at("n2").rest("create_sandbox");
+        if (value.sandbox_id) await at("n2").call("delete_sandbox", { sandbox_id: value.sandbox_id });
+        return value.error_type === "QuotaExceeded";
+    });
+    for (const sandbox_id of made) await at("n1").call("delete_sandbox", { sandbox_id });
+});
+
+await test("directory: emptied, what was in it comes back", async () => {
+    await directory.command("FLUSHALL");
+    await until("all have told anew", async () => await directory.command("HLEN", "cmcp:has:ann") === "3");
+});
+
+await test("directory: held up, no call fails and none waits long", async () => {
+    directory.hold_up();
+    const begun = performance.now();
+    await all_work();
+    console.log(`# 18 calls beside a directory that was held up took ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    directory.go_on();
+    await until("all are back", async () => await members_seen() === 3);
+});
+
+await test("directory: what a lost server had counts no more, and its names lead nowhere", async () => {
+    await cluster.node("n2").kill();
+    await until("n1 has noticed", async () => await alive("n1") === "1");
+    assert.equal((await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).error_type, "NotFound");
+    await cluster.node("n2").start();
+    await until("it is back", async () => (await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).exit_code === 0);
+});
+
+await stop();
+await directory.kill();
