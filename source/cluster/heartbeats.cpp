@@ -4,9 +4,14 @@
 #include "jsonrpc/write_json.hpp"
 #include "metrics/registry.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace cmcp {
 
 namespace {
+
+using load = std::pair<const std::string, json::object>;
 
 constexpr auto gone_after_ms = "6000";
 
@@ -28,14 +33,14 @@ awaitable<bool> heartbeats::beat()
     if (!members_.others().empty()) commands.push_back({"MGET"});
     for (const auto& each : members_.others()) commands.back().push_back(beat_key(each.name));
     const auto answers = co_await directory_.ask(std::move(commands));
-    loads_.clear();
-    if (answers.empty()) count_alive(0);
-    if (answers.empty()) co_return false;
+    std::map<std::string, json::object, std::less<>> loads;
     for (std::size_t i = 0; answers.size() > 1 && i < answers[1].items.size(); ++i)
         if (answers[1].items[i].is == directory_reply::kind::text)
-            loads_.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
+            loads.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
+    if (!std::ranges::equal(loads, loads_, {}, &load::first, &load::first)) ++changes_;
+    loads_ = std::move(loads);
     count_alive(loads_.size());
-    co_return answers[0].is == directory_reply::kind::nothing;
+    co_return !answers.empty() && answers[0].is == directory_reply::kind::nothing;
 }
 
 }  // namespace cmcp

@@ -4,6 +4,7 @@
 #include "directory/directory.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,6 +25,9 @@ public:
     /// Says and asks once. True: this server's own beat was not there any more, so what it had told may be lost, too.
     awaitable<bool> beat();
 
+    /// Changes with the members that are alive.
+    std::uint64_t changes() const { return changes_; }
+
     bool is_alive(std::string_view member) const { return loads_.contains(member); }
 
     /// Of the other members that are there, as of the last beat.
@@ -34,6 +38,7 @@ private:
     const members& members_;
     std::function<json::object()> own_;
     std::map<std::string, json::object, std::less<>> loads_;
+    std::uint64_t changes_ = 0;
 };
 
 }  // namespace cmcp

@@ -24,6 +24,8 @@ redis.call('HSET', KEYS[1], 'left', tostring(left - 1), 'at', string.format('%.6
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 0)";
 
+constexpr auto news_channel = "cmcp:news";
+
 std::string holdings_key(const std::string& principal) { return "cmcp:has:" + principal; }
 
 std::uint64_t count_of(const json::object& row, std::string_view name)
@@ -54,6 +56,7 @@ shared_holdings::shared_holdings(directory& told_in, const members& all, heartbe
                                  holdings_source own)
     : directory_(told_in), members_(all), beats_(beats), limits_(limits), own_(std::move(own))
 {
+    directory_.listen(news_channel, [this](const std::string& principal) { note_news(principal); });
     limits_.count_elsewhere(
         [this](std::string_view principal) -> const principal_limits& { return elsewhere(principal); });
 }
@@ -87,12 +90,40 @@ shared_holdings::rows shared_holdings::rows_of(const directory_reply& hash) cons
     return all;
 }
 
-void shared_holdings::learn(const std::string& principal, const rows& elsewhere)
+bool shared_holdings::is_fresh(std::string_view principal) const
 {
-    principal_limits sum;
-    for (const auto& [member, row] : elsewhere)
-        for (const auto& each : limit_names()) sum.*each.member += count_of(row, each.name) * each.unit;
-    known_[principal].elsewhere = sum;
+    const auto at = known_.find(principal);
+    return at != known_.end() && at->second.fresh && at->second.connection == directory_.connections() &&
+           at->second.alive == beats_.changes();
+}
+
+void shared_holdings::learn(const std::string& principal, rows others, bool fresh)
+{
+    auto& of = known_[principal];
+    of.elsewhere = {};
+    for (const auto& [member, row] : others)
+        for (const auto& each : limit_names()) of.elsewhere.*each.member += count_of(row, each.name) * each.unit;
+    of.others = std::move(others);
+    of.fresh = fresh;
+    of.connection = directory_.connections();
+    of.alive = beats_.changes();
+}
+
+// By a member that has told something new. What is under way to here may be older, so it does not count as fresh.
+void shared_holdings::note_news(const std::string& principal)
+{
+    if (const auto at = known_.find(principal); at != known_.end()) at->second.fresh = false;
+    ++news_;
+}
+
+awaitable<> shared_holdings::learn_where_needed(std::string principal)
+{
+    if (is_fresh(principal)) co_return;
+    const auto news = news_;
+    std::vector<directory_command> question;
+    question.push_back({"HGETALL", holdings_key(principal)});
+    const auto answers = co_await directory_.ask(std::move(question));
+    learn(principal, answers.empty() ? rows() : rows_of(answers[0]), !answers.empty() && news == news_);
 }
 
 const principal_limits& shared_holdings::elsewhere(std::string_view principal)
@@ -106,16 +137,15 @@ const principal_limits& shared_holdings::elsewhere(std::string_view principal)
 awaitable<std::chrono::milliseconds> shared_holdings::begin_call(std::string principal, bool counts)
 {
     const auto most = limits_.whole(principal).calls;
-    const bool takes = counts && most != 0;
-    std::vector<directory_command> commands;
-    commands.push_back({"HGETALL", holdings_key(principal)});
-    if (takes) commands.push_back({"EVAL", take_call, "1", "cmcp:calls:" + principal, std::to_string(most)});
-    const auto answers = co_await directory_.ask(std::move(commands));
-    learn(principal, answers.empty() ? rows() : rows_of(answers[0]));
-    if (!takes) co_return std::chrono::milliseconds(0);
+    elsewhere(principal);  // counts as used
+    co_await learn_where_needed(principal);
+    if (!counts || most == 0) co_return std::chrono::milliseconds(0);
+    std::vector<directory_command> taken;
+    taken.push_back({"EVAL", take_call, "1", "cmcp:calls:" + principal, std::to_string(most)});
+    const auto answers = co_await directory_.ask(std::move(taken));
     if (answers.empty()) co_return limits_.take_call(principal);
-    if (answers[1].number != 0) limits_.count_refused_call();
-    co_return std::chrono::milliseconds(answers[1].number);
+    if (answers[0].number != 0) limits_.count_refused_call();
+    co_return std::chrono::milliseconds(answers[0].number);
 }
 
 awaitable<> shared_holdings::end_call(std::string principal)
@@ -139,6 +169,7 @@ awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
         else
             commands.push_back({"HSET", holdings_key(principal), members_.own().name, text});
         commands.push_back({"EXPIRE", holdings_key(principal), kept_for_seconds});
+        commands.push_back({"PUBLISH", news_channel, principal});
         news.emplace(principal, std::move(text));
     }
     if (commands.empty()) co_return;
@@ -175,21 +206,23 @@ awaitable<> shared_holdings::learn_again()
         principals.push_back(principal);
     }
     if (commands.empty()) co_return;
+    const auto news = news_;
     const auto answers = co_await directory_.ask(std::move(commands));
     for (std::size_t i = 0; i < principals.size(); ++i)
-        if (known_.contains(principals[i])) learn(principals[i], answers.empty() ? rows() : rows_of(answers[i]));
+        if (known_.contains(principals[i]))
+            learn(principals[i], answers.empty() ? rows() : rows_of(answers[i]), !answers.empty() && news == news_);
 }
 
 awaitable<std::string> shared_holdings::node_with(std::string principal, std::string name)
 {
     const auto own = own_.of(principal);
     if (!name.empty() && has_name(own, name)) co_return std::string();
-    std::vector<directory_command> question;
-    question.push_back({"HGETALL", holdings_key(principal)});
-    const auto answers = co_await directory_.ask(std::move(question));
+    elsewhere(principal);
+    co_await learn_where_needed(principal);
     std::string best;
     double newest = latest_of(own);
-    for (const auto& [member, row] : answers.empty() ? rows() : rows_of(answers[0])) {
+    const auto others = known_[principal].others;
+    for (const auto& [member, row] : others) {
         if (!name.empty() && has_name(row, name)) co_return member;
         if (!name.empty() || latest_of(row) <= newest) continue;
         newest = latest_of(row);

@@ -45,14 +45,21 @@ public:
     awaitable<std::string> node_with(std::string principal, std::string name);
 
 private:
-    struct known {
-        principal_limits elsewhere{};
-        event::clock::time_point used{};
-    };
     using rows = std::map<std::string, json::object>;  // by member
+    struct known {
+        rows others{};
+        principal_limits elsewhere{};  // their sum
+        event::clock::time_point used{};
+        bool fresh = false;            // nobody has told anything since
+        std::uint64_t alive = 0;       // heartbeats::changes()
+        std::uint64_t connection = 0;  // of the directory, by which it was learned
+    };
 
     rows rows_of(const directory_reply& hash) const;
-    void learn(const std::string& principal, const rows& elsewhere);
+    bool is_fresh(std::string_view principal) const;
+    void learn(const std::string& principal, rows others, bool fresh);
+    void note_news(const std::string& principal);
+    awaitable<> learn_where_needed(std::string principal);
     const principal_limits& elsewhere(std::string_view principal);
     awaitable<> tell_changes(std::vector<std::string> principals);
     awaitable<> tell_everything();
@@ -66,6 +73,7 @@ private:
     std::map<std::string, std::string> told_;  // by principal
     std::map<std::string, known, std::less<>> known_;
     event::clock::time_point told_all_{};
+    std::uint64_t news_ = 0;  // that members have told
 };
 
 }  // namespace cmcp

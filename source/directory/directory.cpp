@@ -52,8 +52,9 @@ awaitable<> directory::run()
     for (;;) {
         std::string why;
         auto link = std::make_shared<directory_link>(executor_, address_, tls_);
+        auto ear = std::make_shared<directory_link>(executor_, address_, tls_);
         try {
-            co_await connect_and_read(link);
+            co_await connect_and_read(link, ear);
         } catch (const boost::system::system_error&) {
             throw;
         } catch (const std::runtime_error& away) {
@@ -61,7 +62,9 @@ awaitable<> directory::run()
         }
         if (link_) pause = first_pause;
         link_.reset();
+        ++connections_;
         link->close();
+        ear->close();
         note_change(false, why);
         asio::steady_timer timer(executor_, pause);
         co_await timer.async_wait(asio::use_awaitable);
@@ -70,6 +73,16 @@ awaitable<> directory::run()
 }
 
 namespace {
+
+// Where nothing is heard any more, both connections are made anew.
+awaitable<> hear_until_end(std::shared_ptr<directory_link> ear, std::shared_ptr<directory_link> link)
+{
+    try {
+        co_await ear->read();
+    } catch (const directory_away&) {
+        link->close();
+    }
+}
 
 // The reader says why it ended.
 awaitable<> write_to(std::shared_ptr<directory_link> link)
@@ -83,9 +96,15 @@ awaitable<> write_to(std::shared_ptr<directory_link> link)
 
 }  // namespace
 
-awaitable<> directory::connect_and_read(std::shared_ptr<directory_link> link)
+awaitable<> directory::connect_and_read(std::shared_ptr<directory_link> link, std::shared_ptr<directory_link> ear)
 {
     co_await link->connect();
+    if (heard_) {
+        co_await ear->connect();
+        co_await ear->listen(channel_, heard_);
+        tasks_.spawn("what is published in the directory", hear_until_end(ear, link));
+    }
+    ++connections_;
     link_ = link;
     note_change(true, {});
     arrived_.notify();

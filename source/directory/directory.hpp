@@ -4,6 +4,7 @@
 #include "config/settings.hpp"
 #include "directory/directory_link.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,11 +24,21 @@ public:
     bool is_there() const { return link_ != nullptr; }
     event& arrived() { return arrived_; }  ///< when it is there again
 
+    /// Changes when something may have been published that was not heard.
+    std::uint64_t connections() const { return connections_; }
+
+    /// From its next connection on, what is published in the channel.
+    void listen(std::string channel, std::function<void(const std::string& text)> heard)
+    {
+        channel_ = std::move(channel);
+        heard_ = std::move(heard);
+    }
+
     /// The answers to commands that go out together; nothing: it is away, or one of them is an error.
     awaitable<std::vector<directory_reply>> ask(std::vector<directory_command> commands);
 
 private:
-    awaitable<> connect_and_read(std::shared_ptr<directory_link> link);
+    awaitable<> connect_and_read(std::shared_ptr<directory_link> link, std::shared_ptr<directory_link> ear);
     void note_change(bool is_there, const std::string& why);
 
     asio::any_io_executor executor_;
@@ -35,6 +46,9 @@ private:
     boost::asio::ssl::context tls_;
     std::shared_ptr<directory_link> link_;  // null: it is away
     event arrived_;
+    std::uint64_t connections_ = 0;
+    std::string channel_;
+    std::function<void(const std::string& text)> heard_;
     std::string trouble_;  // as the log has it
     task_group tasks_;
 };

@@ -142,8 +142,19 @@ awaitable<> directory_link::read()
     }
 }
 
+awaitable<> directory_link::listen(std::string channel, std::function<void(const std::string& text)> heard)
+{
+    heard_ = std::move(heard);
+    auto bytes = directory_bytes({"SUBSCRIBE", std::move(channel)});
+    co_await write_all(std::move(bytes));
+}
+
 void directory_link::note(directory_reply answer)
 {
+    if (heard_) {
+        if (answer.items.size() == 3 && answer.items[0].text == "message") heard_(answer.items[2].text);
+        return;
+    }
     if (waiting_.empty()) throw directory_away("it answers what nobody asked");
     auto of = waiting_.front();
     of->answers.push_back(std::move(answer));

@@ -10,6 +10,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -34,6 +35,9 @@ public:
     /// Reads answers until the connection ends, and throws directory_away with the reason.
     awaitable<> read();
     awaitable<> write();  ///< what is asked, until the connection ends; beside read()
+
+    /// Asks for what is published in the channel; `heard` takes each text. A link that listens is asked nothing else.
+    awaitable<> listen(std::string channel, std::function<void(const std::string& text)> heard);
 
     /// The answers, in their order. Nothing: the connection has ended, or gave none in time, which ends it.
     awaitable<std::vector<directory_reply>> ask(std::vector<directory_command> commands);
@@ -60,6 +64,7 @@ private:
     std::string unsent_;
     event more_;
     std::deque<std::shared_ptr<question>> waiting_;
+    std::function<void(const std::string& text)> heard_;  // null: nothing comes unasked
     bool closed_ = false;
 };
 
