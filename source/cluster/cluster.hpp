@@ -2,37 +2,13 @@
 
 #include "async/task_group.hpp"
 #include "cluster/forwarder.hpp"
-#include "cluster/heartbeats.hpp"
 #include "cluster/member_calls.hpp"
 #include "cluster/members.hpp"
-#include "cluster/shared_holdings.hpp"
-#include "directory/directory.hpp"
+#include "cluster/shared_knowledge.hpp"
 
-#include <functional>
 #include <memory>
 
 namespace cmcp {
-
-/// The server's part of what is in the directory.
-struct told_by_server {
-    quotas& limits;  ///< count by the directory from now on; outlive the cluster
-    holdings_source holdings;
-    std::function<json::object()> load;
-};
-
-/// A directory and what members tell each other there.
-struct shared_knowledge {
-    shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all, told_by_server own)
-        : told_in(executor, config),
-          beats(told_in, all, std::move(own.load)),
-          holdings(told_in, all, beats, own.limits, std::move(own.holdings))
-    {
-    }
-
-    directory told_in;
-    heartbeats beats;
-    shared_holdings holdings;
-};
 
 /// This server's side of a cluster: whom it knows, what they tell each other, and the two ways to pass on what is not
 /// its own.
@@ -45,7 +21,7 @@ struct cluster {
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
           links(std::make_shared<member_links>(executor, config)),
           requests(all, *links),
-          calls(executor, config, all, links, shared ? &shared->holdings : nullptr)
+          calls(executor, config, all, links, shared ? &shared->holdings() : nullptr)
     {
     }
     cluster(const cluster&) = delete;
@@ -55,8 +31,8 @@ struct cluster {
     void start(task_group& tasks)
     {
         if (!shared) return;
-        tasks.spawn("the directory of the cluster", shared->told_in.run());
-        tasks.spawn("what members tell each other", shared->holdings.run());
+        tasks.spawn("the directory of the cluster", shared->told_in().run());
+        tasks.spawn("what members tell each other", shared->run());
     }
 
     members all;

@@ -4,14 +4,13 @@
 #include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace cmcp {
 
 namespace {
 
-constexpr std::chrono::seconds between_beats(2);
-constexpr std::chrono::minutes told_again_after(10), forgotten_after(1);
-constexpr auto kept_for_seconds = "1800";  // longer than a server takes to tell everything again
+constexpr std::chrono::minutes forgotten_after(1);
 
 // A bucket whose calls of a minute come back evenly, as quotas::take_call() has it: the milliseconds to wait.
 constexpr auto take_call = R"(
@@ -63,21 +62,16 @@ shared_holdings::shared_holdings(directory& told_in, const members& all, heartbe
 
 shared_holdings::~shared_holdings() { limits_.count_elsewhere({}); }
 
-awaitable<> shared_holdings::run()
+awaitable<> shared_holdings::tell(bool everything)
 {
-    for (;;) {
-        const bool lost = co_await beats_.beat();
-        const bool old = event::clock::now() - told_all_ > told_again_after;
-        if (directory_.is_there() && (lost || old)) {
-            co_await tell_everything();
-        } else {
-            std::vector<std::string> principals;
-            for (const auto& [principal, text] : told_) principals.push_back(principal);
-            co_await tell_changes(std::move(principals));
-        }
-        co_await learn_again();
-        co_await directory_.arrived().wait(event::clock::now() + between_beats);
+    std::set<std::string> principals;
+    for (const auto& [principal, text] : told_) principals.insert(principal);
+    if (everything) {
+        for (auto& principal : own_.owners()) principals.insert(std::move(principal));
+        told_.clear();
     }
+    std::vector<std::string> all(principals.begin(), principals.end());
+    co_await tell_changes(std::move(all));
 }
 
 // Nobody can use what a member has that is gone, so it does not count.
@@ -168,7 +162,7 @@ awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
             commands.push_back({"HDEL", holdings_key(principal), members_.own().name});
         else
             commands.push_back({"HSET", holdings_key(principal), members_.own().name, text});
-        commands.push_back({"EXPIRE", holdings_key(principal), kept_for_seconds});
+        commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
         commands.push_back({"PUBLISH", news_channel, principal});
         news.emplace(principal, std::move(text));
     }
@@ -181,17 +175,6 @@ awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
         else
             told_[principal] = text;
     }
-}
-
-awaitable<> shared_holdings::tell_everything()
-{
-    auto principals = own_.owners();
-    for (const auto& [principal, text] : told_) principals.push_back(principal);
-    std::ranges::sort(principals);
-    principals.erase(std::unique(principals.begin(), principals.end()), principals.end());
-    told_.clear();
-    told_all_ = event::clock::now();
-    co_await tell_changes(std::move(principals));
 }
 
 // Outside of calls, as for WebSockets, the figures are at most as old as a beat.

@@ -30,8 +30,11 @@ public:
     shared_holdings& operator=(const shared_holdings&) = delete;
     ~shared_holdings();
 
-    /// Beats and tells until it is cancelled.
-    awaitable<> run();
+    /// Tells what has changed since it was told, or everything.
+    awaitable<> tell(bool everything);
+
+    /// For those who ask outside of calls.
+    awaitable<> learn_again();
 
     /// A call of a tool begins: learns what the principal has elsewhere. `counts`: it is one of the quota's; then how
     /// long the caller has to wait before it asks again.
@@ -62,8 +65,6 @@ private:
     awaitable<> learn_where_needed(std::string principal);
     const principal_limits& elsewhere(std::string_view principal);
     awaitable<> tell_changes(std::vector<std::string> principals);
-    awaitable<> tell_everything();
-    awaitable<> learn_again();
 
     directory& directory_;
     const members& members_;
@@ -72,7 +73,6 @@ private:
     holdings_source own_;
     std::map<std::string, std::string> told_;  // by principal
     std::map<std::string, known, std::less<>> known_;
-    event::clock::time_point told_all_{};
     std::uint64_t news_ = 0;  // that members have told
 };
 

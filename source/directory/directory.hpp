@@ -12,6 +12,9 @@
 
 namespace cmcp {
 
+/// How long the directory keeps what a server tells: longer than it takes that to tell everything again.
+inline constexpr auto told_for_seconds = "1800";
+
 /// Valkey or Redis, where the servers of a cluster tell each other what they have (CLUSTER_DIRECTORY). All of it may be
 /// lost: each server writes what is its own again. Nobody waits for a directory that is away. Io thread only.
 class directory {

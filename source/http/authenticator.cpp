@@ -169,7 +169,8 @@ awaitable<admission> authenticator::judge(const http_request& request, std::stri
     const authorization brought{"bearer", std::move(token)};
     auto judged = logins_.judge(credentials_of(request, brought));
     if (!judged.later) co_return judged;
-    co_await logins_.ask(brought.token);
+    auto sent = credentials_of(request, brought);
+    co_await logins_.ask(std::move(sent));
     co_return logins_.judge(credentials_of(request, brought));
 }
 
@@ -203,8 +204,9 @@ std::optional<http_reply> authenticator::admit_by_way(http_request& request) con
 
 awaitable<> authenticator::settle(http_request& request) const
 {
-    auto brought = authorization_of(request);
-    return logins_.ask(std::move(brought.token));
+    const auto brought = authorization_of(request);
+    auto sent = credentials_of(request, brought);
+    co_await logins_.ask(std::move(sent));
 }
 
 // A proof of DPoP is good once, so it is not judged again. A member of the cluster ends what it has passed on.

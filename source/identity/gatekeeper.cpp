@@ -160,19 +160,54 @@ const gatekeeper::known_key* gatekeeper::look_up(const std::string& id)
     const auto known = keys_.find(id);
     if (known != keys_.end() && now - known->second.looked < key_is_fresh) return &known->second;
     auto record = store() != nullptr ? store()->find(id) : std::nullopt;
-    if (!record) {
-        keys_.erase(id);
-        return nullptr;
-    }
+    if (record) return &keep(std::move(*record), false);
+    if (known != keys_.end() && !known->second.is_elsewhere) keys_.erase(known);
+    return nullptr;
+}
+
+const gatekeeper::known_key& gatekeeper::keep(key_record record, bool is_elsewhere)
+{
     if (keys_.size() >= most_keys_known) keys_.clear();
-    auto who = key_login(config_, *record);
-    auto from = networks::parse(record->networks);
-    return &(keys_[id] = {std::move(*record), std::move(from), std::move(who), now});
+    auto who = key_login(config_, record);
+    auto from = networks::parse(record.networks);
+    auto& kept = keys_[record.id];
+    kept = {std::move(record), std::move(from), std::move(who), event::clock::now(), is_elsewhere};
+    return kept;
+}
+
+void gatekeeper::share(shared_logins with)
+{
+    shared_ = std::move(with);
+    proofs_.share();
+}
+
+bool gatekeeper::may_be_elsewhere(const std::string& id) const
+{
+    if (!shared_.find_key) return false;
+    const auto last = asked_keys_.find(id);
+    return last == asked_keys_.end() || event::clock::now() - last->second >= key_is_fresh;
+}
+
+// Where nobody answers, the key stays as it was known last.
+awaitable<> gatekeeper::ask_for_key(std::string id)
+{
+    auto look = co_await shared_.find_key(id);
+    if (asked_keys_.size() >= most_keys_known) asked_keys_.clear();
+    asked_keys_[id] = event::clock::now();
+    if (store() != nullptr && store()->find(id)) co_return;
+    const auto known = keys_.find(id);
+    if (look.record)
+        keep(std::move(*look.record), true);
+    else if (known != keys_.end() && !look.is_answered && known->second.is_elsewhere)
+        known->second.looked = event::clock::now();
+    else if (known != keys_.end())
+        keys_.erase(known);
 }
 
 admission gatekeeper::judge_key(const api_key& key, const credentials& of)
 {
     const auto* known = look_up(key.id);
+    if (known == nullptr && may_be_elsewhere(key.id)) return {nullptr, {}, admission::invalid_token, true};
     if (known == nullptr || of.scheme == "dpop" || !same_secret(sha256_hex(key.secret), known->record.digest))
         return admission::refused("unknown_key",
                                   "The API key is not known here; `container-mcp key list` shows those that are.");
@@ -183,7 +218,7 @@ admission gatekeeper::judge_key(const api_key& key, const credentials& of)
         return admission::refused("expired_key", "The API key has expired; ask for a new one.");
     if (!known->from.empty() && !known->from.hold(of.peer))
         return admission::refused("address", "The API key may not be used from this address.");
-    if (now - record.used >= use_is_noted_after) {
+    if (!known->is_elsewhere && now - record.used >= use_is_noted_after) {
         store()->note_use(record.id, now);
         keys_[record.id].record.used = now;
     }
@@ -197,6 +232,10 @@ awaitable<bool> gatekeeper::still_counts(login_ptr who)
         co_return std::ranges::find(tokens_, who, &known_token::second) != tokens_.end();
     if (who->from == login::source::key) {
         const auto* known = look_up(who->handle);
+        if (known == nullptr && may_be_elsewhere(who->handle)) {
+            co_await ask_for_key(who->handle);
+            known = look_up(who->handle);
+        }
         co_return known != nullptr && known->record.revoked == 0 && who->ends > now;
     }
     if (who->from != login::source::issuer) co_return true;

@@ -8,6 +8,7 @@
 #include "identity/issuer.hpp"
 #include "identity/login_cache.hpp"
 #include "identity/proofs.hpp"
+#include "identity/shared_logins.hpp"
 
 #include <deque>
 #include <map>
@@ -66,8 +67,11 @@ public:
 
     admission judge(const credentials& of);
 
-    /// After judge() said `later`: from its end on judge() knows.
-    awaitable<> ask(std::string token);
+    /// After judge() said `later`: from its end on judge() knows. `of` must last as long.
+    awaitable<> ask(credentials of);
+
+    /// From now on keys and proofs are those of all servers of a cluster.
+    void share(shared_logins with);
 
     /// Whether an answer may go on that began with this login: nobody took its credentials back. A token of an
     /// authorization server may have ended by itself less than an hour ago, because clients fetch the next one for
@@ -94,17 +98,23 @@ private:
         networks from;  // empty: anywhere
         login_ptr who;
         event::clock::time_point looked;
+        bool is_elsewhere = false;  // another server keeps it
     };
 
     admission judge_key(const api_key& key, const credentials& of);
     admission judge_issued(const credentials& of);
     admission admit_issued(const token_verdict& verdict, const credentials& of, time_point now);
-    std::string problem_of_binding(const login& who, const credentials& of, time_point now);
+    proof_verdict judge_binding(const login& who, const credentials& of, time_point now);
     admission judge_signed(const jose::jwt& token, const std::string& digest, time_point now);
     issuer* issuer_of(std::string_view name);
     const known_key* look_up(const std::string& id);
     identity_store* store();
     awaitable<> introspect(std::string token);
+    bool may_be_elsewhere(const std::string& id) const;
+    const known_key& keep(key_record record, bool is_elsewhere);
+    awaitable<> ask_for_key(std::string id);
+    awaitable<> ask_for_token(std::string token);
+    awaitable<> ask_for_proof(credentials of);
     awaitable<bool> issued_still_counts(login_ptr who, time_point now);
 
     const settings& config_;
@@ -119,6 +129,8 @@ private:
     proofs proofs_;
     std::unique_ptr<identity_store> store_;
     std::map<std::string, known_key, std::less<>> keys_;
+    std::map<std::string, event::clock::time_point, std::less<>> asked_keys_;  // of other servers
+    shared_logins shared_;                                                     // empty functions: this server is alone
     task_group tasks_;
 };
 

@@ -68,33 +68,57 @@ admission gatekeeper::admit_issued(const token_verdict& verdict, const credentia
 {
     if (verdict.unavailable) return admission::not_known_yet(verdict.problem);
     if (!verdict.who) return admission::refused("token", verdict.problem);
-    auto problem = problem_of_binding(*verdict.who, of, now);
+    auto judged = judge_binding(*verdict.who, of, now);
     const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
-    if (!problem.empty()) return admission::refused("binding", std::move(problem), error);
+    if (!judged.to_claim.empty()) return {nullptr, {}, error, true};
+    if (!judged.problem.empty()) return admission::refused("binding", std::move(judged.problem), error);
     return {verdict.who};
 }
 
 // A stolen token is of no use without the key, or the certificate, that it names.
-std::string gatekeeper::problem_of_binding(const login& who, const credentials& of, time_point now)
+proof_verdict gatekeeper::judge_binding(const login& who, const credentials& of, time_point now)
 {
     if (!who.certificate.empty() && who.certificate != of.certificate)
-        return "The token may be used only with the client certificate that it names.";
+        return {"The token may be used only with the client certificate that it names."};
     const bool proves = of.scheme == "dpop";
     if (who.proof_key.empty()) {
-        if (proves) return "The token names no key, so a DPoP proof cannot belong to it; send it as Bearer.";
-        return config_.auth_dpop == "require"
-                   ? "Only tokens that are bound to a key are taken here (AUTH_DPOP=require)."
-                   : "";
+        if (proves) return {"The token names no key, so a DPoP proof cannot belong to it; send it as Bearer."};
+        if (config_.auth_dpop == "require")
+            return {"Only tokens that are bound to a key are taken here (AUTH_DPOP=require)."};
+        return {};
     }
     if (config_.auth_dpop == "off")
-        return "The token is bound to a key, which this server does not check (AUTH_DPOP=off).";
-    if (!proves) return "The token is bound to a key; send it as 'Authorization: DPoP <token>' with a field DPoP.";
+        return {"The token is bound to a key, which this server does not check (AUTH_DPOP=off)."};
+    if (!proves) return {"The token is bound to a key; send it as 'Authorization: DPoP <token>' with a field DPoP."};
     auto proven = of.proof;
     proven.token = of.token;
-    return proofs_.problem(proven, who.proof_key, now);
+    return proofs_.judge(proven, who.proof_key, now);
 }
 
-awaitable<> gatekeeper::ask(std::string token)
+awaitable<> gatekeeper::ask(credentials of)
+{
+    if (const auto key = api_key::read(of.token)) {
+        co_await ask_for_key(key->id);
+        co_return;
+    }
+    if (cache_.find(sha256(of.token), login::clock::now()) == nullptr) co_await ask_for_token(std::string(of.token));
+    if (of.scheme == "dpop" && shared_.first_use) co_await ask_for_proof(std::move(of));
+}
+
+// The token is judged first, because its keys may have come just now.
+awaitable<> gatekeeper::ask_for_proof(credentials of)
+{
+    const auto now = login::clock::now();
+    judge(of);
+    const auto* verdict = cache_.find(sha256(of.token), now);
+    if (verdict == nullptr || !verdict->who) co_return;
+    auto judged = judge_binding(*verdict->who, of, now);
+    if (judged.to_claim.empty()) co_return;
+    const bool first = co_await shared_.first_use(judged.to_claim, proofs::kept_for);
+    proofs_.claimed(std::move(judged.to_claim), first);
+}
+
+awaitable<> gatekeeper::ask_for_token(std::string token)
 {
     const auto read = jose::read_jwt(token);
     auto* from = read ? issuer_of(view_of(read->claims, "iss")) : nullptr;

@@ -53,25 +53,37 @@ std::string problem_of_claims(const json::object& claims, const proven_request& 
 
 }  // namespace
 
-std::string proofs::problem(const proven_request& of, std::string_view thumbprint, time_point now)
+proof_verdict proofs::judge(const proven_request& of, std::string_view thumbprint, time_point now)
 {
     const auto proof = jose::read_jwt(of.proof);
-    if (!proof || lower_case(view_of(proof->header, "typ")) != "dpop+jwt") return "The field DPoP holds no DPoP proof.";
+    if (!proof || lower_case(view_of(proof->header, "typ")) != "dpop+jwt")
+        return {"The field DPoP holds no DPoP proof."};
     const auto key = jose::public_key::read(object_of(proof->header, "jwk"));
     if (!key || key->thumbprint() != thumbprint)
-        return "The DPoP proof is signed with another key than the token names.";
-    if (!key->verifies(*proof)) return "The signature of the DPoP proof is wrong.";
+        return {"The DPoP proof is signed with another key than the token names."};
+    if (!key->verifies(*proof)) return {"The signature of the DPoP proof is wrong."};
     auto wrong = problem_of_claims(proof->claims, of);
-    if (!wrong.empty()) return wrong;
-    if (!is_time_near(proof->claims, skew_, now)) return "The DPoP proof is too old, or of the future (iat).";
-    const bool once = is_new(sha256(std::string(thumbprint) + "." + text_of(proof->claims, "jti")), now);
-    return once ? "" : "The DPoP proof was used before, or there are too many.";
+    if (!wrong.empty()) return {std::move(wrong)};
+    if (!is_time_near(proof->claims, skew_, now)) return {"The DPoP proof is too old, or of the future (iat)."};
+    auto digest = sha256_hex(std::string(thumbprint) + "." + text_of(proof->claims, "jti"));
+    if (is_shared_ && claimed_.erase(digest) == 0 && !seen_.contains(digest)) return {{}, std::move(digest)};
+    return {is_new(std::move(digest), now) ? "" : "The DPoP proof was used before, or there are too many."};
+}
+
+// A proof that came twice at once is good for whoever is judged first.
+void proofs::claimed(std::string digest, bool first)
+{
+    if (claimed_.size() >= most_seen) claimed_.clear();
+    if (first)
+        claimed_.insert(std::move(digest));
+    else if (!claimed_.contains(digest))
+        is_new(std::move(digest), login::clock::now());
 }
 
 // A proof is kept longer than it is good. Where too many are kept none is taken, so that none is good twice.
 bool proofs::is_new(std::string digest, time_point now)
 {
-    while (!ages_.empty() && ages_.front().first + 2 * longest_age < now) {
+    while (!ages_.empty() && ages_.front().first + kept_for < now) {
         seen_.erase(ages_.front().second);
         ages_.pop_front();
     }

@@ -19,18 +19,31 @@ struct proven_request {
     std::string_view token;
 };
 
+/// The judgement of a proof.
+struct proof_verdict {
+    std::string problem{};   ///< a sentence; empty: the sender has the key
+    std::string to_claim{};  ///< the other servers of the cluster have to be asked whether they have seen it
+};
+
 /// Proofs of possession (DPoP, RFC 9449 section 4.3). Each is good once. Io thread only.
 class proofs {
 public:
     explicit proofs(std::chrono::seconds skew) : skew_(skew) {}
 
-    /// Why the proof does not show that the sender has the key of this thumbprint; empty: it does.
-    std::string problem(const proven_request& of, std::string_view thumbprint, login::clock::time_point now);
+    static constexpr std::chrono::seconds kept_for{600};  ///< longer than a proof is good
+
+    /// Whether the proof shows that the sender has the key of this thumbprint.
+    proof_verdict judge(const proven_request& of, std::string_view thumbprint, login::clock::time_point now);
+
+    void share() { is_shared_ = true; }  ///< with other servers: each proof has to be claimed first
+    void claimed(std::string digest, bool first);
 
 private:
     bool is_new(std::string digest, login::clock::time_point now);
 
     std::chrono::seconds skew_;
+    bool is_shared_ = false;
+    std::unordered_set<std::string> claimed_;  // and not yet used
     std::unordered_set<std::string> seen_;
     std::deque<std::pair<login::clock::time_point, std::string>> ages_;  // oldest first
 };

@@ -30,7 +30,7 @@ awaitable<std::chrono::milliseconds> begin_alone(quotas& own, std::string princi
 // A server of a cluster with a directory counts with the others.
 void count_calls(core_limits& limits, quotas& own, const std::unique_ptr<cluster>& with)
 {
-    auto* const shared = with && with->shared ? &with->shared->holdings : nullptr;
+    auto* const shared = with && with->shared ? &with->shared->holdings() : nullptr;
     limits.begin_call = [&own, shared](const std::string& principal, bool counts) {
         return shared != nullptr ? shared->begin_call(principal, counts) : begin_alone(own, principal, counts);
     };
@@ -210,7 +210,8 @@ gateways application::to_sandboxes()
             make_issuer_fetch(executor_, config_),
             cluster_ ? &cluster_->requests : nullptr,
             managers_->limits->each(&principal_limits::sessions),
-            managers_->node};
+            managers_->node,
+            cluster_ && cluster_->shared ? cluster_->shared->logins() : shared_logins()};
 }
 
 void application::set_public_url(std::string url)

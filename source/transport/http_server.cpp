@@ -147,6 +147,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         if (!config.auth_issuers.empty()) add_metadata_routes(routes, config);
         add_tool_routes(routes, core, config);
         if (to.files != nullptr) add_file_routes(routes, *to.files);
+        if (to.logins.find_key) logins.share(std::move(to.logins));
         if (to.shells != nullptr) add_shell_route(routes, *to.shells, by_header, sockets);
         if (shown != nullptr) add_preview_routes(routes, *shown);
         if (to.jupyter != nullptr) add_jupyter_routes(routes, *to.jupyter, sockets);

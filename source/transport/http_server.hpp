@@ -12,6 +12,7 @@
 #include "http/preview_gateway.hpp"
 #include "http/shell_gateway.hpp"
 #include "identity/document_fetch.hpp"
+#include "identity/shared_logins.hpp"
 #include "mcp/server_core.hpp"
 
 #include <functional>
@@ -31,6 +32,7 @@ struct gateways {
     member_gateway* members = nullptr;  ///< null: this server is alone
     limit_of_principal sessions = {};   ///< that a caller with a name may have; null: the settings' number
     std::string node = "node";          ///< this machine's name in ids of sessions
+    shared_logins logins = {};          ///< empty functions: this server knows its own credentials alone
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.

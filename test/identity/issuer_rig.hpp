@@ -132,7 +132,7 @@ public:
         of.proof = std::move(proof);
         auto judged = logins->judge(of);
         if (!judged.later) return judged;
-        run_coroutine(io, logins->ask(token));
+        run_coroutine(io, logins->ask(of));
         return logins->judge(of);
     }
 

@@ -3,9 +3,11 @@
 #include "test/identity/issuer_rig.hpp"
 
 #include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
 #include "test/support/temporary_folder.hpp"
 
 #include <filesystem>
+#include <map>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -146,4 +148,84 @@ TEST_CASE("blocks of addresses are checked as they are read")
     CHECK(networks::parse("10.0.0.1,::1").hold("::1"));
     for (const auto* wrong : {"10.0.0.0/33", "ten", "10.0.0/8", "::/129", "10.0.0.1/"})
         CHECK_THROWS_AS(networks::parse(wrong), std::invalid_argument);
+}
+
+namespace {
+
+// The other servers of a cluster.
+struct others {
+    std::map<std::string, key_record> keys;
+    bool answer = true;
+    int questions = 0;
+
+    shared_logins known()
+    {
+        shared_logins all;
+        all.first_use = [](std::string, std::chrono::seconds) { return is_first(); };
+        all.find_key = [this](std::string id) { return find(std::move(id)); };
+        return all;
+    }
+    static awaitable<bool> is_first() { co_return true; }
+    awaitable<key_elsewhere> find(std::string id)
+    {
+        ++questions;
+        key_elsewhere look;
+        look.is_answered = answer;
+        if (answer && keys.contains(id)) look.record = keys.at(id);
+        co_return look;
+    }
+};
+
+admission settled(server& at, const api_key& key)
+{
+    credentials of;
+    const auto text = key.text();
+    of.scheme = "bearer";
+    of.token = text;
+    of.peer = "192.0.2.1";
+    auto judged = at.logins->judge(of);
+    if (!judged.later) return judged;
+    run_coroutine(at.io, at.logins->ask(of));
+    return at.logins->judge(of);
+}
+
+}  // namespace
+
+TEST_CASE("a key that another server keeps is taken, until that has revoked it")
+{
+    const temporary_folder folder;
+    server here(folder.path);
+    others rest;
+    here.logins->share(rest.known());
+    const auto key = api_key::make();
+    CHECK(settled(here, key).reason == "unknown_key");
+    CHECK(rest.questions == 1);
+    CHECK(settled(here, key).reason == "unknown_key");  // is not asked for again within a second
+    CHECK(rest.questions == 1);
+    const auto good = api_key::make();
+    rest.keys[good.id] = record_of(good, "robot");
+    const auto judged = settled(here, good);
+    REQUIRE(judged.who);
+    CHECK(judged.who->principal == "robot");
+    CHECK(judged.who->scopes.covers(scope::files));
+    auto wrong = good;
+    wrong.secret.front() = wrong.secret.front() == 'a' ? 'b' : 'a';
+    CHECK(settled(here, wrong).reason == "unknown_key");
+    const auto revoked = api_key::make();
+    rest.keys[revoked.id] = record_of(revoked, "robot");
+    rest.keys[revoked.id].revoked = 1;
+    CHECK(settled(here, revoked).reason == "revoked_key");
+}
+
+TEST_CASE("a key of this server is its own, whatever another one says of it")
+{
+    const temporary_folder folder;
+    const auto key = api_key::make();
+    identity_store(identity_store::file_in(folder.path)).add(record_of(key, "own"));
+    server here(folder.path);
+    others rest;
+    here.logins->share(rest.known());
+    rest.keys[key.id] = record_of(key, "foreign");
+    CHECK(settled(here, key).who->principal == "own");
+    CHECK(rest.questions == 0);
 }

@@ -2,6 +2,8 @@
 
 #include "test/support/catch.hpp"
 
+#include <set>
+
 using namespace cmcp;
 using namespace cmcp::test;
 
@@ -111,4 +113,48 @@ TEST_CASE("a token that is bound to a certificate needs it")
     CHECK_FALSE(as.takes(token));
     CHECK_FALSE(as.judge(token, "bearer", {}, "other").who);
     CHECK(as.judge(token, "bearer", {}, "thumb").who);
+}
+
+namespace {
+
+struct claims_of_others {
+    std::set<std::string> claimed;
+
+    shared_logins known()
+    {
+        shared_logins all;
+        all.first_use = [this](std::string digest, std::chrono::seconds keep) {
+            return claim(std::move(digest), keep);
+        };
+        all.find_key = [](std::string) { return no_key(); };
+        return all;
+    }
+    awaitable<bool> claim(std::string digest, std::chrono::seconds keep)
+    {
+        CHECK(keep == proofs::kept_for);
+        co_return claimed.insert(std::move(digest)).second;
+    }
+    static awaitable<key_elsewhere> no_key() { co_return key_elsewhere{true, {}}; }
+};
+
+}  // namespace
+
+TEST_CASE("a proof is good once at all servers of a cluster together")
+{
+    claims_of_others all;
+    rig one, two;
+    one.logins->share(all.known());
+    two.logins->share(all.known());
+    const client by;
+    const auto first = by.proof("1"), second = by.proof("2");
+    CHECK(send(one, by, first).who);
+    CHECK_FALSE(send(one, by, first).who);
+    const auto again = send(two, by, first);
+    CHECK_FALSE(again.who);
+    CHECK(again.error == "invalid_dpop_proof");
+    CHECK(send(two, by, second).who);
+    CHECK_FALSE(send(one, by, second).who);
+    CHECK(all.claimed.size() == 2);
+    CHECK_FALSE(send(one, by, by.proof("3") + "x").who);  // a wrong one is claimed by nobody
+    CHECK(all.claimed.size() == 2);
 }

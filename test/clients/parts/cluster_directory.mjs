@@ -1,9 +1,13 @@
 // What the servers of a cluster tell each other by a directory, and what happens when that is away.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { caller } from "../lib/caller.mjs";
 import { node_of } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { start_directory } from "../lib/directory.mjs";
 import { test, until } from "../lib/report.mjs";
+import { environment, program } from "../lib/server.mjs";
 
 const directory = await start_directory();
 const { cluster, names, at, another, third, boxes, stop } = await start_rig({
@@ -54,7 +58,6 @@ await test("directory: the quota of jobs counts those of other servers", async (
 });
 
 await test("directory: a minute's calls are of all servers together", async () => {
-    const { caller } = await import("../lib/caller.mjs");
     const bob = new caller("", "b".repeat(32));
     const statuses = [];
     for (let i = 0; i < 8; ++i) statuses.push((await bob.at(cluster.node(names[i % 3]).url).rest("list_sandboxes")).value.error_type ?? "fine");
@@ -76,6 +79,38 @@ await test("directory: the name of a sandbox leads to its server, and the latest
     await at("n1").call("delete_sandbox", { sandbox_id: "the-latest" });
 });
 
+// ---------------------------------------------------------------- keys
+const robot = { key: "", id: "" };
+
+function command(name, ...words) {
+    return execFileSync(program, words, { encoding: "utf8", env: environment(cluster.node(name).folder, { SANDBOX_NODE: name }), stdio: ["ignore", "pipe", "pipe"] });
+}
+const status_at = async (name, key = robot.key) => (await new caller(cluster.node(name).url, key).rest("list_sandboxes")).status;
+
+await test("directory: a key of one server is good at all, and ends at all when it is revoked", async () => {
+    Object.assign(robot, JSON.parse(command("n1", "key", "create", "robot", "--scopes", "mcp:read", "--json")));
+    await until("n2 knows the key of n1", async () => await status_at("n2") === 200);
+    assert.equal(await status_at("n3"), 200);
+    assert.equal((await new caller(cluster.node("n3").url, robot.key).rest("create_sandbox")).status, 403, "it has more scopes than it was given");
+    const other = JSON.parse(command("n1", "key", "create", "robot", "--json"));
+    await until("n2 knows the other key", async () => await status_at("n2", other.key) === 200);
+    command("n1", "key", "revoke", other.id);
+    await until("n2 knows that it is revoked", async () => await status_at("n2", other.key) === 401);
+    assert.equal(await status_at("n2"), 200);
+});
+
+await test("directory: a key that was written into it by somebody else is none", async () => {
+    const digest = createHash("sha256").update("s".repeat(43)).digest("hex");
+    const forged = { id: "0123456789ab", digest, principal: "ann", scopes: "mcp:admin", profile: "", networks: "", expires: 0, revoked: 0 };
+    const known = await directory.command("GET", `cmcp:key:${robot.id}`);
+    for (const signature of ["", "0".repeat(64), known.slice(0, 64)]) {
+        await directory.command("SET", "cmcp:key:0123456789ab", signature + JSON.stringify(forged));
+        assert.equal(await status_at("n2", `cmk_0123456789ab_${"s".repeat(43)}`), 401);
+    }
+    await directory.command("SET", "cmcp:key:0123456789ab", known);    // another one's, in its place
+    assert.equal(await status_at("n2", `cmk_0123456789ab_${robot.key.slice(-43)}`), 401);
+});
+
 // ---------------------------------------------------------------- it is away
 async function all_work() {
     for (const name of names) {
@@ -88,6 +123,7 @@ async function all_work() {
 await test("directory: killed, no call fails, and the quotas are each server's own; what was in it comes back", async () => {
     await directory.kill();
     await all_work();
+    assert.equal(await status_at("n2"), 200, "a key that was known is unknown");
     const made = [];
     for (let i = 0; i < 3; ++i) made.push((await at("n1").call("create_sandbox")).sandbox_id);   // 5 of 6 here, 8 in all
     await directory.start();

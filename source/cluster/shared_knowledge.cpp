@@ -1,0 +1,47 @@
+#include "cluster/shared_knowledge.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::seconds between_beats(2);
+constexpr std::chrono::minutes told_again_after(10);
+
+}  // namespace
+
+shared_knowledge::shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all,
+                                   told_by_server own)
+    : directory_(executor, config),
+      beats_(directory_, all, std::move(own.load)),
+      holdings_(directory_, all, beats_, own.limits, std::move(own.holdings)),
+      keys_(directory_, config)
+{
+}
+
+shared_logins shared_knowledge::logins()
+{
+    shared_logins all;
+    all.first_use = [this](std::string digest, std::chrono::seconds keep) {
+        return keys_.first_use(std::move(digest), keep);
+    };
+    all.find_key = [this](std::string id) { return keys_.find(std::move(id)); };
+    return all;
+}
+
+awaitable<> shared_knowledge::run()
+{
+    for (;;) {
+        const bool lost = co_await beats_.beat();
+        const auto now = event::clock::now();
+        const bool everything = directory_.is_there() && (lost || now - told_all_ > told_again_after);
+        if (everything) told_all_ = now;
+        co_await holdings_.tell(everything);
+        co_await keys_.tell(everything);
+        co_await holdings_.learn_again();
+        co_await directory_.arrived().wait(now + between_beats);
+    }
+}
+
+}  // namespace cmcp

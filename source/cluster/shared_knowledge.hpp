@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cluster/heartbeats.hpp"
+#include "cluster/shared_holdings.hpp"
+#include "cluster/shared_keys.hpp"
+#include "directory/directory.hpp"
+
+#include <functional>
+
+namespace cmcp {
+
+/// The server's part of what is in the directory.
+struct told_by_server {
+    quotas& limits;  ///< count by the directory from now on; outlive the cluster
+    holdings_source holdings;
+    std::function<json::object()> load;
+};
+
+/// A directory and what members tell each other there.
+class shared_knowledge {
+public:
+    /// `config` and `all` must outlive this. Throws config_error.
+    shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all, told_by_server own);
+
+    directory& told_in() { return directory_; }
+    shared_holdings& holdings() { return holdings_; }
+    shared_logins logins();  ///< must not outlive this
+
+    /// Beats and tells until it is cancelled.
+    awaitable<> run();
+
+private:
+    directory directory_;
+    heartbeats beats_;
+    shared_holdings holdings_;
+    shared_keys keys_;
+    event::clock::time_point told_all_{};
+};
+
+}  // namespace cmcp
