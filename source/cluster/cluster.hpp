@@ -16,10 +16,10 @@ struct cluster {
     /// `config` names members, and must outlive this. Throws config_error.
     cluster(asio::any_io_executor executor, const settings& config, told_by_server own)
         : all(config),
+          links(std::make_shared<member_links>(executor, config)),
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-          links(std::make_shared<member_links>(executor, config)),
           requests(all, *links),
           calls(executor, config, all, links, shared ? &shared->holdings() : nullptr)
     {
@@ -36,8 +36,8 @@ struct cluster {
     }
 
     members all;
-    std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     std::shared_ptr<member_links> links;
+    std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     forwarder requests;
     member_calls calls;
 };

@@ -3,6 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "metrics/registry.hpp"
+#include "text/random_id.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,6 +18,11 @@ constexpr auto gone_after_ms = "6000";
 
 std::string beat_key(const std::string& member) { return "cmcp:member:" + member; }
 
+bool is_same_life(const load& one, const load& other)
+{
+    return one.first == other.first && view_of(one.second, "mark") == view_of(other.second, "mark");
+}
+
 void count_alive(std::size_t members)
 {
     static auto& alive =
@@ -26,10 +32,23 @@ void count_alive(std::size_t members)
 
 }  // namespace
 
+heartbeats::heartbeats(directory& told_in, const members& all, std::function<json::object()> own)
+    : directory_(told_in), members_(all), own_(std::move(own)), own_mark_(random_id(8))
+{
+}
+
+bool heartbeats::is_alive(std::string_view member, std::string_view mark) const
+{
+    const auto at = loads_.find(member);
+    return at != loads_.end() && view_of(at->second, "mark") == mark;
+}
+
 awaitable<bool> heartbeats::beat()
 {
+    auto own = own_();
+    own["mark"] = own_mark_;
     std::vector<directory_command> commands;
-    commands.push_back({"SET", beat_key(members_.own().name), jsonrpc::write_json(own_()), "PX", gone_after_ms, "GET"});
+    commands.push_back({"SET", beat_key(members_.own().name), jsonrpc::write_json(own), "PX", gone_after_ms, "GET"});
     if (!members_.others().empty()) commands.push_back({"MGET"});
     for (const auto& each : members_.others()) commands.back().push_back(beat_key(each.name));
     const auto answers = co_await directory_.ask(std::move(commands));
@@ -37,7 +56,7 @@ awaitable<bool> heartbeats::beat()
     for (std::size_t i = 0; answers.size() > 1 && i < answers[1].items.size(); ++i)
         if (answers[1].items[i].is == directory_reply::kind::text)
             loads.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
-    if (!std::ranges::equal(loads, loads_, {}, &load::first, &load::first)) ++changes_;
+    if (!std::ranges::equal(loads, loads_, is_same_life)) ++changes_;
     loads_ = std::move(loads);
     count_alive(loads_.size());
     co_return !answers.empty() && answers[0].is == directory_reply::kind::nothing;

@@ -17,18 +17,19 @@ namespace cmcp {
 class heartbeats {
 public:
     /// `own`: the load of this server. All must outlive this.
-    heartbeats(directory& told_in, const members& all, std::function<json::object()> own)
-        : directory_(told_in), members_(all), own_(std::move(own))
-    {
-    }
+    heartbeats(directory& told_in, const members& all, std::function<json::object()> own);
 
     /// Says and asks once. True: this server's own beat was not there any more, so what it had told may be lost, too.
     awaitable<bool> beat();
 
-    /// Changes with the members that are alive.
+    /// Changes with the members that are alive, and their lives.
     std::uint64_t changes() const { return changes_; }
 
-    bool is_alive(std::string_view member) const { return loads_.contains(member); }
+    /// Other than in every earlier life of this server.
+    const std::string& own_mark() const { return own_mark_; }
+
+    /// Whether the other member is there, and in the life of this mark.
+    bool is_alive(std::string_view member, std::string_view mark) const;
 
     /// Of the other members that are there, as of the last beat.
     const std::map<std::string, json::object, std::less<>>& loads() const { return loads_; }
@@ -37,6 +38,7 @@ private:
     directory& directory_;
     const members& members_;
     std::function<json::object()> own_;
+    std::string own_mark_;
     std::map<std::string, json::object, std::less<>> loads_;
     std::uint64_t changes_ = 0;
 };

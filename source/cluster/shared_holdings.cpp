@@ -62,25 +62,26 @@ shared_holdings::shared_holdings(directory& told_in, const members& all, heartbe
 
 shared_holdings::~shared_holdings() { limits_.count_elsewhere({}); }
 
-awaitable<> shared_holdings::tell(bool everything)
+awaitable<bool> shared_holdings::tell(bool everything)
 {
     std::set<std::string> principals;
     for (const auto& [principal, text] : told_) principals.insert(principal);
-    if (everything) {
+    if (everything)
         for (auto& principal : own_.owners()) principals.insert(std::move(principal));
-        told_.clear();
-    }
     std::vector<std::string> all(principals.begin(), principals.end());
-    co_await tell_changes(std::move(all));
+    const bool is_told = co_await tell_changes(std::move(all), everything);
+    co_return is_told;
 }
 
-// Nobody can use what a member has that is gone, so it does not count.
+// Nobody can use what a member has that is gone, so it does not count. What one had in an earlier life does not,
+// either.
 shared_holdings::rows shared_holdings::rows_of(const directory_reply& hash) const
 {
     rows all;
-    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2)
-        if (beats_.is_alive(hash.items[i].text))
-            all.emplace(hash.items[i].text, jsonrpc::read_object(hash.items[i + 1].text));
+    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
+        auto row = jsonrpc::read_object(hash.items[i + 1].text);
+        if (beats_.is_alive(hash.items[i].text, view_of(row, "mark"))) all.emplace(hash.items[i].text, std::move(row));
+    }
     return all;
 }
 
@@ -146,18 +147,20 @@ awaitable<> shared_holdings::end_call(std::string principal)
 {
     std::vector<std::string> one;
     one.push_back(std::move(principal));
-    co_await tell_changes(std::move(one));
+    co_await tell_changes(std::move(one), false);
 }
 
-awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
+awaitable<bool> shared_holdings::tell_changes(std::vector<std::string> principals, bool again)
 {
     std::vector<directory_command> commands;
     std::map<std::string, std::string> news;
     for (const auto& principal : principals) {
-        const auto own = own_.of(principal);
+        auto own = own_.of(principal);
+        if (!own.empty()) own["mark"] = beats_.own_mark();
         auto text = own.empty() ? std::string() : jsonrpc::write_json(own);
         const auto before = told_.find(principal);
-        if (before == told_.end() ? text.empty() : before->second == text) continue;
+        const bool is_known = before == told_.end() ? text.empty() : before->second == text;
+        if (is_known && !again) continue;
         if (text.empty())
             commands.push_back({"HDEL", holdings_key(principal), members_.own().name});
         else
@@ -166,15 +169,16 @@ awaitable<> shared_holdings::tell_changes(std::vector<std::string> principals)
         commands.push_back({"PUBLISH", news_channel, principal});
         news.emplace(principal, std::move(text));
     }
-    if (commands.empty()) co_return;
+    if (commands.empty()) co_return true;
     const auto answers = co_await directory_.ask(std::move(commands));
-    if (answers.empty()) co_return;
+    if (answers.empty()) co_return false;
     for (auto& [principal, text] : news) {
         if (text.empty())
             told_.erase(principal);
         else
             told_[principal] = text;
     }
+    co_return true;
 }
 
 // Outside of calls, as for WebSockets, the figures are at most as old as a beat.

@@ -30,8 +30,8 @@ public:
     shared_holdings& operator=(const shared_holdings&) = delete;
     ~shared_holdings();
 
-    /// Tells what has changed since it was told, or everything.
-    awaitable<> tell(bool everything);
+    /// Tells what has changed since it was told, or everything. False: not all of it is told.
+    awaitable<bool> tell(bool everything);
 
     /// For those who ask outside of calls.
     awaitable<> learn_again();
@@ -64,7 +64,7 @@ private:
     void note_news(const std::string& principal);
     awaitable<> learn_where_needed(std::string principal);
     const principal_limits& elsewhere(std::string_view principal);
-    awaitable<> tell_changes(std::vector<std::string> principals);
+    awaitable<bool> tell_changes(std::vector<std::string> principals, bool again);
 
     directory& directory_;
     const members& members_;

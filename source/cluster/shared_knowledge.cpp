@@ -35,10 +35,11 @@ awaitable<> shared_knowledge::run()
     for (;;) {
         const bool lost = co_await beats_.beat();
         const auto now = event::clock::now();
-        const bool everything = directory_.is_there() && (lost || now - told_all_ > told_again_after);
-        if (everything) told_all_ = now;
-        co_await holdings_.tell(everything);
+        const bool everything = directory_.is_there() && (lost || !is_told_ || now - told_all_ > told_again_after);
+        const bool all_told = co_await holdings_.tell(everything);
         co_await keys_.tell(everything);
+        if (everything) is_told_ = all_told;
+        if (everything) told_all_ = now;
         co_await holdings_.learn_again();
         co_await directory_.arrived().wait(now + between_beats);
     }

@@ -34,6 +34,7 @@ private:
     heartbeats beats_;
     shared_holdings holdings_;
     shared_keys keys_;
+    bool is_told_ = false;  // everything, once
     event::clock::time_point told_all_{};
 };
 

@@ -151,11 +151,16 @@ await test("directory: held up, no call fails and none waits long", async () => 
 });
 
 await test("directory: what a lost server had counts no more, and its names lead nowhere", async () => {
+    const job = (name) => at(name).rest("execute_terminal_command", { sandbox_id: boxes[name], command: "sleep 1000", run_in_background: true });
+    for (let i = 0; i < 2; ++i) assert((await job("n2")).value.job_id, "no job begins");
+    assert.equal((await job("n1")).value.error_type, "QuotaExceeded");
     await cluster.node("n2").kill();
     await until("n1 has noticed", async () => await alive("n1") === "1");
     assert.equal((await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).error_type, "NotFound");
     await cluster.node("n2").start();
     await until("it is back", async () => (await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).exit_code === 0);
+    const { job_id } = (await job("n1")).value;   // those of n2 ended with it
+    await at("n3").call("job_kill", { job_id });
 });
 
 // ---------------------------------------------------------------- what it costs
