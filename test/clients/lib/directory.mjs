@@ -10,20 +10,25 @@ const program = ["valkey", "redis"].map((name) => `/usr/bin/${name}`).find((name
 const PASSWORD = "of-this-directory";
 
 class directory {
-    constructor(port, folder) {
-        Object.assign(this, { port, folder, url: `redis://:${PASSWORD}@127.0.0.1:${port}` });
+    /// `tls`: {key, certificate, authority}, files of a certificate for localhost; without, it speaks plainly.
+    constructor(port, folder, tls) {
+        Object.assign(this, { port, folder, tls, url: tls ? `rediss://:${PASSWORD}@localhost:${port}` : `redis://:${PASSWORD}@127.0.0.1:${port}` });
     }
 
     async start() {
-        const options = ["--bind", "127.0.0.1", "--port", this.port, "--save", "", "--dir", this.folder, "--requirepass", PASSWORD];
+        const port = this.tls ? ["--port", 0, "--tls-port", this.port, ...this.server_files()] : ["--port", this.port];
+        const options = ["--bind", "127.0.0.1", ...port, "--save", "", "--dir", this.folder, "--requirepass", PASSWORD];
         this.process = spawn(`${program}-server`, options.map(String), { stdio: "ignore" });
         this.ended = once(this.process, "exit");
         await until("the directory answers", async () => (await this.command("PING").catch(() => "")) === "PONG");
     }
 
+    server_files() { return ["--tls-cert-file", this.tls.certificate, "--tls-key-file", this.tls.key, "--tls-ca-cert-file", this.tls.authority]; }
+    client_files() { return ["--tls", "--cert", this.tls.certificate, "--key", this.tls.key, "--cacert", this.tls.authority]; }
+
     /// What the server's own client prints.
     async command(...words) {
-        const client = spawn(`${program}-cli`, ["-p", this.port, "-a", PASSWORD, "--no-auth-warning", ...words].map(String), { stdio: ["ignore", "pipe", "ignore"] });
+        const client = spawn(`${program}-cli`, ["-h", this.tls ? "localhost" : "127.0.0.1", "-p", this.port, ...(this.tls ? this.client_files() : []), "-a", PASSWORD, "--no-auth-warning", ...words].map(String), { stdio: ["ignore", "pipe", "ignore"] });
         let text = "";
         client.stdout.on("data", (more) => { text += more; });
         await once(client, "close");
@@ -45,3 +50,6 @@ export async function start_directory() {
     await own.start();
     return own;
 }
+
+/// One that is not started yet.
+export const directory_with_tls = (port, tls) => new directory(port, temporary_folder(), tls);

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { caller } from "../lib/caller.mjs";
-import { node_of } from "../lib/cluster.mjs";
+import { free_ports, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
-import { start_directory } from "../lib/directory.mjs";
+import { directory_with_tls, start_directory } from "../lib/directory.mjs";
 import { test, until } from "../lib/report.mjs";
 import { environment, program } from "../lib/server.mjs";
 
@@ -193,3 +193,17 @@ await test("directory: its costs are printed", async () => {
 
 await stop();
 await directory.kill();
+
+// ---------------------------------------------------------------- TLS
+await test("directory: over TLS, in which each side shows its certificate, and which may come later than the servers", async () => {
+    const [port] = await free_ports(1);
+    const two = await start_cluster({ names: ["n1", "n2"], settings: { CLUSTER_DIRECTORY: directory_with_tls(port, {}).url, MCP_AUTH_TOKENS: `ann=${"a".repeat(32)}` } });
+    const secure = directory_with_tls(port, { ...two.authority.sign("localhost"), authority: two.authority.certificate });
+    try {
+        await secure.start();
+        await until("both have told of themselves", async () => (await secure.command("KEYS", "cmcp:member:*")).split("\n").length === 2);
+    } finally {
+        await secure.kill();
+        await two.stop();
+    }
+});
