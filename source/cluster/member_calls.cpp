@@ -5,7 +5,7 @@
 #include "jsonrpc/message.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
-#include "mcp/reserved_names.hpp"
+#include "mcp/client_meta.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -148,9 +148,7 @@ json::object params_of_list(const served_request& request)
 {
     json::object params = request.params;
     json::object meta;
-    meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
-    meta[reserved_name::client_capabilities] = json::object();
-    meta[reserved_name::client_info] = request.who->client_info;
+    declare_client(meta, {}, request.who->client_info);
     params["_meta"] = std::move(meta);
     return params;
 }

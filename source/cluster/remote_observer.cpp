@@ -5,7 +5,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "log/request_id.hpp"
 #include "mcp/client_capability.hpp"
-#include "mcp/reserved_names.hpp"
+#include "mcp/client_meta.hpp"
 #include "mcp/revision.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -40,8 +40,7 @@ std::string listen_request(const change& what)
     json::object capabilities;
     if (is_task) capabilities["extensions"] = json::object{{tasks_extension, json::object()}};
     json::object meta;
-    meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
-    meta[reserved_name::client_capabilities] = std::move(capabilities);
+    declare_client(meta, std::move(capabilities), {});
     json::object filter;
     filter[is_task ? "taskIds" : "resourceSubscriptions"] = json::array{json::string(what.uri)};
     json::object params;

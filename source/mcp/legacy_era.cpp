@@ -2,6 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/client_meta.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
@@ -112,9 +113,7 @@ json::object params_elsewhere(const legacy_request& request)
     auto& meta = params["_meta"];
     if (!meta.is_object()) meta.emplace_object();
     auto& members = meta.get_object();
-    members[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
-    members[reserved_name::client_capabilities] = request.who->client_capabilities;
-    members[reserved_name::client_info] = request.who->client_info;
+    declare_client(members, request.who->client_capabilities, request.who->client_info);
     members[reserved_name::log_level] = to_string(request.from->log_threshold);
     if (!request.context->input_responses.empty()) params["inputResponses"] = request.context->input_responses;
     if (!request.context->request_state.empty()) params["requestState"] = request.context->request_state;

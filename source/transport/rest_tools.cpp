@@ -2,6 +2,7 @@
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/client_meta.hpp"
 #include "mcp/lenient_arguments.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
@@ -34,9 +35,7 @@ json::object client_info_of(const http_request& request)
 jsonrpc::request request_for(const http_request& request, const std::string& name, json::object arguments, bool events)
 {
     json::object meta;
-    meta[reserved_name::protocol_version] = to_string(revision::v2026_07_28);
-    meta[reserved_name::client_capabilities] = json::object();
-    meta[reserved_name::client_info] = client_info_of(request);
+    declare_client(meta, {}, client_info_of(request));
     if (events) meta["progressToken"] = 1;
     if (events) meta[reserved_name::log_level] = "info";
     jsonrpc::request call;
