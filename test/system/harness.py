@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import shutil
+import select
 import signal
 import socket
 import stat
@@ -286,8 +287,15 @@ class Exchange:
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
         base = JSON if body is not None else {}
+        self.leave_ended()
         self.connection.request(method, path, body, {k: v for k, v in {**base, **self.session, **(headers or {})}.items() if v is not None})
         return self.connection.getresponse()
+
+    def leave_ended(self):
+        """The server ends a connection that was idle for long, as that of a client on a busy machine; the next request makes another."""
+        wire = self.connection.sock
+        if wire and select.select([wire], [], [], 0)[0]:
+            self.connection.close()
 
     def send(self, method, path, body=None, headers=None):
         return Answer(self.begin(method, path, body, headers))
