@@ -176,7 +176,8 @@ awaitable<> directory_link::write()
 awaitable<std::vector<directory_reply>> directory_link::ask(std::vector<directory_command> commands)
 {
     if (closed_ || commands.empty()) co_return std::vector<directory_reply>();
-    auto own = std::make_shared<question>(commands.size());
+    auto own = std::make_shared<question>();
+    own->missing = commands.size();
     for (const auto& each : commands) unsent_ += directory_bytes(each);
     waiting_.push_back(own);
     more_.notify();

@@ -46,7 +46,7 @@ public:
 
 private:
     struct question {
-        std::size_t missing;
+        std::size_t missing = 0;
         std::vector<directory_reply> answers{};
         event answered{};
     };
