@@ -1,7 +1,6 @@
 #include "app/holdings.hpp"
 
 #include "app/managers.hpp"
-#include "text/number.hpp"
 
 #include <sys/statvfs.h>
 

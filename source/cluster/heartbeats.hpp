@@ -31,15 +31,12 @@ public:
     /// Whether the other member is there, and in the life of this mark.
     bool is_alive(std::string_view member, std::string_view mark) const;
 
-    /// Of the other members that are there, as of the last beat.
-    const std::map<std::string, json::object, std::less<>>& loads() const { return loads_; }
-
 private:
     directory& directory_;
     const members& members_;
     std::function<json::object()> own_;
     std::string own_mark_;
-    std::map<std::string, json::object, std::less<>> loads_;
+    std::map<std::string, json::object, std::less<>> loads_;  // of the others that are there, as of the last beat
     std::uint64_t changes_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "cluster/member_links.hpp"
 
-#include "egress/resolver.hpp"
+#include "egress/reach.hpp"
 #include "egress/tls_trust.hpp"
 #include "metrics/registry.hpp"
 
@@ -24,34 +24,14 @@ constexpr std::chrono::seconds longest_wait(60);
 constexpr std::size_t most_waiting = 64;
 constexpr int silence_ms = 20'000;  // of a machine that is gone without a word
 
-std::string problem_of(const error_code& error)
-{
-    if (error == boost::beast::error::timeout) return "it does not answer";
-    if (error == asio::error::connection_refused) return "it refuses connections";
-    return error.message();
-}
-
 member_unreachable unreachable(const cluster_member& to, const std::string& why)
 {
     return member_unreachable("The server " + to.name + " of this cluster cannot be reached (" + why + ").");
 }
 
-awaitable<std::vector<tcp::endpoint>> places_of(const cluster_member& to)
-{
-    try {
-        auto places = co_await cmcp::places_of(to.host, to.port);
-        co_return places;
-    } catch (const resolve_error& unknown) {
-        throw unreachable(to, to.host + ": " + unknown.what());
-    }
-}
-
-// A stream's requests are small, and a machine that went away is noticed by the kernel.
+// A machine that went away is noticed by the kernel.
 void set_options(tcp::socket& socket)
 {
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    socket.set_option(asio::socket_base::keep_alive(true), ignored);
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
     const int first = 10, between = 5;
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof first);
@@ -114,17 +94,13 @@ std::unique_ptr<secure_stream> member_links::take_waiting(const std::string& mem
 
 awaitable<std::unique_ptr<secure_stream>> member_links::connect(cluster_member to)
 {
-    auto places = co_await places_of(to);
     auto stream = std::make_unique<secure_stream>(executor_, *trust_.context());
     auto& socket = boost::beast::get_lowest_layer(*stream);
-    error_code failure = asio::error::host_not_found;
-    for (const auto& place : places) {
-        socket.expires_after(time_to_connect);
-        std::tie(failure) = co_await socket.async_connect(place, as_tuple);
-        if (!failure || failure == asio::error::operation_aborted) break;
+    try {
+        co_await reach(socket, to.host, to.port, time_to_connect);
+    } catch (const unreachable_server& failure) {
+        throw unreachable(to, failure.what());
     }
-    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
-    if (failure) throw unreachable(to, problem_of(failure));
     set_options(socket.socket());
     co_await shake_hands(*stream, to);
     socket.expires_never();
@@ -138,7 +114,7 @@ awaitable<> member_links::shake_hands(secure_stream& stream, const cluster_membe
     socket.expires_after(time_to_connect);
     const auto [failure] = co_await stream.async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
-    if (failure == boost::beast::error::timeout) throw unreachable(to, problem_of(failure));
+    if (failure == boost::beast::error::timeout) throw unreachable(to, connection_problem(failure));
     if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(stream.native_handle(), failure));
 }
 

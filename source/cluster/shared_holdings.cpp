@@ -4,7 +4,6 @@
 #include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace cmcp {
 
@@ -68,8 +67,7 @@ awaitable<bool> shared_holdings::tell(bool everything)
     for (const auto& [principal, text] : told_) principals.insert(principal);
     if (everything)
         for (auto& principal : own_.owners()) principals.insert(std::move(principal));
-    std::vector<std::string> all(principals.begin(), principals.end());
-    const bool is_told = co_await tell_changes(std::move(all), everything);
+    const bool is_told = co_await tell_changes(std::move(principals), everything);
     co_return is_told;
 }
 
@@ -145,12 +143,12 @@ awaitable<std::chrono::milliseconds> shared_holdings::begin_call(std::string pri
 
 awaitable<> shared_holdings::end_call(std::string principal)
 {
-    std::vector<std::string> one;
-    one.push_back(std::move(principal));
+    std::set<std::string> one;
+    one.insert(std::move(principal));
     co_await tell_changes(std::move(one), false);
 }
 
-awaitable<bool> shared_holdings::tell_changes(std::vector<std::string> principals, bool again)
+awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, bool again)
 {
     std::vector<directory_command> commands;
     std::map<std::string, std::string> news;
@@ -208,8 +206,7 @@ awaitable<std::string> shared_holdings::node_with(std::string principal, std::st
     co_await learn_where_needed(principal);
     std::string best;
     double newest = latest_of(own);
-    const auto others = known_[principal].others;
-    for (const auto& [member, row] : others) {
+    for (const auto& [member, row] : known_[principal].others) {
         if (!name.empty() && has_name(row, name)) co_return member;
         if (!name.empty() || latest_of(row) <= newest) continue;
         newest = latest_of(row);

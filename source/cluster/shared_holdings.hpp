@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,7 @@ private:
     void note_news(const std::string& principal);
     awaitable<> learn_where_needed(std::string principal);
     const principal_limits& elsewhere(std::string_view principal);
-    awaitable<bool> tell_changes(std::vector<std::string> principals, bool again);
+    awaitable<bool> tell_changes(std::set<std::string> principals, bool again);
 
     directory& directory_;
     const members& members_;

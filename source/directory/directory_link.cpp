@@ -1,6 +1,6 @@
 #include "directory/directory_link.hpp"
 
-#include "egress/resolver.hpp"
+#include "egress/reach.hpp"
 #include "egress/tls_trust.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -27,20 +27,7 @@ void check(const error_code& failure)
 {
     if (!failure) return;
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
-    if (failure == boost::beast::error::timeout) throw directory_away("it does not answer");
-    if (failure == asio::error::connection_refused) throw directory_away("it refuses connections");
-    if (failure == asio::error::eof) throw directory_away("it has closed the connection");
-    throw directory_away(failure.message());
-}
-
-awaitable<std::vector<tcp::endpoint>> places_of(const directory_address& to)
-{
-    try {
-        auto places = co_await cmcp::places_of(to.host, to.port);
-        co_return places;
-    } catch (const resolve_error& unknown) {
-        throw directory_away(to.host + ": " + unknown.what());
-    }
+    throw directory_away(connection_problem(failure));
 }
 
 bool is_address(const std::string& host)
@@ -59,7 +46,12 @@ directory_link::directory_link(asio::any_io_executor executor, directory_address
 
 awaitable<> directory_link::connect()
 {
-    co_await reach();
+    try {
+        co_await reach(socket(), to_.host, to_.port, time_to_connect);
+    } catch (const unreachable_server& failure) {
+        throw directory_away(failure.what());
+    }
+    socket().expires_after(time_to_connect);
     if (to_.secure) {
         expect_host(stream_.native_handle(), to_.host, is_address(to_.host));
         const auto [failure] = co_await stream_.async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
@@ -69,22 +61,6 @@ awaitable<> directory_link::connect()
     }
     co_await log_in();
     socket().expires_never();
-}
-
-awaitable<> directory_link::reach()
-{
-    const auto places = co_await places_of(to_);
-    error_code failure = asio::error::host_not_found;
-    for (const auto& place : places) {
-        socket().expires_after(time_to_connect);
-        std::tie(failure) = co_await socket().async_connect(place, as_tuple);
-        if (!failure || failure == asio::error::operation_aborted) break;
-    }
-    check(failure);
-    error_code ignored;
-    socket().socket().set_option(tcp::no_delay(true), ignored);
-    socket().socket().set_option(asio::socket_base::keep_alive(true), ignored);
-    socket().expires_after(time_to_connect);
 }
 
 awaitable<> directory_link::log_in()

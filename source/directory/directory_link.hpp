@@ -52,7 +52,6 @@ private:
     };
 
     boost::beast::tcp_stream& socket() { return stream_.next_layer(); }
-    awaitable<> reach();
     awaitable<> log_in();
     awaitable<std::string> read_some();
     awaitable<> write_all(std::string bytes);

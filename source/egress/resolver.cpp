@@ -189,16 +189,4 @@ awaitable<std::vector<ip::address>> resolve(std::string name)
     co_return std::move(question.addresses);
 }
 
-awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(std::string host, std::uint16_t port)
-{
-    std::vector<asio::ip::tcp::endpoint> places;
-    boost::system::error_code no_address;
-    const auto address = asio::ip::make_address(host, no_address);
-    if (!no_address) places.emplace_back(address, port);
-    if (!no_address) co_return places;
-    const auto addresses = co_await resolve(std::move(host));
-    for (const auto& each : addresses) places.emplace_back(each, port);
-    co_return places;
-}
-
 }  // namespace cmcp

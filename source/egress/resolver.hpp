@@ -3,9 +3,7 @@
 #include "async/asio.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,8 +24,5 @@ struct resolve_error : std::runtime_error {
 /// /etc/resolv.conf, both read anew each time. Runs on the io thread by c-ares: no hidden thread, and cancelled at
 /// once. Throws resolve_error.
 awaitable<std::vector<boost::asio::ip::address>> resolve(std::string name);
-
-/// Where a setting says `host`, a name or an address. Throws resolve_error.
-awaitable<std::vector<boost::asio::ip::tcp::endpoint>> places_of(std::string host, std::uint16_t port);
 
 }  // namespace cmcp

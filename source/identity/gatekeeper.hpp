@@ -38,6 +38,7 @@ struct admission {
     bool later = false;         ///< ask() finds out
     bool unavailable = false;   ///< the authorization server does not answer
     std::string_view reason{};  ///< of a refusal, a word of a fixed set: for figures
+    std::string to_claim{};     ///< with `later`: proof_verdict::to_claim
 
     static constexpr std::string_view invalid_token = "invalid_token";
     static admission refused(std::string_view reason, std::string problem, std::string_view error = invalid_token)

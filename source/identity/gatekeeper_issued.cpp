@@ -70,7 +70,7 @@ admission gatekeeper::admit_issued(const token_verdict& verdict, const credentia
     if (!verdict.who) return admission::refused("token", verdict.problem);
     auto judged = judge_binding(*verdict.who, of, now);
     const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
-    if (!judged.to_claim.empty()) return {nullptr, {}, error, true};
+    if (!judged.to_claim.empty()) return {nullptr, {}, error, true, false, {}, std::move(judged.to_claim)};
     if (!judged.problem.empty()) return admission::refused("binding", std::move(judged.problem), error);
     return {verdict.who};
 }
@@ -105,14 +105,10 @@ awaitable<> gatekeeper::ask(credentials of)
     if (of.scheme == "dpop" && shared_.first_use) co_await ask_for_proof(std::move(of));
 }
 
-// The token is judged first, because its keys may have come just now.
+// Judges again, because the keys of the token may have come just now.
 awaitable<> gatekeeper::ask_for_proof(credentials of)
 {
-    const auto now = login::clock::now();
-    judge(of);
-    const auto* verdict = cache_.find(sha256(of.token), now);
-    if (verdict == nullptr || !verdict->who) co_return;
-    auto judged = judge_binding(*verdict->who, of, now);
+    auto judged = judge(of);
     if (judged.to_claim.empty()) co_return;
     const bool first = co_await shared_.first_use(judged.to_claim, proofs::kept_for);
     proofs_.claimed(std::move(judged.to_claim), first);

@@ -36,14 +36,14 @@ async function alive(name) {
 }
 
 await test("directory: the quota of sandboxes is of all servers together, whoever is asked in turn", async () => {
-    const made = [];
-    for (let i = 0; i < 3; ++i) made.push((await at(names[i]).call("create_sandbox", { name: `of-${names[i]}` })).sandbox_id);
+    const fresh = [];
+    for (let i = 0; i < 3; ++i) fresh.push((await at(names[i]).call("create_sandbox", { name: `of-${names[i]}` })).sandbox_id);
     for (const name of names) {
         const { error_type, error } = await refusal(name, "create_sandbox");
         assert.equal(error_type, "QuotaExceeded");
         assert.match(error, /your quota of sandboxes allows \(6, of which 4 at other servers\)/);
     }
-    await at("n2").call("delete_sandbox", { sandbox_id: made[2] });
+    await at("n2").call("delete_sandbox", { sandbox_id: fresh[2] });
     const again = (await at("n1").call("create_sandbox", { name: "again" })).sandbox_id;
     assert.equal((await refusal("n2", "create_sandbox")).error_type, "QuotaExceeded");
     await at("n3").call("delete_sandbox", { sandbox_id: again });
@@ -124,8 +124,8 @@ await test("directory: killed, no call fails, and the quotas are each server's o
     await directory.kill();
     await all_work();
     assert.equal(await status_at("n2"), 200, "a key that was known is unknown");
-    const made = [];
-    for (let i = 0; i < 3; ++i) made.push((await at("n1").call("create_sandbox")).sandbox_id);   // 5 of 6 here, 8 in all
+    const fresh = [];
+    for (let i = 0; i < 3; ++i) fresh.push((await at("n1").call("create_sandbox")).sandbox_id);   // 5 of 6 here, 8 in all
     await directory.start();
     await until("n1 has told anew", async () => (await told()).sandboxes === 5);
     await until("the quota counts again", async () => {
@@ -133,7 +133,7 @@ await test("directory: killed, no call fails, and the quotas are each server's o
         if (value.sandbox_id) await at("n2").call("delete_sandbox", { sandbox_id: value.sandbox_id });
         return value.error_type === "QuotaExceeded";
     });
-    for (const sandbox_id of made) await at("n1").call("delete_sandbox", { sandbox_id });
+    for (const sandbox_id of fresh) await at("n1").call("delete_sandbox", { sandbox_id });
 });
 
 await test("directory: emptied, what was in it comes back", async () => {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "async/asio.hpp"
+
+#include <boost/beast/core/tcp_stream.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp {
+
+/// what() says why a server that the settings name is not reached, as the end of a sentence: "it refuses connections".
+struct unreachable_server : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The same of an error of a connection.
+std::string connection_problem(const boost::system::error_code& failure);
+
+/// Connects `socket` to the first address of `host`, a name or an address, that takes it within `limit`. Throws
+/// unreachable_server, and operation_aborted when it is cancelled.
+awaitable<> reach(boost::beast::tcp_stream& socket, std::string host, std::uint16_t port, std::chrono::seconds limit);
+
+}  // namespace cmcp
