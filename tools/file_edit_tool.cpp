@@ -41,7 +41,8 @@ tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside)
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "path", "replaced", "diff"}),
                    .needs = scope::files,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .about = unnamed_subject::workspace},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
               {"edits", &input::edits, "", rule::items<text_edit>{"", edit_fields()}, json::object{{"minItems", 1}},

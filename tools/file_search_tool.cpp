@@ -54,7 +54,8 @@ tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_
                        "Find lines by a regular expression in files. .git, node_modules and the like are left out.",
                    .output_schema = file_search_output(),
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::workspace},
          .input = places.with_place<input>(
              {{"pattern", &input::pattern, "", rule::required, rule::example("def \\w+_test")},
               {"path", &input::path, "", rule::with_default},

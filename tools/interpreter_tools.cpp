@@ -130,7 +130,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                        {"status", "container_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
-                   .about_latest = true},
+                   .about = unnamed_subject::latest_sandbox},
          .input = {{"image", &initialize_input::image, "One of SANDBOX_IMAGES"}},
          .process =
              told_process<initialize_input>{
@@ -222,7 +222,7 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may,
-                   .about_latest = true},
+                   .about = unnamed_subject::latest_sandbox},
          .input = {{"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
                    {"language", &input::language, "", rule::with_default},
                    latest_sandbox_id_field(),
@@ -268,7 +268,7 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
                                                        {"status", "message"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .about_latest = true},
+                   .about = unnamed_subject::latest_sandbox},
          .input = {latest_sandbox_id_field(), {"keep_files", &stop_input::keep_files, "", rule::with_default}},
          .process = told_process<stop_input>{[](const stop_input&) { return std::string("Stopping the sandbox."); },
                                              std::bind_front(process_stop, std::ref(sandboxes))},

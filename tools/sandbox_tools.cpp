@@ -45,7 +45,8 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                   {"sandbox_id", "name", "status"}),
               .needs = scope::sandboxes,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
-              .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may},
+              .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
+              .about = unnamed_subject::new_sandbox},
          .input = {{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}},
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }

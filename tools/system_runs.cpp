@@ -64,7 +64,8 @@ tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
                    .output_schema = command_output(jobs != nullptr),
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::workspace},
          .input = system_run_fields({"command", &run_input::code, "", rule::required, rule::example("ls -l | head")},
                                     jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
@@ -141,7 +142,8 @@ tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
                    .output_schema = python_output(jobs != nullptr),
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::workspace},
          .input = system_run_fields({"code", &run_input::code, "", rule::required, rule::listed_example{"_ = 6 * 7"}},
                                     jobs != nullptr),
          .process = std::bind_front(run_or_begin<run_input>, std::move(process))});

@@ -48,7 +48,8 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
                        {"success", "path", "about"}),
                    .may_show_images = true,
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::workspace},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::required, rule::example("plot.png")},
               {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}}),

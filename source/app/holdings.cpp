@@ -54,22 +54,24 @@ void put_sandboxes(json::object& row, const managers& all, const std::string& pr
     row["latest"] = std::ranges::max(own, {}, &sandbox_record::created).created;
 }
 
-std::uint64_t available_memory()
+void put_memory(json::object& row)
 {
     std::ifstream facts("/proc/meminfo");
     std::string name, unit;
     std::uint64_t kibibytes = 0;
     while (facts >> name >> kibibytes) {
-        if (name == "MemAvailable:") return kibibytes * 1024;
+        if (name == "MemTotal:") row["memory"] = kibibytes * 1024;
+        if (name == "MemAvailable:") row["memory_available"] = kibibytes * 1024;
         std::getline(facts, unit);
     }
-    return 0;
 }
 
-std::uint64_t available_disk(const std::filesystem::path& root)
+void put_disk(json::object& row, const std::filesystem::path& root)
 {
     struct statvfs room {};
-    return ::statvfs(root.c_str(), &room) == 0 ? room.f_bavail * room.f_frsize : 0;
+    if (::statvfs(root.c_str(), &room) != 0) return;
+    row["disk"] = room.f_blocks * room.f_frsize;
+    row["disk_available"] = room.f_bavail * room.f_frsize;
 }
 
 }  // namespace
@@ -79,6 +81,7 @@ json::object holdings_of(const managers& all, const std::string& principal)
     json::object row;
     put(row, "jobs", jobs_of(*all.background, principal));
     put(row, "tasks", tasks_of(*all.background, principal));
+    if (all.places->is_used(principal)) row["home"] = true;
     if (all.sandboxes) put_sandboxes(row, all, principal);
     return row;
 }
@@ -90,6 +93,7 @@ std::vector<std::string> holders(const managers& all)
     for (const auto& each : all.background->tasks()) names.insert(each.owner);
     if (all.sandboxes)
         for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
+    for (auto& each : all.places->principals()) names.insert(std::move(each));
     return {names.begin(), names.end()};
 }
 
@@ -102,8 +106,9 @@ json::object load_of(const managers& all)
     row["runs_waiting"] = all.admission->waiting();
     row["jobs"] = all.background->running().size();
     row["sandboxes"] = all.sandboxes ? all.sandboxes->store().count({.of_all = true}) : 0;
-    row["memory_available"] = available_memory();
-    row["disk_available"] = available_disk(all.places->root());
+    row["workspaces"] = all.places->count();
+    put_memory(row);
+    put_disk(row, all.places->root());
     return row;
 }
 

@@ -12,15 +12,31 @@ namespace cmcp {
 
 namespace {
 
-using load = std::pair<const std::string, json::object>;
+using named_load = std::pair<const std::string, json::object>;
 
 constexpr auto gone_after_ms = "6000";
 
 std::string beat_key(const std::string& member) { return "cmcp:member:" + member; }
 
-bool is_same_life(const load& one, const load& other)
+bool is_same_life(const named_load& one, const named_load& other)
 {
     return one.first == other.first && view_of(one.second, "mark") == view_of(other.second, "mark");
+}
+
+server_load read_load(const json::object& told)
+{
+    server_load load;
+    load.runs = count_of(told, "runs");
+    load.most_runs = count_of(told, "max_runs");
+    load.runs_waiting = count_of(told, "runs_waiting");
+    load.sandboxes = count_of(told, "sandboxes");
+    load.workspaces = count_of(told, "workspaces");
+    load.memory_free = count_of(told, "memory_available");
+    load.memory = count_of(told, "memory");
+    load.disk_free = count_of(told, "disk_available");
+    load.disk = count_of(told, "disk");
+    load.drains = flag_of(told, "drains");
+    return load;
 }
 
 void count_alive(std::size_t members)
@@ -47,6 +63,7 @@ awaitable<bool> heartbeats::beat()
 {
     auto own = own_();
     own["mark"] = own_mark_;
+    own_load_ = read_load(own);
     std::vector<directory_command> commands;
     commands.push_back({"SET", beat_key(members_.own().name), jsonrpc::write_json(own), "PX", gone_after_ms, "GET"});
     if (!members_.others().empty()) commands.push_back({"MGET"});
@@ -58,8 +75,37 @@ awaitable<bool> heartbeats::beat()
             loads.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
     if (!std::ranges::equal(loads, loads_, is_same_life)) ++changes_;
     loads_ = std::move(loads);
+    names_.clear();
+    other_loads_.clear();
+    for (const auto& [name, told] : loads_) {
+        names_.push_back(name);
+        other_loads_.push_back(read_load(told));
+    }
     count_alive(loads_.size());
     co_return !answers.empty() && answers[0].is == directory_reply::kind::nothing;
+}
+
+std::string heartbeats::place_sandbox()
+{
+    const auto place = cmcp::place_sandbox(own_load_, other_loads_, chance_);
+    if (!place) return {};
+    note_placed(other_loads_[*place]);
+    return names_[*place];
+}
+
+bool heartbeats::takes_home(std::string_view member) const
+{
+    const auto place = std::ranges::find(names_, member) - names_.begin();
+    const auto at = static_cast<std::size_t>(place);
+    if (at == names_.size() && member != members_.own().name) return false;
+    const auto& load = at == names_.size() ? own_load_ : other_loads_[at];
+    auto all = own_load_.workspaces;
+    auto takers = static_cast<std::size_t>(!own_load_.drains);
+    for (const auto& each : other_loads_) {
+        all += each.workspaces;
+        if (!each.drains) ++takers;
+    }
+    return !load.drains && load.workspaces < most_homes(all, takers);
 }
 
 }  // namespace cmcp

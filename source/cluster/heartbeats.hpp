@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/members.hpp"
+#include "cluster/placement.hpp"
 #include "directory/directory.hpp"
 #include "jsonrpc/json.hpp"
 
@@ -9,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -31,13 +33,23 @@ public:
     /// Whether the other member is there, and in the life of this mark.
     bool is_alive(std::string_view member, std::string_view mark) const;
 
+    /// The member that should get a new sandbox in place of this server; empty: this server itself.
+    std::string place_sandbox();
+
+    /// Whether the member, this server included, is there and has room for the home of one more principal.
+    bool takes_home(std::string_view member) const;
+
 private:
     directory& directory_;
     const members& members_;
     std::function<json::object()> own_;
     std::string own_mark_;
     std::map<std::string, json::object, std::less<>> loads_;  // of the others that are there, as of the last beat
+    std::vector<std::string> names_;                          // of the same
+    std::vector<server_load> other_loads_;                    // theirs, in this order, and what was placed there since
+    server_load own_load_{};
     std::uint64_t changes_ = 0;
+    std::minstd_rand chance_{std::random_device{}()};
 };
 
 }  // namespace cmcp

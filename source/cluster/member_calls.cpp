@@ -82,6 +82,32 @@ awaitable<std::string> member_calls::node_with(const caller& who, std::string na
     co_return node;
 }
 
+// A sandbox that ends with its session is where the session is.
+awaitable<std::string> member_calls::node_for_new(const caller& who)
+{
+    if (holdings_ == nullptr || who.session_ends) co_return std::string();
+    co_return holdings_->place_sandbox();
+}
+
+bool member_calls::has_own_workspace(const caller& who) const
+{
+    return config_.workspace_per_session && !who.session.empty();
+}
+
+awaitable<std::string> member_calls::home_of(const caller& who)
+{
+    if (has_own_workspace(who) || holdings_ == nullptr) co_return known_home_of(who);
+    auto home = co_await holdings_->home_of(who.principal);
+    co_return home == members_.own().name ? std::string() : home;
+}
+
+std::string member_calls::known_home_of(const caller& who) const
+{
+    if (has_own_workspace(who)) return {};
+    auto home = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
+    return home == members_.own().name ? std::string() : home;
+}
+
 std::string member_calls::owner_of(std::string_view handle) const
 {
     const auto* owner = members_.owner_of(handle);

@@ -21,12 +21,16 @@ public:
 
     std::string owner_of(std::string_view handle) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
+    awaitable<std::string> node_for_new(const caller& who) override;
+    awaitable<std::string> home_of(const caller& who) override;
+    std::string known_home_of(const caller& who) const override;
     awaitable<json::object> call(served_request& request, std::string node, json::object params) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override;
 
 private:
+    bool has_own_workspace(const caller& who) const;
     member_message message_for(const cluster_member& to, const caller& who, bool is_program) const;
 
     asio::any_io_executor executor_;

@@ -6,7 +6,18 @@
 
 namespace cmcp {
 
-members::members(const settings& config)
+namespace {
+
+home_ring ring_of(const settings& config)
+{
+    std::vector<std::string> names;
+    for (auto& each : read_members(config.cluster_members)) names.push_back(std::move(each.name));
+    return home_ring(names);
+}
+
+}  // namespace
+
+members::members(const settings& config) : homes_(ring_of(config))
 {
     for (auto& each : read_members(config.cluster_members)) {
         if (each.name == config.sandbox_node)
@@ -21,6 +32,11 @@ const cluster_member* members::other(std::string_view name) const
     const auto place =
         std::find_if(others_.begin(), others_.end(), [&](const auto& each) { return each.name == name; });
     return place == others_.end() ? nullptr : &*place;
+}
+
+const std::string& members::home_of(std::string_view principal) const
+{
+    return homes_.home_of(principal, [](const std::string&) { return true; });
 }
 
 const cluster_member* members::owner_of(std::string_view handle) const

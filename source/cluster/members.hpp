@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/placement.hpp"
 #include "config/cluster_member.hpp"
 #include "config/settings.hpp"
 
@@ -18,6 +19,10 @@ public:
     const cluster_member& own() const { return own_; }
     const std::vector<cluster_member>& others() const { return others_; }
 
+    const home_ring& homes() const { return homes_; }
+    const std::string& home_of(std::string_view principal) const;  ///< its place on the ring, whoever is there
+    bool has(std::string_view name) const { return name == own_.name || other(name) != nullptr; }
+
     /// Null: there is no such member, or it is this server.
     const cluster_member* other(std::string_view name) const;
 
@@ -25,6 +30,7 @@ public:
     const cluster_member* owner_of(std::string_view handle) const;
 
 private:
+    home_ring homes_;
     cluster_member own_;
     std::vector<cluster_member> others_;
 };

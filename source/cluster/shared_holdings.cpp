@@ -26,12 +26,13 @@ constexpr auto news_channel = "cmcp:news";
 
 std::string holdings_key(const std::string& principal) { return "cmcp:has:" + principal; }
 
-std::uint64_t count_of(const json::object& row, std::string_view name)
+constexpr std::string_view home_field = ":home";  // no member is named so
+
+std::string home_in(const directory_reply& hash)
 {
-    const auto* count = row.if_contains(name);
-    if (count == nullptr || !count->is_number()) return 0;
-    return count->is_uint64() ? count->get_uint64()
-                              : static_cast<std::uint64_t>(std::max<std::int64_t>(0, count->to_number<std::int64_t>()));
+    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2)
+        if (hash.items[i].text == home_field) return hash.items[i + 1].text;
+    return {};
 }
 
 double latest_of(const json::object& row)
@@ -77,6 +78,7 @@ shared_holdings::rows shared_holdings::rows_of(const directory_reply& hash) cons
 {
     rows all;
     for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
+        if (hash.items[i].text == home_field) continue;
         auto row = jsonrpc::read_object(hash.items[i + 1].text);
         if (beats_.is_alive(hash.items[i].text, view_of(row, "mark"))) all.emplace(hash.items[i].text, std::move(row));
     }
@@ -90,9 +92,11 @@ bool shared_holdings::is_fresh(std::string_view principal) const
            at->second.alive == beats_.changes();
 }
 
-void shared_holdings::learn(const std::string& principal, rows others, bool fresh)
+void shared_holdings::learn(const std::string& principal, const directory_reply* hash, bool fresh)
 {
     auto& of = known_[principal];
+    auto others = hash == nullptr ? rows() : rows_of(*hash);
+    if (hash != nullptr) of.home = home_in(*hash);
     of.elsewhere = {};
     for (const auto& [member, row] : others)
         for (const auto& each : limit_names()) of.elsewhere.*each.member += count_of(row, each.name) * each.unit;
@@ -116,7 +120,7 @@ awaitable<> shared_holdings::learn_where_needed(std::string principal)
     std::vector<directory_command> question;
     question.push_back({"HGETALL", holdings_key(principal)});
     const auto answers = co_await directory_.ask(std::move(question));
-    learn(principal, answers.empty() ? rows() : rows_of(answers[0]), !answers.empty() && news == news_);
+    learn(principal, answers.empty() ? nullptr : &answers[0], !answers.empty() && news == news_);
 }
 
 const principal_limits& shared_holdings::elsewhere(std::string_view principal)
@@ -154,6 +158,7 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
     std::map<std::string, std::string> news;
     for (const auto& principal : principals) {
         auto own = own_.of(principal);
+        const bool is_home = flag_of(own, "home");
         if (!own.empty()) own["mark"] = beats_.own_mark();
         auto text = own.empty() ? std::string() : jsonrpc::write_json(own);
         const auto before = told_.find(principal);
@@ -163,6 +168,8 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
             commands.push_back({"HDEL", holdings_key(principal), members_.own().name});
         else
             commands.push_back({"HSET", holdings_key(principal), members_.own().name, text});
+        if (is_home)
+            commands.push_back({"HSETNX", holdings_key(principal), std::string(home_field), members_.own().name});
         commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
         commands.push_back({"PUBLISH", news_channel, principal});
         news.emplace(principal, std::move(text));
@@ -195,7 +202,38 @@ awaitable<> shared_holdings::learn_again()
     const auto answers = co_await directory_.ask(std::move(commands));
     for (std::size_t i = 0; i < principals.size(); ++i)
         if (known_.contains(principals[i]))
-            learn(principals[i], answers.empty() ? rows() : rows_of(answers[i]), !answers.empty() && news == news_);
+            learn(principals[i], answers.empty() ? nullptr : &answers[i], !answers.empty() && news == news_);
+}
+
+std::string shared_holdings::free_home_for(std::string_view principal) const
+{
+    const auto takes = [this](const std::string& member) { return beats_.takes_home(member); };
+    return members_.homes().home_of(principal, takes);
+}
+
+std::string shared_holdings::known_home_of(std::string_view principal) const
+{
+    const auto at = known_.find(principal);
+    if (at != known_.end() && members_.has(at->second.home)) return at->second.home;
+    return members_.home_of(principal);
+}
+
+// The first server that asks decides for all.
+awaitable<std::string> shared_holdings::home_of(std::string principal)
+{
+    elsewhere(principal);
+    co_await learn_where_needed(principal);
+    const std::string known = known_[principal].home;
+    if (members_.has(known)) co_return known;
+    auto chosen_home = free_home_for(principal);
+    std::vector<directory_command> commands;
+    if (!known.empty()) commands.push_back({"HDEL", holdings_key(principal), std::string(home_field)});
+    commands.push_back({"HSETNX", holdings_key(principal), std::string(home_field), std::move(chosen_home)});
+    commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
+    commands.push_back({"HGET", holdings_key(principal), std::string(home_field)});
+    const auto answers = co_await directory_.ask(std::move(commands));
+    if (!answers.empty()) known_[principal].home = answers.back().text;
+    co_return known_home_of(principal);
 }
 
 awaitable<std::string> shared_holdings::node_with(std::string principal, std::string name)

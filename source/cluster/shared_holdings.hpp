@@ -14,7 +14,8 @@
 namespace cmcp {
 
 /// The belongings of principals at this server: "sandboxes", "disk" and the other counts of limit_names(), "names" of
-/// its sandboxes, and "latest", when the newest of them was made, in seconds since 1970. Counts of 0 are left out.
+/// its sandboxes, "latest", when the newest of them was made, in seconds since 1970, and "home": there are files in its
+/// workspace. Counts of 0 are left out.
 struct holdings_source {
     std::function<json::object(const std::string& principal)> of;
     std::function<std::vector<std::string>()> owners;  ///< all that have anything that outlives a restart
@@ -48,11 +49,19 @@ public:
     /// has a newer sandbox than this server. Empty: no other one.
     awaitable<std::string> node_with(std::string principal, std::string name);
 
+    std::string place_sandbox() { return beats_.place_sandbox(); }
+
+    /// The member, this server included, at which the principal's workspace is. One that has none yet gets its home
+    /// here: the first with room from its place on the ring.
+    awaitable<std::string> home_of(std::string principal);
+    std::string known_home_of(std::string_view principal) const;  ///< as far as it is known now
+
 private:
     using rows = std::map<std::string, json::object>;  // by member
     struct known {
         rows others{};
         principal_limits elsewhere{};  // their sum
+        std::string home{};            // member with the workspace; empty: not known
         event::clock::time_point used{};
         bool fresh = false;            // nobody has told anything since
         std::uint64_t alive = 0;       // heartbeats::changes()
@@ -61,10 +70,11 @@ private:
 
     rows rows_of(const directory_reply& hash) const;
     bool is_fresh(std::string_view principal) const;
-    void learn(const std::string& principal, rows others, bool fresh);
+    void learn(const std::string& principal, const directory_reply* hash, bool fresh);  // null: no answer
     void note_news(const std::string& principal);
     awaitable<> learn_where_needed(std::string principal);
     const principal_limits& elsewhere(std::string_view principal);
+    std::string free_home_for(std::string_view principal) const;
     awaitable<bool> tell_changes(std::set<std::string> principals, bool again);
 
     directory& directory_;

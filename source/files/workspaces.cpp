@@ -1,5 +1,6 @@
 #include "files/workspaces.hpp"
 
+#include "files/file_resources.hpp"
 #include "files/trees.hpp"
 #include "text/encodings.hpp"
 
@@ -66,6 +67,36 @@ std::string workspaces::safe_name(const std::string& principal)
     // The encoding above never gives "%-", so a long name cannot be the same as a short one.
     if (name.empty() || name.size() > 120) return "%-" + sha256_hex(principal);
     return name;
+}
+
+bool workspaces::is_used(const std::string& principal) const
+{
+    caller who;
+    who.principal = principal;
+    std::error_code ignored;
+    for (std::filesystem::directory_iterator each(locate(who), ignored), end; !ignored && each != end;
+         each.increment(ignored))
+        if (each->path().filename() != ".outputs") return true;
+    return false;
+}
+
+std::vector<std::string> workspaces::principals() const
+{
+    std::vector<std::string> all;
+    std::error_code ignored;
+    if (std::filesystem::exists(root_ / "workspace", ignored)) all.emplace_back();
+    for (std::filesystem::directory_iterator each(root_ / "callers", ignored), end; !ignored && each != end;
+         each.increment(ignored))
+        if (auto name = decoded_uri_part(each->path().filename().string())) all.push_back(std::move(*name));
+    return all;
+}
+
+std::uint64_t workspaces::count() const
+{
+    constexpr nlink_t of_folder = 2;
+    struct stat about {};
+    if (::stat((root_ / "callers").c_str(), &about) != 0 || about.st_nlink < of_folder) return 0;
+    return about.st_nlink - of_folder;
 }
 
 }  // namespace cmcp

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -23,6 +24,15 @@ public:
 
     /// Removes the workspace of the caller's session with all that is in it; nothing when it has none of its own.
     void forget(const caller& who) const;
+
+    /// Whether there is anything in the principal's workspace but kept outputs.
+    bool is_used(const std::string& principal) const;
+
+    /// All that have a workspace here, which may be empty; but for those with a very long name.
+    std::vector<std::string> principals() const;
+
+    /// About how many they are, in no time: by the folder's links. 0 on a file system that does not count them so.
+    std::uint64_t count() const;
 
     const std::filesystem::path& root() const { return root_; }
 

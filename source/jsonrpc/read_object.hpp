@@ -39,6 +39,14 @@ inline std::int64_t number_of(const json::object& from, std::string_view name, s
     return member != nullptr && member->is_int64() ? member->get_int64() : otherwise;
 }
 
+/// The same of a number that counts; 0 where there is none, or it is negative.
+inline std::uint64_t count_of(const json::object& from, std::string_view name)
+{
+    const json::value* member = from.if_contains(name);
+    if (member != nullptr && member->is_uint64()) return member->get_uint64();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(from, name)));
+}
+
 /// Whether the member `name` is true.
 inline bool flag_of(const json::object& from, std::string_view name)
 {

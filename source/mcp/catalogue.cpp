@@ -34,7 +34,7 @@ prompt* catalogue::find_prompt(std::string_view name) const
 std::shared_ptr<void> catalogue::observe(const caller& who, const std::string& uri,
                                          const std::function<void()>& changed) const
 {
-    const auto node = nodes == nullptr ? std::string() : node_of_resource(uri, *nodes);
+    const auto node = nodes == nullptr ? std::string() : node_of_resource(who, uri, *nodes);
     if (!node.empty())
         return nodes->observe(who, node, {resource_updated, uri}, [changed](json::object) { changed(); });
     for (const auto& provider : providers)

@@ -4,8 +4,6 @@
 #include "mcp/catalogue.hpp"
 #include "text/handles.hpp"
 
-#include <optional>
-
 namespace cmcp {
 
 namespace {
@@ -24,27 +22,69 @@ std::string node_of_call(const json::object& params, const catalogue& offered)
     return {};
 }
 
-// The word that stands in the place of a handle and is none; empty for the latest sandbox. Nothing: it is about
-// neither.
-std::optional<std::string> named_sandbox(const json::object& params, const catalogue& offered)
+// A word in the place of a handle that is none.
+bool is_name(std::string_view text) { return !text.empty() && handle_maker::node_of(text).empty(); }
+
+bool takes_sandbox(const tool_definition& definition)
 {
-    const auto* called = offered.tools.find(view_of(params, "name"));
-    if (called == nullptr) return std::nullopt;
-    const auto& definition = called->definition();
-    const auto name = view_of(object_of(params, "arguments"), "sandbox_id");
-    if (name.empty()) return definition.about_latest ? std::optional<std::string>("") : std::nullopt;
-    const bool takes = object_of(definition.input_schema, "properties").contains("sandbox_id");
-    if (!takes || !handle_maker::node_of(name).empty()) return std::nullopt;
-    return std::string(name);
+    return object_of(definition.input_schema, "properties").contains("sandbox_id");
 }
+
+constexpr std::string_view kept_output = "out";
+
+// A file whose name is a handle is at the server that keeps it, in whichever workspace: the rest of a long result.
+std::string_view handle_in(std::string_view path)
+{
+    path.remove_prefix(path.rfind('/') + 1);
+    const auto name = path.substr(0, path.find_first_of(".?"));
+    return handle_maker::fits(kept_output, name) ? name : std::string_view();
+}
+
+awaitable<std::string> node_of_workspace(const caller& who, other_nodes& nodes, std::string_view path)
+{
+    const auto handle = handle_in(path);
+    std::string node;
+    if (!handle.empty())
+        node = nodes.owner_of(handle);
+    else
+        node = co_await nodes.home_of(who);
+    co_return node;
+}
+
+// Of a call without a handle.
+awaitable<std::string> node_of_subject(const served_request& request, const catalogue& offered)
+{
+    const auto* called = offered.tools.find(view_of(request.params, "name"));
+    if (called == nullptr) co_return std::string();
+    const auto& definition = called->definition();
+    const auto& arguments = object_of(request.params, "arguments");
+    const auto sandbox = view_of(arguments, "sandbox_id");
+    auto& nodes = *offered.nodes;
+    std::string node;
+    if (is_name(sandbox) && takes_sandbox(definition))
+        node = co_await nodes.node_with(*request.who, std::string(sandbox));
+    if (!sandbox.empty()) co_return node;
+    if (definition.about == unnamed_subject::latest_sandbox)
+        node = co_await nodes.node_with(*request.who, std::string());
+    // An image may be at this server alone.
+    if (definition.about == unnamed_subject::new_sandbox && view_of(arguments, "image").empty())
+        node = co_await nodes.node_for_new(*request.who);
+    if (definition.about == unnamed_subject::workspace)
+        node = co_await node_of_workspace(*request.who, nodes, view_of(arguments, "path"));
+    co_return node;
+}
+
+constexpr std::string_view of_workspace = "workspace:///";
 
 constexpr int seconds_until_retry = 5;
 
 }  // namespace
 
 // sandbox://HANDLE/PATH
-std::string node_of_resource(std::string_view uri, const other_nodes& nodes)
+std::string node_of_resource(const caller& who, std::string_view uri, const other_nodes& nodes)
 {
+    if (uri.starts_with(of_workspace) && handle_in(uri).empty()) return nodes.known_home_of(who);
+    if (uri.starts_with(of_workspace)) return nodes.owner_of(handle_in(uri));
     const auto begin = uri.find("://");
     if (begin == std::string_view::npos) return {};
     const auto authority = uri.substr(begin + 3);
@@ -86,11 +126,13 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
     std::string node;
     if (offered.nodes == nullptr || request.passed_on) co_return node;
     if (request.method == "tools/call") node = node_of_call(request.params, offered);
-    if (request.method == "resources/read") node = node_of_resource(view_of(request.params, "uri"), *offered.nodes);
     if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
-    if (!node.empty() || request.method != "tools/call") co_return node;
-    auto name = named_sandbox(request.params, offered);
-    if (name) node = co_await offered.nodes->node_with(*request.who, *std::move(name));
+    if (request.method == "resources/read") {
+        const auto uri = view_of(request.params, "uri");
+        node = node_of_resource(*request.who, uri, *offered.nodes);
+        if (uri.starts_with(of_workspace)) node = co_await node_of_workspace(*request.who, *offered.nodes, uri);
+    }
+    if (node.empty() && request.method == "tools/call") node = co_await node_of_subject(request, offered);
     co_return node;
 }
 

@@ -35,6 +35,13 @@ public:
     /// latest of all; else empty.
     virtual awaitable<std::string> node_with(const caller& who, std::string name) = 0;
 
+    /// The node, where it is another server, that should make a new sandbox for the caller; else empty.
+    virtual awaitable<std::string> node_for_new(const caller& who) = 0;
+
+    /// The node, where it is another server, at which the caller's workspace is; else empty.
+    virtual awaitable<std::string> home_of(const caller& who) = 0;
+    virtual std::string known_home_of(const caller& who) const = 0;  ///< as far as it is known now
+
     struct answer {
         std::string node;
         json::object result;  ///< empty: the node does not answer
@@ -58,7 +65,7 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
                                        json::object params);
 
-/// The node of `sandbox://HANDLE/…`; empty: as above.
-std::string node_of_resource(std::string_view uri, const other_nodes& nodes);
+/// The node of `sandbox://HANDLE/…`, or of a file of the workspace; empty: as above.
+std::string node_of_resource(const caller& who, std::string_view uri, const other_nodes& nodes);
 
 }  // namespace cmcp

@@ -30,6 +30,14 @@ struct gathered_list {
     bool newest_first = false;  ///< by `created` of the rows, in ISO 8601
 };
 
+/// The subject of a call that has no `sandbox_id`. In a cluster it leads to the server that answers.
+enum class unnamed_subject {
+    none,
+    latest_sandbox,  ///< of the caller
+    new_sandbox,     ///< any server may make it
+    workspace        ///< of the caller
+};
+
 /// A tool as tools/list describes it.
 struct tool_definition {
     std::string name;  ///< [a-z0-9_]{1,40}
@@ -44,7 +52,7 @@ struct tool_definition {
     json::object meta{};  ///< `_meta`; empty: none
     task_use tasks = task_use::never;
     gathered_list gathers{};
-    bool about_latest = false;    ///< without `sandbox_id` it is about the latest sandbox of the caller
+    unnamed_subject about = unnamed_subject::none;
     std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 

@@ -4,6 +4,7 @@
 #include "files/folder_reader.hpp"
 #include "posix/bytes.hpp"
 #include "text/cut_text.hpp"
+#include "text/handles.hpp"
 #include "text/random_id.hpp"
 #include "text/utf8_text.hpp"
 
@@ -49,8 +50,10 @@ struct kept {
 
 bool is_output_name(std::string_view name)
 {
-    return name.size() == 36 && name.substr(32) == ".txt" &&
-           name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    if (!name.ends_with(".txt")) return false;
+    name.remove_suffix(4);
+    return handle_maker::fits("out", name) ||
+           (name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos);
 }
 
 std::vector<kept> find_outputs(int folder)
@@ -71,13 +74,19 @@ bool newer(const kept& a, const kept& b)
     return a.modified.tv_nsec > b.modified.tv_nsec;
 }
 
-std::shared_ptr<output_file> create_in(const output_place& where, const output_store::limits& keep)
+std::string new_name(const std::string& node)
+{
+    return (node.empty() ? random_id(16) : handle_maker(node).make("out")) + ".txt";
+}
+
+std::shared_ptr<output_file> create_in(const output_place& where, const output_store::limits& keep,
+                                       const std::string& node)
 try {
     const file_root workspace(where.workspace);
     const unique_fd folder = open_outputs(workspace.descriptor());
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
-    const std::string name = random_id(16) + ".txt";
+    const std::string name = new_name(node);
     unique_fd file(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
     if (!file) return nullptr;
     return std::make_shared<output_file>(std::move(file), std::string(folder_name) + "/" + name, where.principal);
@@ -106,7 +115,7 @@ bool output_file::append(std::string_view bytes)
 
 awaitable<std::shared_ptr<output_file>> output_store::create(output_place where)
 {
-    return pool_->run(where.principal, [where, keep = keep_] { return create_in(where, keep); });
+    return pool_->run(where.principal, [where, keep = keep_, node = node_] { return create_in(where, keep, node); });
 }
 
 awaitable<bool> output_store::append(std::shared_ptr<output_file> file, std::string bytes)

@@ -48,7 +48,9 @@ private:
 void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
 
 /// Keeps long outputs as `.outputs/<128 random bits>.txt` in the workspace of the caller they belong to, so that the
-/// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed.
+/// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a cluster the
+/// name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because a workspace is at one server, and runs in
+/// sandboxes are at others.
 class output_store {
 public:
     struct limits {
@@ -56,8 +58,12 @@ public:
         std::uint64_t bytes = 256ull << 20;  ///< of one workspace
     };
 
-    explicit output_store(blocking_pool& pool) : output_store(pool, limits()) {}
-    output_store(blocking_pool& pool, limits keep) : pool_(&pool), keep_(keep) {}
+    /// `node`: this server's name in a cluster; empty: it is alone.
+    explicit output_store(blocking_pool& pool, std::string node = {}) : output_store(pool, limits(), std::move(node)) {}
+    output_store(blocking_pool& pool, limits keep, std::string node = {})
+        : pool_(&pool), keep_(keep), node_(std::move(node))
+    {
+    }
 
     /// Nothing when the folder cannot be used (the caller's own code put something else in its place, no space left).
     awaitable<std::shared_ptr<output_file>> create(output_place where);
@@ -68,6 +74,7 @@ public:
 private:
     blocking_pool* pool_;
     limits keep_;
+    std::string node_;
 };
 
 /// The text of one stream of a run: all of it up to `most` bytes, of a longer text the head and the tail.

@@ -52,11 +52,6 @@ awaitable<kernel_answer> take(std::shared_ptr<kernel_process> to, std::chrono::m
     co_return answer;
 }
 
-std::uint64_t count_of(const json::object& from, std::string_view name)
-{
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(from, name)));
-}
-
 void add_problems(const json::object& state, kernel_transfer& transfer)
 {
     const auto* all = state.if_contains("problems");

@@ -7,8 +7,12 @@
 #include "files/workspaces.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "test/support/run_coroutine.hpp"
+#include "test/support/temporary_folder.hpp"
 
 #include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -21,6 +25,12 @@ caller named(std::string principal, std::string session = {})
     who.principal = std::move(principal);
     who.session = std::move(session);
     return who;
+}
+
+void write(const std::filesystem::path& file)
+{
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << "text";
 }
 
 struct resource_stage {
@@ -293,4 +303,24 @@ TEST_CASE("a file is not published when runs fill the workspace while it is writ
     CHECK_FALSE(fs::exists(stage.scene.place / "two"));
     fs::remove(stage.scene.place / "by_run");
     run_coroutine(stage.io, quota.check(turn, file->unseen()));
+}
+
+TEST_CASE("principals with a workspace are found by its folder; kept outputs alone are no use of it")
+{
+    temporary_folder root;
+    const workspaces places(root.path, false);
+    CHECK(places.principals().empty());
+    CHECK_FALSE(places.is_used("ann"));
+    write(places.folder(named("ann")) / ".outputs" / "a.txt");
+    write(places.folder(named("https://issuer.example|bob+c")) / "a.txt");
+    write(places.folder(named(std::string(300, 'x'))) / "a.txt");
+    CHECK_FALSE(places.is_used("ann"));
+    CHECK(places.is_used("https://issuer.example|bob+c"));
+    auto found_names = places.principals();
+    std::ranges::sort(found_names);
+    CHECK(found_names == std::vector<std::string>{"ann", "https://issuer.example|bob+c"});
+    CHECK(places.count() == 3);
+    write(places.folder(caller()) / "b.txt");
+    CHECK(places.principals().size() == 3);
+    CHECK(places.is_used(""));
 }

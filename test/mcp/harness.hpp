@@ -34,7 +34,7 @@ public:
     test_tool(std::string name, function called, std::string_view schema = R"({"type":"object"})",
               task_use tasks = task_use::never);
 
-    void about_latest() { definition_.about_latest = true; }
+    void about(unnamed_subject what) { definition_.about = what; }
     const tool_definition& definition() const override { return definition_; }
     awaitable<tool_result> call(tool_context& context, json::object arguments) override
     {

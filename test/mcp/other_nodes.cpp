@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::string_view owned_schema =
     R"({"type":"object","properties":{"sandbox_id":{"type":"string","x-mcp-header":"Sandbox-Id"},"text":{"type":"string"}}})";
+constexpr std::string_view place_schema =
+    R"({"type":"object","properties":{"sandbox_id":{"type":"string","x-mcp-header":"Sandbox-Id"},"text":{"type":"string"},)"
+    R"("image":{"type":"string"},"path":{"type":"string"}}})";
 constexpr std::string_view elsewhere = "sbx_n2_0123456789abcdef0123456789abcdef";
 constexpr std::string_view here = "sbx_n1_0123456789abcdef0123456789abcdef";
 
@@ -39,6 +42,9 @@ public:
         names.push_back(who.principal + ":" + name);
         co_return name == "theirs" || name.empty() ? "n2" : "";
     }
+    awaitable<std::string> node_for_new(const caller&) override { co_return "n2"; }
+    awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
+    std::string known_home_of(const caller&) const override { return home; }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override
@@ -53,6 +59,7 @@ public:
     std::vector<order> calls, observed;
     std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
+    std::string home;  // of every workspace
     bool unreachable = false;
 };
 
@@ -62,6 +69,13 @@ struct cluster_of_two {
         add(server, "echo", echo, owned_schema);
         server.core.work_with(nodes);
     }
+    void add_about(std::string name, unnamed_subject what)
+    {
+        auto added = std::make_unique<test_tool>(std::move(name), echo, place_schema);
+        added->about(what);
+        server.core.tools().add(std::move(added));
+    }
+    void answer() { nodes.results.push_back(parse(R"({"content":[],"resultType":"complete"})")); }
     static json::object arguments(std::string_view sandbox) { return {{"sandbox_id", sandbox}, {"text", "hi"}}; }
 
     told_nodes nodes;
@@ -121,13 +135,58 @@ TEST_CASE("a tool that is about the latest sandbox is called where that is, unle
 {
     cluster_of_two c;
     auto latest = std::make_unique<test_tool>("latest", echo, owned_schema);
-    latest->about_latest();
+    latest->about(unnamed_subject::latest_sandbox);
     c.server.core.tools().add(std::move(latest));
     c.nodes.results.push_back(parse(R"({"content":[],"resultType":"complete"})"));
     c.server.modern("tools/call", call_params("latest", {{"text", "hi"}}));
     CHECK(c.nodes.calls.size() == 1);
     c.server.modern("tools/call", call_params("latest", cluster_of_two::arguments(here)));
     CHECK(c.nodes.calls.size() == 1);
+}
+
+TEST_CASE("a new sandbox is made where there is room, but with an image here")
+{
+    cluster_of_two c;
+    c.add_about("create", unnamed_subject::new_sandbox);
+    c.answer();
+    c.server.modern("tools/call", call_params("create", {{"text", "hi"}}));
+    CHECK(c.nodes.calls.size() == 1);
+    c.server.modern("tools/call", call_params("create", {{"text", "hi"}, {"image", "debian"}}));
+    CHECK(c.nodes.calls.size() == 1);
+}
+
+TEST_CASE("what is about the workspace goes to its home, and what a result had no room for to where it is kept")
+{
+    cluster_of_two c;
+    c.add_about("read", unnamed_subject::workspace);
+    const auto read = [&](json::object arguments) {
+        c.answer();
+        arguments["text"] = "hi";
+        c.server.modern("tools/call", call_params("read", std::move(arguments)));
+        return c.nodes.calls.size();
+    };
+    const std::string there = ".outputs/out_n2_0123456789abcdef0123456789abcdef.txt";
+    const std::string own = ".outputs/out_n1_0123456789abcdef0123456789abcdef.txt";
+    CHECK(read({{"path", "a.txt"}}) == 0);
+    CHECK(read({{"path", there}}) == 1);
+    c.nodes.home = "n2";
+    CHECK(read({{"path", "a.txt"}}) == 2);
+    CHECK(read({{"path", own}}) == 2);
+    CHECK(read({{"path", "a.txt"}, {"sandbox_id", here}}) == 2);
+    CHECK(read({{"path", "/workspace/" + there}}) == 3);
+}
+
+TEST_CASE("a resource of the workspace is read and observed at its home")
+{
+    cluster_of_two c;
+    c.nodes.home = "n2";
+    c.nodes.results.push_back(parse(R"({"contents":[],"resultType":"complete"})"));
+    c.server.modern("resources/read", {{"uri", "workspace:///notes/a.txt?line=3"}});
+    REQUIRE(c.nodes.calls.size() == 1);
+    caller who;
+    CHECK(node_of_resource(who, "workspace:///notes/a.txt", c.nodes) == "n2");
+    CHECK(node_of_resource(who, "workspace:///.outputs/out_n1_0123456789abcdef0123456789abcdef.txt?offset=5", c.nodes)
+              .empty());
 }
 
 TEST_CASE("a call for a sandbox of this node is answered here")

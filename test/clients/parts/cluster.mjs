@@ -71,6 +71,21 @@ await test("cluster: a call by handle works at each server: stateless, in a sess
     }
 });
 
+await test("cluster: the workspace is at one server, whichever is asked, and by its name what a result had no room for", async () => {
+    await at("n1").call("file_write", { path: "of-ann.txt", content: "one\n" });
+    for (const name of names) {
+        await at(name).call("system_run_command", { command: `echo ${name} >> of-ann.txt` });
+        const session = await at(another(name)).session();
+        const { content } = value_of((await reply(session.call("file_read", { path: "of-ann.txt" }))).result);
+        assert(content.endsWith(`${name}\n`), content);
+        const read = await reply(at(third(name)).modern("resources/read", { uri: "workspace:///of-ann.txt" }));
+        assert.equal(read.result.contents[0].text, content);
+    }
+    const { output_file } = await at("n2").call("execute_terminal_command", { sandbox_id: boxes.n1, command: "seq 1 100000" });
+    assert.equal(node_of(output_file.split("/").at(-1)), "n1");
+    for (const name of names) assert.equal((await at(name).call("file_read", { path: output_file, limit: 4 })).content, "1\n2\n");
+});
+
 await test("cluster: a result is the same, byte by byte, from its own server and from another", async () => {
     for (const args of [{ sandbox_id: box, path: "whose" }, { sandbox_id: box, path: "none" }, { sandbox_id: box }]) {
         const [own, other] = await Promise.all(["n1", "n2"].map(async (name) => JSON.stringify((await reply(at(name).tool("file_read", args))))));

@@ -3,15 +3,16 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { caller } from "../lib/caller.mjs";
-import { free_ports, start_cluster } from "../lib/cluster.mjs";
+import { free_ports, node_of, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { directory_with_tls, start_directory } from "../lib/directory.mjs";
 import { test, until } from "../lib/report.mjs";
 import { environment, program } from "../lib/server.mjs";
 
+const RUNS = 4;
 const directory = await start_directory();
 const { cluster, names, at, another, third, boxes, stop } = await start_rig({
-    CLUSTER_DIRECTORY: directory.url, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
+    CLUSTER_DIRECTORY: directory.url, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
 });
 const members_seen = async () => (await directory.command("KEYS", "cmcp:member:*")).split("\n").length;
 const told = async () => JSON.parse((await directory.command("HGET", "cmcp:has:ann", "n1")) || "{}");
@@ -77,6 +78,51 @@ await test("directory: the name of a sandbox leads to its server, and the latest
     const absent = await refusal("n3", "execute_terminal_command", { sandbox_id: "no-such-name", command: "true" });
     assert.equal(absent.error_type, "NotFound");
     await at("n1").call("delete_sandbox", { sandbox_id: "the-latest" });
+});
+
+// ---------------------------------------------------------------- places
+const load_of = async (name) => JSON.parse(await directory.command("GET", `cmcp:member:${name}`));
+
+await test("directory: a new sandbox goes to a server that is less busy than the one that is asked", async () => {
+    const busy = Array.from({ length: 2 * RUNS }, () => at("n1").rest("execute_terminal_command", { sandbox_id: boxes.n1, command: "sleep 1000", timeout: 1000 }));
+    await until("the others know that runs wait at n1", async () => (await load_of("n1")).runs_waiting >= RUNS);
+    let fresh = "";
+    await until("n1 gives a new sandbox to another server", async () => {
+        fresh = (await at("n1").call("create_sandbox")).sandbox_id;
+        if (node_of(fresh) !== "n1") return true;
+        await at("n2").call("delete_sandbox", { sandbox_id: fresh });
+        return false;
+    });
+    assert.equal(await at("n1").run(fresh, "echo used"), "used\n");
+    await at("n1").call("delete_sandbox", { sandbox_id: fresh });
+    await at("n2").call("stop_sandbox", { sandbox_id: boxes.n1, keep_files: true });
+    await Promise.all(busy);
+    await until("n1 is idle", async () => (await load_of("n1")).runs_waiting === 0);
+});
+
+const home_in_directory = async () => await directory.command("HGET", "cmcp:has:ann", ":home");
+
+await test("directory: the workspace is the same from each server, with runs, and so is what results had no room for", async () => {
+    await at("n1").call("file_write", { path: "notes/a.txt", content: "of ann\n" });
+    for (const name of names) {
+        assert.equal((await at(name).call("file_read", { path: "notes/a.txt" })).content, "of ann\n");
+        assert.equal((await at(name).call("system_run_command", { command: "cat notes/a.txt" })).stdout, "of ann\n");
+    }
+    assert(names.includes(await home_in_directory()));
+    for (const name of names) {
+        const { output_file } = await at(another(name)).call("execute_terminal_command", { sandbox_id: boxes[name], command: "seq 1 100000" });
+        assert.equal(node_of(output_file.split("/").at(-1)), name);
+        const page = await at(third(name)).call("file_read", { path: output_file, limit: 10 });
+        assert.equal(page.content, "1\n2\n3\n4\n5\n");
+    }
+});
+
+await test("directory: emptied, the workspace stays where its files are", async () => {
+    const home = await home_in_directory();
+    const away = names.find((name) => name !== home);
+    await directory.command("FLUSHALL");
+    await until("its home is told anew", async () => await home_in_directory() === home);
+    assert.equal((await at(away).call("file_read", { path: "notes/a.txt" })).content, "of ann\n");
 });
 
 // ---------------------------------------------------------------- keys
