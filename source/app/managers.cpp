@@ -153,8 +153,8 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
                                                 file_policy(config.file_max_size, config.file_allowed_extensions),
                                                 all->limits->each(&principal_limits::workspace));
     all->watch = std::make_unique<file_watch>(executor);
-    all->outputs =
-        std::make_unique<output_store>(*all->pool, config.cluster_members.empty() ? std::string() : handles.node());
+    all->outputs = std::make_unique<output_store>(*all->pool, output_store::limits(),
+                                                  config.cluster_members.empty() ? std::string() : handles.node());
     const auto of_runs = admission_from(config, *all->limits);
     all->admission = std::make_unique<run_admission>(of_runs);
     all->job_admission = std::make_unique<run_admission>(job_admission_from(config, of_runs.at_once));

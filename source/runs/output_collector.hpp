@@ -58,8 +58,9 @@ public:
         std::uint64_t bytes = 256ull << 20;  ///< of one workspace
     };
 
+    explicit output_store(blocking_pool& pool) : output_store(pool, limits()) {}
+
     /// `node`: this server's name in a cluster; empty: it is alone.
-    explicit output_store(blocking_pool& pool, std::string node = {}) : output_store(pool, limits(), std::move(node)) {}
     output_store(blocking_pool& pool, limits keep, std::string node = {})
         : pool_(&pool), keep_(keep), node_(std::move(node))
     {

@@ -176,15 +176,12 @@ TEST_CASE("what is about the workspace goes to its home, and what a result had n
     CHECK(read({{"path", "/workspace/" + there}}) == 3);
 }
 
-TEST_CASE("a resource of the workspace is read and observed at its home")
+TEST_CASE("a resource of the workspace is at its home")
 {
     cluster_of_two c;
     c.nodes.home = "n2";
-    c.nodes.results.push_back(parse(R"({"contents":[],"resultType":"complete"})"));
-    c.server.modern("resources/read", {{"uri", "workspace:///notes/a.txt?line=3"}});
-    REQUIRE(c.nodes.calls.size() == 1);
-    caller who;
-    CHECK(node_of_resource(who, "workspace:///notes/a.txt", c.nodes) == "n2");
+    const caller who;
+    CHECK(node_of_resource(who, "workspace:///notes/a.txt?line=3", c.nodes) == "n2");
     CHECK(node_of_resource(who, "workspace:///.outputs/out_n1_0123456789abcdef0123456789abcdef.txt?offset=5", c.nodes)
               .empty());
 }
