@@ -23,19 +23,19 @@ bool is_same_life(const named_load& one, const named_load& other)
     return one.first == other.first && view_of(one.second, "mark") == view_of(other.second, "mark");
 }
 
-server_load read_load(const json::object& told)
+server_load read_load(const json::object& beat)
 {
     server_load load;
-    load.runs = count_of(told, "runs");
-    load.most_runs = count_of(told, "max_runs");
-    load.runs_waiting = count_of(told, "runs_waiting");
-    load.sandboxes = count_of(told, "sandboxes");
-    load.workspaces = count_of(told, "workspaces");
-    load.memory_free = count_of(told, "memory_available");
-    load.memory = count_of(told, "memory");
-    load.disk_free = count_of(told, "disk_available");
-    load.disk = count_of(told, "disk");
-    load.drains = flag_of(told, "drains");
+    load.runs = count_of(beat, "runs");
+    load.most_runs = count_of(beat, "max_runs");
+    load.runs_waiting = count_of(beat, "runs_waiting");
+    load.sandboxes = count_of(beat, "sandboxes");
+    load.workspaces = count_of(beat, "workspaces");
+    load.memory_free = count_of(beat, "memory_available");
+    load.memory = count_of(beat, "memory");
+    load.disk_free = count_of(beat, "disk_available");
+    load.disk = count_of(beat, "disk");
+    load.drains = flag_of(beat, "drains");
     return load;
 }
 
@@ -77,9 +77,9 @@ awaitable<bool> heartbeats::beat()
     loads_ = std::move(loads);
     names_.clear();
     other_loads_.clear();
-    for (const auto& [name, told] : loads_) {
+    for (const auto& [name, beat] : loads_) {
         names_.push_back(name);
-        other_loads_.push_back(read_load(told));
+        other_loads_.push_back(read_load(beat));
     }
     count_alive(loads_.size());
     co_return !answers.empty() && answers[0].is == directory_reply::kind::nothing;

@@ -36,7 +36,7 @@ inline constexpr double worth_passing_on = 0.1;
 std::optional<std::size_t> place_sandbox(const server_load& own, const std::vector<server_load>& others,
                                          std::minstd_rand& chance);
 
-/// What is added to the load of a server that was given a sandbox, until it tells its load anew.
+/// Adds a sandbox to the load of a server that was given one, until that tells its load anew.
 void note_placed(server_load& at);
 
 /// Servers on a ring (consistent hashing): a principal's home stays where it is when other servers come and go.

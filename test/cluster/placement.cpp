@@ -55,12 +55,12 @@ std::vector<server_load> filled(std::vector<server_load> real, Entrance entrance
 {
     std::minstd_rand chance(7);
     const heavy_callers all;
-    auto told = real;
+    auto as_seen = real;
     for (std::uint64_t i = 0; i != sandboxes; ++i) {
-        if (i % told_every == 0) told = real;
+        if (i % told_every == 0) as_seen = real;
         const auto at = entrance(all.any(chance), chance);
-        const auto place = place_sandbox(real[at], told, chance);
-        if (place && *place != at) note_placed(told[*place]);
+        const auto place = place_sandbox(real[at], as_seen, chance);
+        if (place && *place != at) note_placed(as_seen[*place]);
         add_sandbox(real[place.value_or(at)]);
     }
     return real;
