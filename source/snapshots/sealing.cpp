@@ -65,7 +65,7 @@ public:
             throw std::runtime_error("the library has no AES-256-GCM");
     }
 
-    /// What is authenticated, and not encrypted.
+    /// Takes bytes that are authenticated, and not encrypted.
     void authenticate(std::string_view bytes) { update(nullptr, bytes); }
 
     void update(char* to, std::string_view from)

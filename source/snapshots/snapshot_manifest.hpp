@@ -42,7 +42,7 @@ std::string seal_manifest(const snapshot_manifest& manifest, const chunk_sealer&
 /// sandbox is opened, too, so the caller compares the epoch and the time.
 snapshot_manifest open_manifest(std::string_view handle, std::string_view sealed, const chunk_sealer& sealer);
 
-/// What a chunk of a sandbox is sealed for.
+/// The context that a chunk of a sandbox is sealed with.
 std::string context_of_chunk(std::string_view handle, std::string_view id);
 
 }  // namespace cmcp::snapshots

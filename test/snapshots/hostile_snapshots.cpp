@@ -1,5 +1,6 @@
 #include "test/snapshots/snapshot_case.hpp"
 
+using namespace cmcp;
 using namespace cmcp::snapshots;
 using namespace cmcp::test;
 namespace fs = std::filesystem;
@@ -16,6 +17,17 @@ struct stored_case : snapshot_case {
         write_file(from / "text", "text");
         whole = manifest();
         REQUIRE(whole.chunks.size() >= 4);
+    }
+
+    /// A snapshot of one chunk, sealed as its writer seals it.
+    snapshot_manifest manifest_of(const std::string& content) const
+    {
+        auto made_up = whole;
+        made_up.chunks = {{sealer.id_of(content), content.size()}};
+        made_up.bytes = content.size();
+        const auto& id = made_up.chunks[0].id;
+        write_file(store / id, sealer.seal(context_of_chunk(sandbox_handle, id), content));
+        return made_up;
     }
 
     fs::path file_of(std::size_t number) const { return store / whole.chunks.at(number).id; }
@@ -122,15 +134,30 @@ TEST_CASE("a chunk that unpacks to more than a chunk has is refused")
     CHECK_THROWS_WITH(sandbox.read(sandbox.whole), Catch::Matchers::EndsWith("is larger than it may be."));
 }
 
-TEST_CASE("an archive of another folder than a sandbox's is refused")
+TEST_CASE("an archive is refused that is none, begins elsewhere, or leads out of its folder")
 {
     stored_case sandbox;
-    const std::string content(2048, '\0');
-    auto manifest = sandbox.whole;
-    manifest.chunks = {{sandbox.sealer.id_of(content), content.size()}};
-    write_file(sandbox.store / manifest.chunks[0].id,
-               sandbox.sealer.seal(context_of_chunk(sandbox_handle, manifest.chunks[0].id), content));
-    sandbox.check_refused(manifest);
+    using enum backup::entry::kind;
+    sandbox.check_refused(sandbox.manifest_of(std::string(2048, '\0')));
+    const auto refused = [&](std::initializer_list<backup::entry> entries) {
+        text_sink sink;
+        backup::archive_writer archive(sink);
+        for (const auto& each : entries) add(archive, each);
+        archive.finish();
+        sandbox.check_refused(sandbox.manifest_of(sink.text));
+    };
+    const auto root = entry_at("root/workspace", folder);
+    refused({});
+    refused({entry_at("root/other", folder)});
+    refused({entry_at("root/workspace")});
+    refused({entry_at("root/workspace/file")});
+    refused({root, root});
+    refused({root, entry_at("root/other/file")});
+    refused({root, entry_at("root/workspace2", folder)});
+    refused({root, entry_at("root/workspace/../file")});
+    refused({root, entry_at("root/workspace/link", symbolic_link, "/tmp"), entry_at("root/workspace/link/file")});
+    refused({root, entry_at("root/workspace/link", hard_link, "root/other/file")});
+    refused({root, entry_at("root/workspace/file"), entry_at("root/workspace/file")});
 }
 
 TEST_CASE("a folder with something in it is left as it is")

@@ -4,6 +4,7 @@
 #include "snapshots/chunk_cutter.hpp"
 #include "snapshots/snapshot_reader.hpp"
 #include "snapshots/snapshot_writer.hpp"
+#include "test/backup/archive_case.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
 
@@ -46,12 +47,6 @@ inline std::string lines(std::size_t size)
 inline void write_file(const std::filesystem::path& file, std::string_view text)
 {
     std::ofstream(file, std::ios::binary) << text;
-}
-
-inline std::string text_in(const std::filesystem::path& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// A sandbox's folder, the store of its sealed chunks, and a key.
