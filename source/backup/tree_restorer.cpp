@@ -20,8 +20,6 @@ namespace cmcp::backup {
 
 namespace {
 
-constexpr std::string_view root_prefix = "root/";
-
 std::string shown(std::string_view path)
 {
     std::string text;
@@ -42,8 +40,6 @@ std::string shown(std::string_view path)
         refuse_entry(path, "is not in a folder of the archive");
     throw std::runtime_error(shown(path) + " cannot be made: " + std::strerror(error));
 }
-
-std::string_view inside(std::string_view path) { return path.substr(root_prefix.size()); }
 
 std::string_view folder_in(std::string_view path)
 {
@@ -83,11 +79,28 @@ void check_entry_path(std::string_view path)
     }
 }
 
-tree_restorer::tree_restorer(int folder) : folder_(folder), is_root_(::geteuid() == 0) {}
+tree_restorer::tree_restorer(int folder, std::string root)
+    : folder_(folder), root_(std::move(root)), is_root_(::geteuid() == 0)
+{
+}
+
+// Empty for the root itself.
+std::string_view tree_restorer::inside(std::string_view path) const
+{
+    return path.substr(std::min(path.size(), root_.size() + 1));
+}
+
+void tree_restorer::add_root(const entry& of)
+{
+    if (of.path != root_ || of.is != entry::kind::folder)
+        refuse_entry(of.path, "is not the folder that it begins with");
+    open_folders_.push_back(of);
+}
 
 void tree_restorer::add(const entry& of, archive_reader& from)
 {
     check_entry_path(of.path);
+    if (!contains(root_, of.path)) refuse_entry(of.path, "is outside of its folder");
     leave_folders(of.path);
     switch (of.is) {
         case entry::kind::folder:

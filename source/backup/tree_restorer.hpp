@@ -13,9 +13,13 @@ namespace cmcp::backup {
 /// a path, each is refused (bad_archive). Owners are set by root alone.
 class tree_restorer {
 public:
-    explicit tree_restorer(int folder);
+    /// `root`: the folder of the archive whose entries are made.
+    explicit tree_restorer(int folder, std::string root = "root");
 
-    /// `of.path` begins with "root/"; the content is read from the archive.
+    /// The entry of `root` itself: the folder gets its mode and times in finish(). To be called before add(), or never.
+    void add_root(const entry& of);
+
+    /// `of.path` is below `root`; the content is read from the archive.
     void add(const entry& of, archive_reader& from);
 
     /// Modes and times of the folders that are still open; to be called at the end.
@@ -24,6 +28,7 @@ public:
     bool lost_attributes() const { return lost_attributes_; }  ///< the file system keeps none of users
 
 private:
+    std::string_view inside(std::string_view path) const;
     void leave_folders(std::string_view path);
     int parent_of(const entry& of);
     void make_folder(const entry& of);
@@ -35,6 +40,7 @@ private:
     void set_attributes(int fd, const entry& of);
 
     int folder_;
+    std::string root_;
     bool is_root_;
     bool lost_attributes_ = false;
     std::string parent_path_;
