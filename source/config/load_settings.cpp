@@ -83,8 +83,8 @@ void apply(loaded_settings& into, const assignments& items, finder find)
     }
 }
 
-constexpr std::array<std::string_view, 10> our_prefixes{"MCP_",     "BASH_",  "PYTHON_", "FILE_", "WEB_",
-                                                        "SANDBOX_", "TOOLS_", "HTTP_",   "TLS_",  "AUDIT_"};
+constexpr std::array<std::string_view, 11> our_prefixes{"SNAPSHOT_", "MCP_",   "BASH_", "PYTHON_", "FILE_", "WEB_",
+                                                        "SANDBOX_",  "TOOLS_", "HTTP_", "TLS_",    "AUDIT_"};
 
 // Variables of bash itself, of the official Python images and of proxies begin as ours do.
 constexpr std::array<std::string_view, 12> of_others{"HTTP_PROXY",    "BASH_ENV",           "BASH_VERSION",

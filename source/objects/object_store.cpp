@@ -169,17 +169,15 @@ awaitable<object_store::answer> object_store::ask(std::shared_ptr<const order> w
 {
     const auto end = std::chrono::steady_clock::now() + options_.patience;
     milliseconds next = options_.first_pause;
-    bool is_unsure = false;
     for (unsigned attempts = 1;; ++attempts) {
         auto got = co_await try_once(wanted);
-        is_unsure = got.is_unsure = got.is_unsure || is_unsure;
+        got.is_unsure = got.is_unsure || attempts > 1;
         got.attempts = attempts;
         if (!got.may_pass) {
             if (!got.failure.empty()) fail(*wanted, got);
             co_return got;
         }
         if (std::chrono::steady_clock::now() + next > end) fail(*wanted, got);
-        is_unsure = true;
         log::warning("object_storage_again", {{"method", json::string(wanted->method)},
                                               {"status", got.reply.status},
                                               {"reason", json::string(got.reason)},

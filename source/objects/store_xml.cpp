@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, std::string>> xml_texts(std::string_view docu
 store_refusal read_refusal(std::string_view body)
 try {
     store_refusal refusal;
-    for (auto& [path, text] : xml_texts(body)) {
+    for (const auto& [path, text] : xml_texts(body)) {
         if (path == "Error/Code") refusal.code = trimmed(text, white_space);
         if (path == "Error/Message") refusal.message = trimmed(text, white_space);
     }
@@ -103,9 +103,9 @@ store_listing read_listing(std::string_view body)
 {
     store_listing listing;
     bool goes_on = false, is_listing = false;
-    for (auto& [path, text] : xml_texts(body)) {
+    for (const auto& [path, text] : xml_texts(body)) {
         is_listing = is_listing || path.starts_with("ListBucketResult");
-        if (path == "ListBucketResult/Contents/Key") listing.keys.push_back(std::move(text));
+        if (path == "ListBucketResult/Contents/Key") listing.keys.push_back(text);
         if (path == "ListBucketResult/IsTruncated") goes_on = trimmed(text, white_space) == "true";
         if (path == "ListBucketResult/NextContinuationToken") listing.next = trimmed(text, white_space);
     }

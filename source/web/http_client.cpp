@@ -69,6 +69,7 @@ private:
     std::optional<http_stream::parser> parser_;
     std::vector<char> piece_;
     std::size_t piece_length_ = 0;
+    bool is_cut_ = false;  ///< the server did not take the whole request
     std::string phase_ = "resolving";
     std::uint64_t expected_ = 0;
     std::chrono::steady_clock::time_point last_report_;
@@ -103,6 +104,9 @@ awaitable<bool> fetch::one_request()
     enter("waiting", "waiting for " + at_.who.text());
     const auto request = make_request();
     auto failure = co_await stream_->write(request);
+    // A server may refuse a body before it has read all of it, and close.
+    is_cut_ = failure && failure != asio::error::operation_aborted;
+    if (is_cut_) failure = {};
     do {  // answers 1xx come before the final one
         parser_.emplace();
         parser_->header_limit(longest_header);
@@ -229,7 +233,7 @@ awaitable<error_code> fetch::read_piece()
 
 void fetch::keep_connection()
 {
-    if (parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
+    if (!is_cut_ && parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
 }
 
 // A redirect's body is read only to keep the connection.

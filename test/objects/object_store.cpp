@@ -194,7 +194,8 @@ TEST_CASE("what passes is tried again, each time with a connection or an answer 
     s.web.on(path, send(answer("at last")));
     CHECK(s.run(s.store().get("a key")) == "at last");
     CHECK(s.web.requests.size() == 6);
-    CHECK(lines.of("object_storage_again").size() == 5);
+    CHECK(lines.of("object_storage_again").size() ==
+          4);  // the client sends again by itself what an old connection took
     CHECK_FALSE(has(lines.text(), hidden));
 }
 
@@ -312,7 +313,13 @@ TEST_CASE("a file of authorities that is none stops the start and names its sett
 {
     store_stage s;
     s.options.ca = "/does/not/exist.pem";
-    CHECK_THROWS_WITH(s.store(), Catch::Contains("SNAPSHOT_STORE_CA"));
+    std::string refused;
+    try {
+        s.store();
+    } catch (const config_error& problem) {
+        refused = problem.what();
+    }
+    CHECK(has(refused, "SNAPSHOT_STORE_CA: \"/does/not/exist.pem\" cannot be read"));
 }
 
 TEST_CASE("a storage is described by settings")

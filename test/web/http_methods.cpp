@@ -1,7 +1,24 @@
 #include "test/web/client_stage.hpp"
 
+#include <boost/asio/detached.hpp>
+
 using namespace cmcp;
 using namespace cmcp::test;
+using asio::ip::tcp;
+
+namespace {
+
+// Refuses after the header, and closes with the body unread.
+awaitable<> refuse_early(tcp::acceptor& acceptor)
+{
+    auto client = co_await acceptor.async_accept(asio::use_awaitable);
+    std::string seen;
+    co_await asio::async_read_until(client, asio::dynamic_buffer(seen), "\r\n\r\n", asio::use_awaitable);
+    const std::string refusal = answer("not you", "text/plain", "Connection: close\r\n", "403 Forbidden");
+    co_await asio::async_write(client, asio::buffer(refusal), asio::use_awaitable);
+}
+
+}  // namespace
 
 TEST_CASE("a body is put with its type, and the answer has its etag")
 {
@@ -62,4 +79,19 @@ TEST_CASE("a request that a stale connection took is sent again, and the answer 
     CHECK(reply.body == "whole");
     CHECK(reply.repeated);
     CHECK(s.web.connections == 2);
+}
+
+TEST_CASE("an answer that comes before the whole body is sent is the answer")
+{
+    client_stage s;
+    tcp::acceptor acceptor(s.io, {asio::ip::address_v4::loopback(), 0});
+    const std::string place = "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
+    s.policy = rules({"*"}, {place});
+    asio::co_spawn(s.io, refuse_early(acceptor), asio::detached);
+    const auto reply = s.get("http://" + place + "/object", [](auto& r) {
+        r.method = "PUT";
+        r.body = std::string(16 << 20, 'x');
+    });
+    CHECK(reply.status == 403);
+    CHECK(reply.body == "not you");
 }
