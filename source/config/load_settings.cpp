@@ -1,8 +1,8 @@
 #include "config/load_settings.hpp"
 
-#include "config/cluster_member.hpp"
 #include "config/setting.hpp"
 #include "config/setting_kinds.hpp"
+#include "config/setting_rules.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -46,12 +46,19 @@ std::string read_file(const fs::path& name)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// A URL is shown without user and password.
+std::string shown_value(const setting& entry, const std::string& value)
+{
+    if (entry.secret) return "***";
+    return value.find("://") == std::string::npos ? value : kinds::url().print(value);
+}
+
 void set(loaded_settings& into, const setting& entry, const assignment& item)
 {
     try {
         entry.parse(into.values, item.value);
     } catch (const bad_value& e) {
-        throw config_error(std::string(entry.name) + "=" + (entry.secret ? "***" : item.value) + " (" + item.origin +
+        throw config_error(std::string(entry.name) + "=" + shown_value(entry, item.value) + " (" + item.origin +
                            ") is not allowed: it must be " + e.what());
     }
     into.origins.insert_or_assign(std::string(entry.name), item.origin);
@@ -76,8 +83,8 @@ void apply(loaded_settings& into, const assignments& items, finder find)
     }
 }
 
-constexpr std::array<std::string_view, 10> our_prefixes{"MCP_",     "BASH_",  "PYTHON_", "FILE_", "WEB_",
-                                                        "SANDBOX_", "TOOLS_", "HTTP_",   "TLS_",  "AUDIT_"};
+constexpr std::array<std::string_view, 11> our_prefixes{"SNAPSHOT_", "MCP_",   "BASH_", "PYTHON_", "FILE_", "WEB_",
+                                                        "SANDBOX_",  "TOOLS_", "HTTP_", "TLS_",    "AUDIT_"};
 
 // Variables of bash itself, of the official Python images and of proxies begin as ours do.
 constexpr std::array<std::string_view, 12> of_others{"HTTP_PROXY",    "BASH_ENV",           "BASH_VERSION",
@@ -165,50 +172,12 @@ void check_timeouts(loaded_settings& into, const char* name, std::chrono::millis
                        ") is not allowed: it must not exceed " + max_name + "=" + kinds::printed(limit));
 }
 
-void check_tls(const settings& config)
-{
-    const bool asks_clients = config.tls_client_auth != "off";
-    if (config.tls_cert.empty() != config.tls_key.empty())
-        throw config_error("TLS_CERT and TLS_KEY belong together: set both to serve HTTPS, or none");
-    if (asks_clients && config.tls_cert.empty())
-        throw config_error("TLS_CLIENT_AUTH=" + config.tls_client_auth + " needs TLS: set TLS_CERT and TLS_KEY");
-    if (asks_clients && config.tls_client_ca.empty())
-        throw config_error("TLS_CLIENT_AUTH=" + config.tls_client_auth +
-                           " needs TLS_CLIENT_CA: set it to the authorities that sign certificates of clients");
-    if (!asks_clients && !config.tls_client_ca.empty())
-        throw config_error("TLS_CLIENT_CA does nothing without TLS_CLIENT_AUTH: set that to accept or require");
-}
-
-void need(const settings& config, bool is_there, const std::string& what)
-{
-    if (!is_there) throw config_error("CLUSTER_MEMBERS=" + kinds::printed(config.cluster_members) + " needs " + what);
-}
-
-void check_cluster(const settings& config)
-{
-    if (config.cluster_members.empty() && !config.cluster_directory.empty())
-        throw config_error(
-            "CLUSTER_DIRECTORY needs CLUSTER_MEMBERS: name there all servers that share it, or leave it empty");
-    if (config.cluster_members.empty()) return;
-    const auto members = read_members(config.cluster_members);
-    const auto own = [&config](const cluster_member& each) { return each.name == config.sandbox_node; };
-    need(config, std::any_of(members.begin(), members.end(), own),
-         "SANDBOX_NODE: set it to the one of these names that is this server's");
-    need(config, !config.cluster_cert.empty() && !config.cluster_key.empty() && !config.cluster_ca.empty(),
-         "CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA, because members know each other by certificates alone");
-    need(
-        config, !config.link_key.empty(),
-        "SANDBOX_LINK_KEY: set it to the same random text on all members, because each of them checks what another has "
-        "signed");
-}
-
 void apply_rules(loaded_settings& into)
 {
     auto& config = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
-    check_tls(config);
-    check_cluster(config);
+    check_together(config);
     if (!config.debug) return;
     config.log_level = "DEBUG";
     into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");

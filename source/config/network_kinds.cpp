@@ -3,7 +3,10 @@
 #include "config/networks.hpp"
 #include "config/setting_kinds.hpp"
 #include "config/setting_text.hpp"
+#include "config/store_address.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <stdexcept>
 
 // The kinds of settings that name hosts, addresses and networks.
@@ -122,6 +125,27 @@ std::string directory_url(std::string_view text)
         throw bad_value(
             "redis://host:port, with name:password@ before the host where it asks for them, or rediss:// for TLS");
     return address;
+}
+
+std::string store_url(std::string_view text)
+{
+    std::string address = bare(text);
+    if (!address.empty() && !store_address::read(address))
+        throw bad_value(
+            "https://host/bucket or http://host/bucket, with :port behind the host and /prefix behind the bucket where "
+            "there are any; names and prefixes are of letters, digits and . _ -; the key is SNAPSHOT_STORE_KEY_ID and "
+            "SNAPSHOT_STORE_SECRET");
+    return address;
+}
+
+std::string region_name(std::string_view text)
+{
+    constexpr std::size_t longest = 64;
+    std::string name = bare(text);
+    const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+    if (name.empty() || name.size() > longest || !std::all_of(name.begin(), name.end(), fits))
+        throw bad_value("a region of letters, digits, - and _, for example us-east-1");
+    return name;
 }
 
 }  // namespace cmcp::kinds

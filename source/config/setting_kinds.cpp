@@ -191,6 +191,15 @@ settings::words quota_list(std::string_view text)
     return words;
 }
 
+std::string encryption_key(std::string_view text)
+{
+    constexpr std::size_t digits = 64;
+    std::string key = bare(text);
+    const bool is_key = key.size() == digits && key.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+    if (!key.empty() && !is_key) throw bad_value("64 hexadecimal digits; `openssl rand -hex 32` makes them");
+    return lower_case(key);
+}
+
 settings::words command_names(std::string_view text)
 {
     auto words = split(text);

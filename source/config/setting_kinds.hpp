@@ -61,6 +61,9 @@ settings::words network_list(std::string_view text);  ///< addresses, networks a
 settings::words member_list(std::string_view text);   ///< name=host:port, each name once
 std::string member_address(std::string_view text);    ///< empty, or host:port
 std::string directory_url(std::string_view text);     ///< empty, or as directory_address.hpp reads it
+std::string store_url(std::string_view text);         ///< empty, or as store_address.hpp reads it
+std::string region_name(std::string_view text);       ///< letters, digits, - and _
+std::string encryption_key(std::string_view text);    ///< empty, or 64 hexadecimal digits
 settings::words quota_list(std::string_view text);    ///< principal:name=number
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);

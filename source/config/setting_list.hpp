@@ -361,3 +361,21 @@ SETTING("MCP_PREVIEW_TTL", milliseconds, preview_ttl, "86400", seconds(1s, 365 *
         "most time that a link to a shown port can ask for, seconds");
 SETTING("MCP_PUBLIC_URL", std::string, public_url, "", plain_text(),
         "how clients reach this server, for download links and the endpoint of /sse; empty: the address it listens on");
+
+TOPIC("Snapshots of sandboxes");
+SETTING(
+    "SNAPSHOT_STORE", std::string, snapshot_store, "", store_url,
+    "bucket of an S3-compatible object storage that keeps snapshots of sandboxes, as https://host:port/bucket/prefix, "
+    "port and prefix where there are any; http:// speaks plainly; empty: none");
+SETTING("SNAPSHOT_STORE_REGION", std::string, snapshot_store_region, "us-east-1", region_name,
+        "region of the bucket, as requests to it are signed for");
+SETTING("SNAPSHOT_STORE_KEY_ID", std::string, snapshot_store_key_id, "", plain_text(200),
+        "id of this server's access key at the storage");
+SETTING("SNAPSHOT_STORE_SECRET", std::string, snapshot_store_secret, "", secret(plain_text(400)),
+        "secret of this access key");
+SETTING("SNAPSHOT_STORE_CA", path, snapshot_store_ca, "", file_path,
+        "certificates that are trusted at the storage beside the system's (PEM)");
+SETTING(
+    "SNAPSHOT_KEY", std::string, snapshot_key, "", secret(parser<std::string>(encryption_key)),
+    "64 hexadecimal digits that snapshots are encrypted with before they leave the server, the same on all servers of "
+    "a cluster; who loses it loses them: `openssl rand -hex 32` makes one");

@@ -13,7 +13,7 @@ namespace cmcp {
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
 
-ssl::context make_client_context(const std::filesystem::path& extra)
+ssl::context make_client_context(const std::filesystem::path& extra, std::string_view setting)
 {
     ssl::context context(ssl::context::tls_client);
     error_code failure;
@@ -24,8 +24,8 @@ ssl::context make_client_context(const std::filesystem::path& extra)
     if (extra.empty()) return context;
     context.load_verify_file(extra.string(), failure);
     if (failure)
-        throw config_error("WEB_CA_FILE: \"" + extra.string() + "\" cannot be read as certificates in PEM form (" +
-                           failure.message() + ")");
+        throw config_error(std::string(setting) + ": \"" + extra.string() +
+                           "\" cannot be read as certificates in PEM form (" + failure.message() + ")");
     return context;
 }
 

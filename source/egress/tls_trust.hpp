@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
 /// A client context that trusts the system's certificates and those of `extra` (PEM; empty: none), TLS 1.2 and newer.
-/// Throws config_error when `extra` cannot be used.
-boost::asio::ssl::context make_client_context(const std::filesystem::path& extra);
+/// Throws config_error, which names `setting`, when `extra` cannot be used.
+boost::asio::ssl::context make_client_context(const std::filesystem::path& extra,
+                                              std::string_view setting = "WEB_CA_FILE");
 
 /// Asks for a certificate that names `host` (a name, sent as SNI, or an address) and is valid.
 void expect_host(SSL* connection, const std::string& host, bool is_address);

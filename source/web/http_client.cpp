@@ -49,9 +49,11 @@ private:
     awaitable<error_code> read_piece();
 
     http_stream::request make_request() const;
+    void add_body(http_stream::request& to) const;
     void enter(std::string phase, std::string detail);
     bool is_redirect() const;
     void redirect();
+    bool only_head() const { return request_.method == "HEAD"; }  ///< RFC 9110 section 9.3.2: the answer has no body
     void read_head();
     void check_length() const;
     void keep_connection();
@@ -67,6 +69,7 @@ private:
     std::optional<http_stream::parser> parser_;
     std::vector<char> piece_;
     std::size_t piece_length_ = 0;
+    bool is_cut_ = false;  ///< the server did not take the whole request
     std::string phase_ = "resolving";
     std::uint64_t expected_ = 0;
     std::chrono::steady_clock::time_point last_report_;
@@ -88,6 +91,7 @@ awaitable<> fetch::follow_all()
 {
     for (;;) {
         const bool answered = co_await one_request();
+        reply_.repeated = reply_.repeated || !answered;
         if (!answered) co_await one_request();  // the second one is a new connection
         if (!is_redirect()) co_return;
         redirect();
@@ -100,10 +104,14 @@ awaitable<bool> fetch::one_request()
     enter("waiting", "waiting for " + at_.who.text());
     const auto request = make_request();
     auto failure = co_await stream_->write(request);
+    // A server may refuse a body before it has read all of it, and close.
+    is_cut_ = failure && failure != asio::error::operation_aborted;
+    if (is_cut_) failure = {};
     do {  // answers 1xx come before the final one
         parser_.emplace();
         parser_->header_limit(longest_header);
         parser_->body_limit(boost::none);
+        parser_->skip(only_head());
         if (!failure) failure = co_await stream_->read_header(*parser_);
     } while (!failure && parser_->get().result_int() / 100 == 1 && parser_->get().result_int() != 101);
     const bool nothing_came = failure && !parser_->got_some();
@@ -140,12 +148,17 @@ http_stream::request fetch::make_request() const
     // A key for one server is not shown to another that it redirects to.
     if (at_.origin() == request_.url.origin())
         for (const auto& [name, value] : request_.headers) request.set(name, value);
-    if (request_.form.empty()) return request;
-    request.method(http::verb::post);
-    request.set(http::field::content_type, "application/x-www-form-urlencoded");
-    request.body() = request_.form;
-    request.prepare_payload();
+    add_body(request);
     return request;
+}
+
+void fetch::add_body(http_stream::request& to) const
+{
+    to.method_string(request_.form.empty() ? request_.method : "POST");
+    if (to.method() != http::verb::post && to.method() != http::verb::put) return;
+    to.set(http::field::content_type, request_.form.empty() ? request_.body_type : "application/x-www-form-urlencoded");
+    to.body() = request_.form.empty() ? request_.body : request_.form;
+    to.prepare_payload();
 }
 
 void fetch::read_head()
@@ -158,6 +171,7 @@ void fetch::read_head()
     if (reply_.status_text.empty()) reply_.status_text = std::string(http::obsolete_reason(head.result()));
     reply_.type = lower_case(trimmed(type.substr(0, type.find(';')), " \t\""));
     reply_.charset = header_parameter(type, "charset").value_or("");
+    reply_.etag = std::string(head[http::field::etag]);
 }
 
 bool fetch::is_redirect() const
@@ -170,6 +184,9 @@ bool fetch::is_redirect() const
 void fetch::redirect()
 {
     const std::string location(parser_->get()[http::field::location]);
+    if (request_.method == "PUT" || request_.method == "DELETE")
+        throw fetch_error("bad_redirect",
+                          at_.origin() + " redirects a " + request_.method + ", which goes nowhere else.");
     if (++reply_.redirects > request_.max_redirects)
         throw fetch_error("too_many_redirects", "Too many redirects: more than " +
                                                     std::to_string(request_.max_redirects) + ", the last one from " +
@@ -193,6 +210,10 @@ awaitable<> fetch::read_answer()
         co_return;
     }
     if (request_.check) request_.check(reply_);
+    if (only_head()) {
+        keep_connection();
+        co_return;
+    }
     check_length();
     enter("reading", "receiving");
     co_await read_body();
@@ -212,7 +233,7 @@ awaitable<error_code> fetch::read_piece()
 
 void fetch::keep_connection()
 {
-    if (parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
+    if (!is_cut_ && parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
 }
 
 // A redirect's body is read only to keep the connection.
@@ -295,8 +316,8 @@ void fetch::fail(const error_code& failure) const
 
 }  // namespace
 
-http_client::http_client(asio::any_io_executor executor, std::filesystem::path extra_ca)
-    : connections_(std::make_shared<connection_pool>(executor, std::move(extra_ca)))
+http_client::http_client(asio::any_io_executor executor, std::filesystem::path extra_ca, std::string_view setting)
+    : connections_(std::make_shared<connection_pool>(executor, std::move(extra_ca), setting))
 {
 }
 

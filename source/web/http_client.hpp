@@ -24,12 +24,14 @@ struct fetch_head {
     std::string status_text;
     std::string type;     ///< media type in lower case, without parameters; empty: none was sent
     std::string charset;  ///< parameter of Content-Type
+    std::string etag;     ///< as it was sent, with its quotes
 };
 
 struct fetch_reply : fetch_head {
     std::string body;            ///< unpacked
     std::uint64_t received = 0;  ///< bytes of the body as they were sent
     unsigned redirects = 0;
+    bool repeated = false;  ///< a connection that was used again took the request and gave no answer: a new one did
 };
 
 /// Takes a body piece by piece in place of fetch_reply::body, so that its size does not matter.
@@ -46,10 +48,13 @@ public:
 
 struct fetch_request {
     web_url url;
+    std::string method = "GET";  ///< or HEAD, PUT, DELETE; the last two are not redirected
     std::string accept = "*/*";
     std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
     std::string form{};                                        ///< posted as a form of the web; empty: GET
-    std::uint64_t max_bytes = 10 << 20;                        ///< of the body, unpacked; of a piece with a receiver
+    std::string body{};                                        ///< of PUT
+    std::string body_type = "application/octet-stream";
+    std::uint64_t max_bytes = 10 << 20;  ///< of the body, unpacked; of a piece with a receiver
     std::size_t max_redirects = 10;
     std::chrono::milliseconds timeout{30'000};  ///< for everything
     std::string_view timeout_setting = "WEB_TIMEOUT_DEFAULT";
@@ -64,8 +69,10 @@ class connection_pool;
 /// server. Connections that stay open are used again for the same origin under the same policy.
 class http_client {
 public:
-    /// `extra_ca`: PEM file of certificates to trust beside the system's; empty: none. Throws config_error.
-    http_client(asio::any_io_executor executor, std::filesystem::path extra_ca);
+    /// `extra_ca`: PEM file of certificates to trust beside the system's; empty: none. Throws config_error,
+    /// which names `setting`.
+    http_client(asio::any_io_executor executor, std::filesystem::path extra_ca,
+                std::string_view setting = "WEB_CA_FILE");
     http_client(const http_client&) = delete;
     http_client& operator=(const http_client&) = delete;
     ~http_client();

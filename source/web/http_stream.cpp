@@ -71,8 +71,9 @@ bool http_stream::is_quiet()
     return buffer_.size() == 0 && seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-connection_pool::connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca)
-    : extra_ca_(std::move(extra_ca)), reaper_(executor)
+connection_pool::connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca,
+                                 std::string_view setting)
+    : extra_ca_(std::move(extra_ca)), setting_(setting), reaper_(executor)
 {
     if (!extra_ca_.empty()) trust();  // a bad file stops the start
 }
@@ -80,7 +81,7 @@ connection_pool::connection_pool(asio::any_io_executor executor, std::filesystem
 // Reading the system's certificates takes some milliseconds, so it waits for the first use.
 boost::asio::ssl::context& connection_pool::trust()
 {
-    if (!trust_) trust_ = std::make_unique<boost::asio::ssl::context>(make_client_context(extra_ca_));
+    if (!trust_) trust_ = std::make_unique<boost::asio::ssl::context>(make_client_context(extra_ca_, setting_));
     return *trust_;
 }
 

@@ -18,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -55,7 +56,7 @@ private:
 /// Connections that wait for another request, and the certificates that TLS trusts.
 class connection_pool : public std::enable_shared_from_this<connection_pool> {
 public:
-    connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca);
+    connection_pool(asio::any_io_executor executor, std::filesystem::path extra_ca, std::string_view setting);
 
     /// A connection that is open and quiet, or null.
     std::unique_ptr<http_stream> take(const egress_ticket& ticket, const web_url& to);
@@ -73,6 +74,7 @@ private:
     void close_old();
 
     std::filesystem::path extra_ca_;
+    std::string setting_;
     std::unique_ptr<boost::asio::ssl::context> trust_;
     std::list<idle> idle_;  // oldest first
     asio::steady_timer reaper_;

@@ -1,5 +1,4 @@
-#include "web/http_client.hpp"
-#include "test/egress/egress_support.hpp"
+#include "test/web/client_stage.hpp"
 #include "test/web/packed.hpp"
 
 #include <filesystem>
@@ -10,38 +9,6 @@ using namespace cmcp::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct client_stage {
-    explicit client_stage(std::filesystem::path ca = {}) : client(io.get_executor(), std::move(ca)) {}
-
-    asio::io_context io;
-    origin web{io};
-    std::shared_ptr<const egress_policy> policy =
-        rules({"*"}, {web.place(), "localhost:" + std::to_string(web.port())});
-    http_client client;
-    std::vector<std::string> steps;
-
-    fetch_reply get(const std::string& url, std::function<void(fetch_request&)> change = {})
-    {
-        fetch_request request;
-        request.url = web_url::parse(url);
-        request.max_bytes = 1 << 20;
-        request.timeout = 10s;
-        request.progress = [this](std::string text) { steps.push_back(std::move(text)); };
-        if (change) change(request);
-        auto ticket = std::make_shared<egress_ticket>("test", policy, egress_limits());
-        return run_coroutine(io, client.get(std::move(ticket), std::move(request)));
-    }
-    std::string failure(const std::string& url, std::function<void(fetch_request&)> change = {})
-    {
-        try {
-            get(url, std::move(change));
-        } catch (const fetch_error& problem) {
-            return problem.reason + ": " + problem.what();
-        }
-        return "no failure";
-    }
-};
 
 void briefly(fetch_request& request) { request.timeout = 300ms; }
 

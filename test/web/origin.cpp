@@ -143,6 +143,17 @@ awaitable<> origin::serve_client(origin* self, tcp::socket client)
     co_await stream.async_shutdown(as_tuple);
 }
 
+script origin::script_for(const std::string& path)
+{
+    if (auto& first = first_[path]; !first.empty()) {
+        script steps = std::move(first.front());
+        first.pop_front();
+        return steps;
+    }
+    const auto at = scripts_.find(path);
+    return at == scripts_.end() ? send(answer("nothing here", "text/plain", {}, "404 Not Found")) : at->second;
+}
+
 template <class Stream>
 awaitable<> origin::serve(origin* self, Stream& stream)
 {
@@ -159,10 +170,7 @@ awaitable<> origin::serve(origin* self, Stream& stream)
         const std::string request = buffer.substr(0, whole);
         buffer.erase(0, whole);
         self->requests.push_back(request);
-        const auto script_at = self->scripts_.find(path_of(request));
-        script steps = script_at == self->scripts_.end()
-                           ? send(answer("nothing here", "text/plain", {}, "404 Not Found"))
-                           : script_at->second;
+        script steps = self->script_for(path_of(request));
         stays = co_await play(stream, std::move(steps));
     }
 }

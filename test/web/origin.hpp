@@ -7,6 +7,7 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ public:
     ~origin();
 
     void on(std::string path, script steps) { scripts_[std::move(path)] = std::move(steps); }
+    /// For one request of the path, before on() counts; several of them in their order.
+    void once(const std::string& path, script steps) { first_[path].push_back(std::move(steps)); }
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
     std::string place() const { return "127.0.0.1:" + std::to_string(port()); }
     std::string url(const std::string& path) const
@@ -56,7 +59,10 @@ private:
 
     asio::ip::tcp::acceptor acceptor_;
     asio::ssl::context* tls_;
+    script script_for(const std::string& path);
+
     std::map<std::string, script> scripts_;
+    std::map<std::string, std::deque<script>> first_;
     task_group tasks_;
 };
 

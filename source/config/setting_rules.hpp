@@ -1,0 +1,10 @@
+#pragma once
+
+#include "config/settings.hpp"
+
+namespace cmcp {
+
+/// Settings need others: those of TLS, of the cluster, of the storage of snapshots. Throws config_error.
+void check_together(const settings& config);
+
+}  // namespace cmcp

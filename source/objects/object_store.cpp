@@ -1,0 +1,316 @@
+#include "objects/object_store.hpp"
+
+#include "egress/egress_policy.hpp"
+#include "log/log.hpp"
+#include "objects/store_xml.hpp"
+#include "text/encodings.hpp"
+#include "text/random_id.hpp"
+#include "text/utf8_text.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace cmcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr unsigned ok = 200, missing = 404, conflict = 409, precondition_failed = 412;
+constexpr milliseconds longest_pause{5000};
+constexpr std::size_t longest_shown = 300;
+
+web_url url_of(const store_address& to)
+{
+    const std::string port = to.port == 0 ? "" : ":" + std::to_string(to.port);
+    return web_url::parse((to.secure ? "https://" : "http://") + to.host + port);
+}
+
+// The one host, though its address may be a private one.
+std::shared_ptr<const egress_policy> policy_for(const web_url& base)
+{
+    const std::string place = base.who.text() + ":" + std::to_string(base.port);
+    return std::make_shared<egress_policy>(std::vector<egress_entry>{egress_entry::parse(place)},
+                                           std::vector<egress_entry>{egress_entry::parse(place)});
+}
+
+bool passes(unsigned status)
+{
+    return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+bool passes(const fetch_error& failure)
+{
+    constexpr std::array<std::string_view, 4> reasons{"unreachable", "timeout", "bad_answer", "busy"};
+    return std::find(reasons.begin(), reasons.end(), failure.reason) != reasons.end();
+}
+
+std::string_view advice_for(const std::string& reason)
+{
+    if (reason == "tls") return "Set SNAPSHOT_STORE_CA to the authority of its certificate where the system lacks it.";
+    if (reason == "bad_redirect" || reason == "too_many_redirects") return store_advice("PermanentRedirect", 0);
+    if (reason == "too_large") return "Objects here have at most 16 MiB: another program wrote it.";
+    return "Check the host and the port of SNAPSHOT_STORE, and whether the storage runs.";
+}
+
+std::string without(std::string text, const std::string& secret)
+{
+    for (auto at = text.find(secret); !secret.empty() && at != std::string::npos; at = text.find(secret, at))
+        text.replace(at, secret.size(), "***");
+    return text;
+}
+
+}  // namespace
+
+/// A request, of which each attempt is signed anew.
+struct object_store::order {
+    std::string wish{};  ///< behind "did not": `store "key"`
+    std::string method = "GET";
+    std::string path{};
+    name_values query{};
+    name_values headers{};
+    std::string bytes{};
+    std::string digest = sha256_hex({});
+};
+
+/// The last answer, or why there is none.
+struct object_store::answer {
+    fetch_reply reply;
+    std::string failure{}, reason{};  ///< of a fetch_error
+    bool may_pass = false;
+    bool is_unsure = false;  ///< an attempt before may have been carried out
+    unsigned attempts = 1;
+};
+
+object_store_options object_store_options::of(const settings& config)
+{
+    const auto to = store_address::read(config.snapshot_store);
+    if (!to) throw config_error("SNAPSHOT_STORE is not set");
+    object_store_options options;
+    options.to = *to;
+    options.region = config.snapshot_store_region;
+    options.by = {config.snapshot_store_key_id, config.snapshot_store_secret};
+    options.ca = config.snapshot_store_ca;
+    return options;
+}
+
+object_store::object_store(asio::any_io_executor executor, object_store_options options)
+try : options_(std::move(options)), base_(url_of(options_.to)),
+    text_(base_.origin() + "/" + options_.to.bucket + (options_.to.prefix.empty() ? "" : "/" + options_.to.prefix)),
+    policy_(policy_for(base_)), executor_(executor), client_(executor, options_.ca, "SNAPSHOT_STORE_CA") {
+} catch (const bad_url& problem) {
+    throw config_error(std::string("SNAPSHOT_STORE: ") + problem.what());
+}
+
+std::shared_ptr<object_store::order> object_store::order_for(std::string method, const std::string& wish,
+                                                             const std::string& key) const
+{
+    if (key.empty()) throw std::invalid_argument("the key of an object is empty");
+    auto wanted = std::make_shared<order>();
+    wanted->wish = wish + " \"" + key + "\"";
+    wanted->method = std::move(method);
+    wanted->path = aws_encoded_path("/" + options_.to.bucket + "/" + options_.to.prefix + key);
+    return wanted;
+}
+
+fetch_request object_store::signed_request(const order& wanted) const
+{
+    aws_request to_sign{.method = wanted.method,
+                        .path = wanted.path,
+                        .query = wanted.query,
+                        .headers = wanted.headers,
+                        .payload_hash = wanted.digest};
+    to_sign.headers.emplace_back("Host", base_.authority());
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    fetch_request request;
+    request.headers = aws_signature(to_sign, options_.by, options_.region, now);
+    request.headers.insert(request.headers.end(), wanted.headers.begin(), wanted.headers.end());
+    request.url = base_;
+    request.url.target = wanted.path + (wanted.query.empty() ? "" : "?" + aws_query(wanted.query));
+    request.method = wanted.method;
+    request.body = wanted.bytes;
+    request.max_bytes = most_bytes;
+    request.max_redirects = 0;
+    request.timeout = options_.request_timeout;
+    request.timeout_setting = "the time for a request to the storage";
+    return request;
+}
+
+awaitable<object_store::answer> object_store::try_once(std::shared_ptr<const order> wanted)
+{
+    answer got;
+    try {
+        auto ticket = std::make_shared<egress_ticket>("object storage", policy_, egress_limits{});
+        auto request = signed_request(*wanted);
+        got.reply = co_await client_.get(std::move(ticket), std::move(request));
+        got.may_pass = passes(got.reply.status);
+        got.is_unsure = got.reply.repeated;
+    } catch (const fetch_error& failure) {
+        got.failure = failure.what();
+        got.reason = failure.reason;
+        got.may_pass = passes(failure);
+    }
+    co_return got;
+}
+
+awaitable<> object_store::pause(milliseconds longest)
+{
+    std::array<unsigned char, 2> bytes{};
+    fill_random(bytes);  // servers that failed together do not come back together
+    const auto share = (bytes[0] << 8 | bytes[1]) % 1000;
+    asio::steady_timer timer(executor_, longest / 2 + longest / 2 * share / 1000);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+awaitable<object_store::answer> object_store::ask(std::shared_ptr<const order> wanted)
+{
+    const auto end = std::chrono::steady_clock::now() + options_.patience;
+    milliseconds next = options_.first_pause;
+    for (unsigned attempts = 1;; ++attempts) {
+        auto got = co_await try_once(wanted);
+        got.is_unsure = got.is_unsure || attempts > 1;
+        got.attempts = attempts;
+        if (!got.may_pass) {
+            if (!got.failure.empty()) fail(*wanted, got);
+            co_return got;
+        }
+        if (std::chrono::steady_clock::now() + next > end) fail(*wanted, got);
+        log::warning("object_storage_again", {{"method", json::string(wanted->method)},
+                                              {"status", got.reply.status},
+                                              {"reason", json::string(got.reason)},
+                                              {"attempt", attempts}});
+        co_await pause(next);
+        next = std::min(2 * next, longest_pause);
+    }
+}
+
+// A storage might say in its message what it was sent.
+std::string object_store::shown(std::string text) const
+{
+    text = without(std::move(text), options_.by.secret);
+    text = escape_invalid_utf8(without(std::move(text), options_.by.session_token));
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    return std::string(utf8_prefix(text, longest_shown));
+}
+
+void object_store::fail(const order& wanted, const answer& got) const
+{
+    const std::string beginning = "The object storage " + text_ + " did not " + wanted.wish + ": ";
+    const std::string tries = got.attempts == 1 ? "" : " The attempts were " + std::to_string(got.attempts) + ".";
+    if (!got.failure.empty())
+        throw object_store_error(beginning + got.failure + tries + " " + std::string(advice_for(got.reason)), {}, 0);
+    const auto refusal = read_refusal(got.reply.body);
+    std::string said = std::to_string(got.reply.status) + " " +
+                       (refusal.code.empty() ? shown(got.reply.status_text) : shown(refusal.code));
+    if (!refusal.message.empty()) said += " (" + shown(refusal.message) + ")";
+    throw object_store_error(beginning + "it answered " + said + "." + tries + " " +
+                                 std::string(store_advice(refusal.code, got.reply.status)),
+                             refusal.code, got.reply.status);
+}
+
+void object_store::give(order& to, std::string bytes) const
+{
+    if (bytes.size() > most_bytes)
+        throw object_store_error("The object storage " + text_ + " did not " + to.wish + ": it has " +
+                                     std::to_string(bytes.size()) + " bytes, and objects have at most 16 MiB here.",
+                                 "EntityTooLarge", 0);
+    to.digest = sha256_hex(bytes);
+    to.bytes = std::move(bytes);
+}
+
+awaitable<> object_store::put(std::string key, std::string bytes)
+{
+    const auto wanted = order_for("PUT", "store", key);
+    give(*wanted, std::move(bytes));
+    auto got = co_await ask(wanted);
+    if (got.reply.status / 100 != 2) fail(*wanted, got);
+}
+
+awaitable<bool> object_store::create(std::string key, std::string bytes)
+{
+    const auto wanted = order_for("PUT", "create", key);
+    wanted->headers = {{"If-None-Match", "*"}};
+    give(*wanted, std::move(bytes));
+    auto got = co_await ask(wanted);
+    if (got.reply.status / 100 == 2) co_return true;
+    if (got.reply.status == conflict && read_refusal(got.reply.body).code == "ConditionalRequestConflict")
+        co_return false;
+    if (got.reply.status != precondition_failed) fail(*wanted, got);
+    if (!got.is_unsure) co_return false;
+    auto present = co_await get(std::move(key));
+    co_return present == wanted->bytes;
+}
+
+awaitable<std::optional<std::string>> object_store::get(std::string key)
+{
+    const auto wanted = order_for("GET", "give", key);
+    auto got = co_await ask(wanted);
+    if (got.reply.status == missing && read_refusal(got.reply.body).code != "NoSuchBucket") co_return std::nullopt;
+    if (got.reply.status != ok) fail(*wanted, got);
+    co_return std::move(got.reply.body);
+}
+
+awaitable<bool> object_store::has(std::string key)
+{
+    const auto wanted = order_for("HEAD", "tell of", key);
+    auto got = co_await ask(wanted);
+    if (got.reply.status == missing) co_return false;
+    if (got.reply.status != ok) fail(*wanted, got);
+    co_return true;
+}
+
+awaitable<> object_store::remove(std::string key)
+{
+    const auto wanted = order_for("DELETE", "remove", key);
+    auto got = co_await ask(wanted);
+    const bool is_gone = got.reply.status == missing && read_refusal(got.reply.body).code != "NoSuchBucket";
+    if (got.reply.status / 100 != 2 && !is_gone) fail(*wanted, got);
+}
+
+awaitable<std::vector<std::string>> object_store::list(std::string prefix)
+{
+    std::vector<std::string> keys;
+    std::string token;
+    do {
+        const auto wanted = page_order(prefix, token);
+        auto got = co_await ask(wanted);
+        if (got.reply.status != ok) fail(*wanted, got);
+        const auto page = listing_of(*wanted, got.reply.body);
+        if (!page.next.empty() && page.next == token) fail_listing(*wanted, "it repeats a page");
+        for (const auto& key : page.keys)
+            if (key.starts_with(options_.to.prefix)) keys.push_back(key.substr(options_.to.prefix.size()));
+        token = page.next;
+    } while (!token.empty());
+    co_return keys;
+}
+
+std::shared_ptr<object_store::order> object_store::page_order(const std::string& prefix, const std::string& token) const
+{
+    auto wanted = std::make_shared<order>();
+    wanted->wish = "list \"" + prefix + "\"";
+    wanted->path = aws_encoded_path("/" + options_.to.bucket);
+    wanted->query = {{"list-type", "2"}, {"max-keys", std::to_string(options_.page_size)}};
+    if (const auto whole = options_.to.prefix + prefix; !whole.empty()) wanted->query.emplace_back("prefix", whole);
+    if (!token.empty()) wanted->query.emplace_back("continuation-token", token);
+    return wanted;
+}
+
+store_listing object_store::listing_of(const order& wanted, const std::string& body) const
+try {
+    return read_listing(body);
+} catch (const bad_xml& problem) {
+    fail_listing(wanted, problem.what());
+}
+
+void object_store::fail_listing(const order& wanted, const std::string& problem) const
+{
+    throw object_store_error("The object storage " + text_ + " did not " + wanted.wish +
+                                 ": it answered no list, because " + problem + ". " + std::string(store_advice({}, ok)),
+                             {}, ok);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "config/settings.hpp"
+#include "config/store_address.hpp"
+#include "objects/aws_signature.hpp"
+#include "objects/store_error.hpp"
+#include "objects/store_xml.hpp"
+#include "web/http_client.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// An object storage, and how patient its client is.
+struct object_store_options {
+    store_address to;
+    std::string region = "us-east-1";
+    aws_credentials by;
+    std::filesystem::path ca{};                         ///< PEM file beside the system's; empty: none
+    std::chrono::milliseconds request_timeout{60'000};  ///< for one request
+    std::chrono::milliseconds patience{30'000};         ///< no further attempt begins later; 0: there is one
+    std::chrono::milliseconds first_pause{200};         ///< before the second attempt; grows up to 5 s
+    std::size_t page_size = 1000;                       ///< keys of a page of list()
+
+    /// Of SNAPSHOT_STORE and its like; SNAPSHOT_STORE is not empty. Throws config_error.
+    static object_store_options of(const settings& config);
+};
+
+/// Objects of a bucket of an S3-compatible storage, below the prefix of its address, which keys here do not have. Used
+/// on the io thread; outlives its calls, of which there may be several at once. Connections that fail and answers 429
+/// and 5xx are tried again with growing pauses. Every call throws object_store_error; no sentence has the secret.
+class object_store {
+public:
+    static constexpr std::size_t most_bytes = 16 << 20;  ///< of an object
+
+    /// Throws config_error: options.ca cannot be used.
+    object_store(asio::any_io_executor executor, object_store_options options);
+
+    awaitable<> put(std::string key, std::string bytes);  ///< in place of an object that is there
+
+    /// False: there is an object with this key, or another one makes it at this moment. After an attempt without an
+    /// answer an object of the same bytes counts as created, so bytes that tell creators apart belong into it.
+    awaitable<bool> create(std::string key, std::string bytes);
+
+    awaitable<std::optional<std::string>> get(std::string key);  ///< nothing: there is none
+    awaitable<bool> has(std::string key);  ///< false also where the bucket is missing: an answer to HEAD does not say
+    awaitable<> remove(std::string key);   ///< of an object that is not there, too
+
+    /// All keys that begin so, in the order of the storage, which is that of their bytes at most of them.
+    awaitable<std::vector<std::string>> list(std::string prefix);
+
+    const std::string& text() const { return text_; }  ///< the address, for messages
+
+private:
+    struct order;
+    struct answer;
+
+    std::shared_ptr<order> order_for(std::string method, const std::string& wish, const std::string& key) const;
+    std::shared_ptr<order> page_order(const std::string& prefix, const std::string& token) const;
+    void give(order& to, std::string bytes) const;
+    awaitable<answer> ask(std::shared_ptr<const order> wanted);
+    awaitable<answer> try_once(std::shared_ptr<const order> wanted);
+    awaitable<> pause(std::chrono::milliseconds longest);
+    fetch_request signed_request(const order& wanted) const;
+    [[noreturn]] void fail(const order& wanted, const answer& got) const;
+    store_listing listing_of(const order& wanted, const std::string& body) const;
+    [[noreturn]] void fail_listing(const order& wanted, const std::string& problem) const;
+    std::string shown(std::string text) const;
+
+    object_store_options options_;
+    web_url base_;
+    std::string text_;
+    std::shared_ptr<const egress_policy> policy_;
+    asio::any_io_executor executor_;
+    http_client client_;
+};
+
+}  // namespace cmcp
