@@ -7,12 +7,10 @@ namespace cmcp {
 
 namespace {
 
-using time = member_votes::time;
-
 // The latest time that so many of them have reached.
-time reached_by(std::vector<time> times, std::size_t many)
+member_votes::time reached_by(std::vector<member_votes::time> times, std::size_t many)
 {
-    if (times.size() < many) return time::min();
+    if (times.size() < many) return member_votes::time::min();
     const auto place = times.begin() + static_cast<std::ptrdiff_t>(many) - 1;
     std::nth_element(times.begin(), place, times.end(), std::greater<>());
     return *place;
@@ -35,7 +33,7 @@ void member_votes::note_acknowledged(std::string_view by, time sent, time now)
     if (!before && is_in_touch(now)) ++spell_;
 }
 
-time member_votes::in_touch_until() const
+member_votes::time member_votes::in_touch_until() const
 {
     std::vector<time> times;
     for (const auto& [name, of] : others_) times.push_back(of.acknowledged);
@@ -52,7 +50,7 @@ std::size_t member_votes::count_in_touch(time now) const
 bool member_votes::take_beat(std::string_view from, time now)
 {
     const auto at = others_.find(from);
-    if (at == others_.end() || now < at->second.suspended_until) return false;
+    if (at == others_.end() || is_suspended(from, now)) return false;
     at->second.heard = now;
     return !active_ || now >= started_ + times_.promise;
 }
@@ -64,6 +62,12 @@ bool member_votes::vote(std::string_view about, time now)
     if (now < std::max(started_, at->second.heard) + times_.silence) return false;
     at->second.suspended_until = now + times_.promise;
     return true;
+}
+
+bool member_votes::is_suspended(std::string_view member, time now) const
+{
+    const auto at = others_.find(member);
+    return at != others_.end() && now < at->second.suspended_until;
 }
 
 bool member_votes::ask(std::string_view about, time now)

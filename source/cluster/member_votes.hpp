@@ -47,6 +47,7 @@ public:
 
     /// Whether this member agrees that another one is gone. If so, that one is suspended from now on.
     bool vote(std::string_view about, time now);
+    bool is_suspended(std::string_view member, time now) const;
 
     /// The own vote, before others are asked at `now`. False: there is no use in asking.
     bool ask(std::string_view about, time now);
