@@ -141,7 +141,7 @@ awaitable<> member_watch::state::settle(self of)
 void member_watch::state::begin_leaving()
 {
     is = standing::leaving;
-    log::warning("cut_off", {{"members_in_touch", votes.count_in_touch(watch_clock::now())}});
+    log::warning("cut_off", {{"members_in_touch", votes.count_in_touch(watch_clock::now())}, {"of", others.size()}});
 }
 
 awaitable<bool> member_watch::state::leave(self of)
@@ -160,7 +160,7 @@ awaitable<bool> member_watch::state::enter(self of)
     if (!ran || spell != of->votes.spell() || !of->votes.is_in_touch(now)) co_return ran;
     of->admitted = spell;
     of->is = standing::in_touch;
-    log::info("in_touch", {{"members_in_touch", of->votes.count_in_touch(now)}});
+    log::info("in_touch");
     of->changed.notify();
     co_return true;
 }

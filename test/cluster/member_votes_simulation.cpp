@@ -208,7 +208,7 @@ totals simulate(unsigned seeds, watch_times times)
 
 TEST_CASE("a member about which others have a good verdict is cut off by its own judgement, whatever fails")
 {
-    constexpr unsigned seeds = 150;
+    constexpr unsigned seeds = 60;
     const auto all = simulate(seeds, {});
     CHECK(all.violations == 0);
     CHECK(all.verdicts > 1000);
@@ -217,7 +217,7 @@ TEST_CASE("a member about which others have a good verdict is cut off by its own
 
 TEST_CASE("the simulation sees that promises are too short, and touch too long")
 {
-    constexpr unsigned seeds = 15;
+    constexpr unsigned seeds = 8;
     watch_times forgetful;
     forgetful.promise = 1s;
     CHECK(simulate(seeds, forgetful).violations > 0);
