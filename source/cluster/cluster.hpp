@@ -3,6 +3,7 @@
 #include "async/task_group.hpp"
 #include "cluster/forwarder.hpp"
 #include "cluster/member_calls.hpp"
+#include "cluster/member_watch.hpp"
 #include "cluster/members.hpp"
 #include "cluster/shared_knowledge.hpp"
 
@@ -13,10 +14,12 @@ namespace cmcp {
 /// This server's side of a cluster: whom it knows, what they tell each other, and the two ways to pass on what is not
 /// its own.
 struct cluster {
-    /// `config` names members, and must outlive this. Throws config_error.
-    cluster(asio::any_io_executor executor, const settings& config, told_by_server own)
+    /// `config` names members, and must outlive this. `watches`: members judge who is cut off and who is gone. Throws
+    /// config_error.
+    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, bool watches = false)
         : all(config),
           links(std::make_shared<member_links>(executor, config)),
+          watch(executor, all, links, watches),
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
@@ -30,6 +33,7 @@ struct cluster {
     /// Begins work that goes on until it is cancelled.
     void start(task_group& tasks)
     {
+        watch.start(tasks);
         if (!shared) return;
         tasks.spawn("the directory of the cluster", shared->told_in().run());
         tasks.spawn("what members tell each other", shared->run());
@@ -37,6 +41,7 @@ struct cluster {
 
     members all;
     std::shared_ptr<member_links> links;
+    member_watch watch;
     std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     forwarder requests;
     member_calls calls;

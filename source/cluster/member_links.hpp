@@ -30,6 +30,9 @@ public:
     /// An open connection on which nothing is under way. Throws member_unreachable.
     awaitable<std::unique_ptr<secure_stream>> take(cluster_member to);
 
+    /// A connection that does not come from those that wait, and is not given back. Throws member_unreachable.
+    awaitable<std::unique_ptr<secure_stream>> connect(cluster_member to);
+
     /// After a whole answer.
     void give_back(const cluster_member& to, std::unique_ptr<secure_stream> stream);
 
@@ -41,7 +44,6 @@ private:
     };
 
     std::unique_ptr<secure_stream> take_waiting(const std::string& member);
-    awaitable<std::unique_ptr<secure_stream>> connect(cluster_member to);
     awaitable<> shake_hands(secure_stream& stream, const cluster_member& to);
     void close_old();
 

@@ -1,6 +1,7 @@
 #include "http/http_request.hpp"
 #include "log/request_id.hpp"
 #include "text/ascii.hpp"
+#include "tls/client_certificate.hpp"
 
 #include <algorithm>
 
@@ -47,6 +48,11 @@ std::size_t http_request::count(std::string_view name) const
 {
     return static_cast<std::size_t>(
         std::count_if(fields.begin(), fields.end(), [name](const auto& field) { return field.first == name; }));
+}
+
+std::string_view http_request::certified_name() const
+{
+    return certificate ? std::string_view(certificate->name) : std::string_view();
 }
 
 std::string http_request::client_id() const

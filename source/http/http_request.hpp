@@ -50,6 +50,9 @@ struct http_request {
     /// X-Request-Id as the client sent it; empty without a well-formed one.
     std::string client_id() const;
 
+    /// The name in the certificate that the client has shown; empty: there is none.
+    std::string_view certified_name() const;
+
     /// A parameter of the query, percent-decoded.
     std::optional<std::string> parameter(std::string_view name) const;
 };

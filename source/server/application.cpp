@@ -211,7 +211,8 @@ gateways application::to_sandboxes()
             cluster_ ? &cluster_->requests : nullptr,
             managers_->limits->each(&principal_limits::sessions),
             managers_->node,
-            cluster_ && cluster_->shared ? cluster_->shared->logins() : shared_logins()};
+            cluster_ && cluster_->shared ? cluster_->shared->logins() : shared_logins(),
+            cluster_ ? &cluster_->watch : nullptr};
 }
 
 void application::set_public_url(std::string url)

@@ -124,6 +124,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           layers(std::move(report_layers)),
           shown(to.previews),
           administration(to.administration),
+          watch(to.watch),
           is_ready(ready),
           logins(io.get_executor(), config, to.issuers),
           browsers(config),
@@ -218,6 +219,14 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
             add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
     }
 
+    // All that clients find, and what members say to each other.
+    void admit_members_at(asio::io_context& io, bound_address place)
+    {
+        members.emplace(io, std::move(place), rules_for_members(config), logins, sessions.budget());
+        members->routes = routes;
+        if (watch != nullptr) add_member_routes(members->routes, *watch);
+    }
+
     json::object details() const
     {
         json::object figures;
@@ -254,6 +263,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     std::function<json::value()> layers;
     preview_gateway* shown;
     admin_gateway* administration;
+    watch_gateway* watch;
     readiness_check is_ready;
     admin_streams streams;
     gatekeeper logins;
@@ -291,8 +301,7 @@ void http_server::administer_at(asio::io_context& io, bound_address socket)
 
 void http_server::admit_members_at(asio::io_context& io, bound_address place)
 {
-    auto rules = rules_for_members(self_->config, self_->routes);
-    self_->members.emplace(io, std::move(place), std::move(rules), self_->logins, self_->sessions.budget());
+    self_->admit_members_at(io, std::move(place));
 }
 
 const bound_address& http_server::address() const { return self_->listens.address(); }

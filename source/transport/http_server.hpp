@@ -11,6 +11,7 @@
 #include "http/member_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/shell_gateway.hpp"
+#include "http/watch_gateway.hpp"
 #include "identity/document_fetch.hpp"
 #include "identity/shared_logins.hpp"
 #include "mcp/server_core.hpp"
@@ -33,6 +34,7 @@ struct gateways {
     limit_of_principal sessions = {};   ///< that a caller with a name may have; null: the settings' number
     std::string node = "node";          ///< this machine's name in ids of sessions
     shared_logins logins = {};          ///< empty functions: this server knows its own credentials alone
+    watch_gateway* watch = nullptr;     ///< of members; null: nobody watches this server
 };
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.

@@ -8,6 +8,7 @@
 #include "http/preview_gateway.hpp"
 #include "http/router.hpp"
 #include "http/shell_gateway.hpp"
+#include "http/watch_gateway.hpp"
 #include "http/websocket.hpp"
 #include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
@@ -59,6 +60,10 @@ void add_act_route(router& routes);
 /// POST /admin/copies/<sandbox>: for `container-mcp backup`, which reads and removes the copy. The server's own socket
 /// alone has this route, because the answer names a folder of the machine.
 void add_copy_route(router& routes, admin_gateway& server);
+
+/// POST /member/beat and POST /member/vote?about=<member>, for the members' port alone: {"yes": true} or false. The
+/// name of the member that asks is that of its certificate.
+void add_member_routes(router& routes, watch_gateway& watch);
 
 /// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.
 void add_key_routes(router& routes, const settings& config);

@@ -47,10 +47,10 @@ settings settings_for_members(const settings& config)
     return here;
 }
 
-entrance_rules rules_for_members(const settings& config, const router& routes)
+entrance_rules rules_for_members(const settings& config)
 {
     const auto said = [](const http_request& request) { return request.member ? request.member->who : nullptr; };
-    entrance_rules rules{settings_for_members(config), said, &routes};
+    entrance_rules rules{settings_for_members(config), said};
     for (const auto& each : read_members(config.cluster_members)) rules.members.push_back(each.name);
     return rules;
 }
@@ -61,8 +61,7 @@ side_entrance::side_entrance(asio::io_context& io, bound_address place, entrance
       by_way(logins, rules.by_way),
       guard(rules.config, by_way),
       listens(io, std::move(place)),
-      context(rules.config, guard, rules.routes == nullptr ? routes : *rules.routes,
-              std::make_shared<deadline_wheel>(io.get_executor()), std::move(memory)),
+      context(rules.config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), std::move(memory)),
       connections(io.get_executor())
 {
     if (listens.address().is_secure()) context.tls = &tls.emplace(rules.config);

@@ -21,7 +21,6 @@ namespace cmcp {
 struct entrance_rules {
     settings config;                        ///< of the server, as it counts here
     authenticator::known_login by_way;      ///< the login of a request, which needs no credentials
-    const router* routes = nullptr;         ///< outlives the entrance; null: its own, which are empty at first
     std::vector<std::string> members = {};  ///< names of the certificates whose owners say for whom they ask
 };
 
@@ -32,7 +31,7 @@ entrance_rules rules_for_administrators(const settings& config);
 settings settings_for_members(const settings& config);
 
 /// For the other servers of the cluster, by certificates of CLUSTER_CA.
-entrance_rules rules_for_members(const settings& config, const router& routes);
+entrance_rules rules_for_members(const settings& config);
 
 /// A further way into the server. The file of its UNIX socket goes with stop().
 struct side_entrance {
@@ -46,7 +45,7 @@ struct side_entrance {
     entrance_rules rules;
     authenticator by_way;
     request_guard guard;
-    router routes;
+    router routes;  ///< empty at first
     listener listens;
     std::optional<tls_entrance> tls;
     connection_context context;

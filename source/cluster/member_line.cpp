@@ -1,0 +1,88 @@
+#include "cluster/member_line.hpp"
+
+#include "async/with_deadline.hpp"
+#include "jsonrpc/read_object.hpp"
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace cmcp {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t longest_answer = 4096;
+
+struct busy_mark {
+    explicit busy_mark(bool& one) : busy(one) { busy = true; }
+    ~busy_mark() { busy = false; }
+    busy_mark(const busy_mark&) = delete;
+    busy_mark& operator=(const busy_mark&) = delete;
+
+    bool& busy;
+};
+
+http::request<http::empty_body> post_to(const std::string& target)
+{
+    http::request<http::empty_body> post(http::verb::post, target, 11);
+    post.set(http::field::host, "localhost");
+    post.prepare_payload();
+    return post;
+}
+
+// True: the operation has failed.
+bool failed(const error_code& failure)
+{
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    return static_cast<bool>(failure);
+}
+
+}  // namespace
+
+awaitable<std::optional<bool>> member_line::ask(std::string target, std::chrono::milliseconds limit)
+{
+    const busy_mark mark(busy_);
+    std::optional<bool> answer;
+    try {
+        auto question = ask_twice(std::move(target));
+        answer = co_await with_deadline(std::move(question), limit);
+    } catch (const deadline_exceeded&) {
+    } catch (const member_unreachable&) {
+    }
+    if (!answer) stream_.reset();
+    co_return answer;
+}
+
+// A connection that was kept may have ended with the member's last life.
+awaitable<std::optional<bool>> member_line::ask_twice(std::string target)
+{
+    std::optional<bool> answer;
+    if (stream_) answer = co_await exchange(target);
+    if (answer) co_return answer;
+    stream_.reset();
+    stream_ = co_await links_->connect(to_);
+    answer = co_await exchange(std::move(target));
+    co_return answer;
+}
+
+awaitable<std::optional<bool>> member_line::exchange(std::string target)
+{
+    const auto post = post_to(target);
+    const auto [unsent, sent] = co_await http::async_write(*stream_, post, as_tuple);
+    if (failed(unsent)) co_return std::nullopt;
+    boost::beast::flat_buffer buffer;
+    http::response_parser<http::string_body> answer;
+    answer.body_limit(longest_answer);
+    const auto [unread, size] = co_await http::async_read(*stream_, buffer, answer, as_tuple);
+    if (failed(unread) || answer.get().result() != http::status::ok || !answer.keep_alive()) co_return std::nullopt;
+    co_return flag_of(jsonrpc::read_object(answer.get().body()), "yes");
+}
+
+}  // namespace cmcp

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "async/asio.hpp"
+#include "async/task_group.hpp"
+#include "cluster/member_links.hpp"
+#include "cluster/member_votes.hpp"
+#include "cluster/members.hpp"
+#include "http/watch_gateway.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// How often members talk.
+struct watch_pace {
+    std::chrono::milliseconds beat{1000};
+    std::chrono::milliseconds question{1000};  ///< the longest wait for an answer
+    std::chrono::milliseconds again{250};      ///< between questions for votes
+};
+
+/// The members of a cluster watch each other without a directory (member_votes). Io thread only.
+class member_watch final : public watch_gateway {
+public:
+    using call = std::function<awaitable<>()>;
+
+    /// Off, or with fewer than three members, there are no beats, nobody is cut off and nobody gone. This server runs
+    /// from now on.
+    member_watch(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links, bool active,
+                 watch_times times = {}, watch_pace pace = {});
+    member_watch(const member_watch&) = delete;
+    member_watch& operator=(const member_watch&) = delete;
+    ~member_watch() override;
+
+    bool is_active() const;
+
+    /// Runs `in_touch` before this server counts as in touch, at its start as well: others may have taken over what it
+    /// has. Runs `cut_off` when it no longer counts. Either may be empty; one that throws is run again after a beat.
+    /// Before start().
+    void on_change(call in_touch, call cut_off);
+
+    /// Begins to beat and to watch, until the tasks are cancelled.
+    void start(task_group& tasks);
+
+    /// Whether this server may serve what others could bring up.
+    bool is_in_touch() const;
+
+    /// Asks the others until most agree that the member is gone (true), it has answered a beat again (false), or the
+    /// limit is over (false). Another server may come to the same verdict at the same time.
+    awaitable<bool> is_gone(std::string member, std::chrono::milliseconds limit);
+
+    /// Whether there is such a verdict that lasts. The member stays cut off for four seconds more, in which what was
+    /// begun has to be done.
+    bool verdict_is_good(std::string_view member) const;
+
+    bool take_beat(std::string_view from) override;
+    bool vote(std::string_view from, std::string_view about) override;
+
+private:
+    struct state;
+    std::shared_ptr<state> state_;  // coroutines keep it as well
+};
+
+}  // namespace cmcp
