@@ -97,7 +97,7 @@ std::vector<std::string> holders(const managers& all)
     return {names.begin(), names.end()};
 }
 
-json::object load_of(const managers& all)
+json::object load_of(const managers& all, bool drains)
 {
     json::object row;
     row["version"] = CMCP_VERSION;
@@ -107,6 +107,7 @@ json::object load_of(const managers& all)
     row["jobs"] = all.background->running().size();
     row["sandboxes"] = all.sandboxes ? all.sandboxes->store().count({.of_all = true}) : 0;
     row["workspaces"] = all.places->count();
+    if (drains) row["drains"] = true;
     put_memory(row);
     put_disk(row, all.places->root());
     return row;

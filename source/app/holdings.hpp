@@ -17,6 +17,6 @@ std::vector<std::string> holders(const managers& all);
 
 /// The work and the room of this server: `runs`, `max_runs`, `runs_waiting`, `jobs`, `sandboxes`,
 /// `memory_available` and `disk_available` in bytes, and its `version`.
-json::object load_of(const managers& all);
+json::object load_of(const managers& all, bool drains);
 
 }  // namespace cmcp

@@ -18,6 +18,7 @@ namespace cmcp {
 namespace {
 
 constexpr auto ending_limit = std::chrono::seconds(5);
+constexpr auto release_limit = std::chrono::seconds(25);
 
 // Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
 // two.
@@ -98,6 +99,8 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     if (config.jupyter_api)
         all.jupyter_ = std::make_unique<jupyter::jupyter_api>(config, executor, *all.kernels, *all.sandboxes,
                                                               *all.sandbox_files_, *all.pool);
+    if (!config.snapshot_store.empty())
+        all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
@@ -117,6 +120,7 @@ void observe(managers& all)
 awaitable<> managers::start()
 {
     if (sandboxes) co_await sandboxes->start();
+    if (vault) co_await vault->settle();
     if (languages) languages->start();
 }
 
@@ -129,6 +133,11 @@ awaitable<> managers::stop()
     if (shells) co_await shells->stop();
     if (command_shells_) co_await command_shells_->stop();
     if (kernels) co_await kernels->stop();
+    if (vault) {
+        sandbox_error why("StateError", "The server ends: processes of the sandbox have ended, its files are kept.");
+        co_await sandboxes->end_everything(std::move(why));
+        co_await vault->release_all(release_limit);
+    }
     if (sandboxes) co_await sandboxes->stop();
 }
 
@@ -197,6 +206,9 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
                           *all.pool, config);
     add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
+    keep_sandbox keep;
+    if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
+    add_pause_tools(registry, *all.sandboxes, std::move(keep));
     add_port_tools(registry, *all.shown, *all.sandboxes, config);
     add_shell_tools(registry, *all.shells, *all.sandboxes);
     add_job_tools(registry, *all.jobs);

@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "cluster/forwarder.hpp"
+#include "cluster/handle_places.hpp"
 #include "cluster/member_calls.hpp"
 #include "cluster/member_watch.hpp"
 #include "cluster/members.hpp"
@@ -14,17 +15,19 @@ namespace cmcp {
 /// This server's side of a cluster: whom it knows, what they tell each other, and the two ways to pass on what is not
 /// its own.
 struct cluster {
-    /// `config` names members, and must outlive this. `watches`: members judge who is cut off and who is gone. Throws
-    /// config_error.
-    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, bool watches = false)
+    /// `config` names members, and must outlive this. Where sandboxes may move, members judge who is cut off and who is
+    /// gone. Throws config_error.
+    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {})
         : all(config),
+          load(own.load),
           links(std::make_shared<member_links>(executor, config)),
-          watch(executor, all, links, watches),
+          watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
+          places(all, watch, std::move(moving)),
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-          requests(all, *links),
-          calls(executor, config, all, links, shared ? &shared->holdings() : nullptr)
+          requests(all, *links, places),
+          calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
     {
     }
     cluster(const cluster&) = delete;
@@ -39,9 +42,15 @@ struct cluster {
         tasks.spawn("what members tell each other", shared->run());
     }
 
+    /// {"node", "in_touch", "members": [{name, host, state, …}]}: state is up, drains, gone, or unknown where there is
+    /// no directory; the loads are those of the directory.
+    json::object describe() const;
+
     members all;
+    std::function<json::object()> load;  ///< of this server
     std::shared_ptr<member_links> links;
     member_watch watch;
+    handle_places places;
     std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     forwarder requests;
     member_calls calls;

@@ -32,6 +32,8 @@ std::string caller_of(const http_request& request)
     return written(caller);
 }
 
+constexpr std::chrono::seconds patience_with_nodes(10);  // longer than it takes to agree that one is gone
+
 class member_rules final : public relay_rules {
 public:
     member_rules(exchange& x, std::string name) : x_(x), from_(x.request()), name_(std::move(name)) {}
@@ -85,39 +87,68 @@ private:
 const cluster_member* forwarder::owner_of(const http_request& request) const
 {
     if (request.member != nullptr || request.target == nullptr || !request.target->handle) return nullptr;
-    return members_.owner_of(request.target->handle(request));
+    return places_.owner_of(request.target->handle(request));
 }
 
-bool forwarder::is_elsewhere(const http_request& request) const { return owner_of(request) != nullptr; }
-
-awaitable<> forwarder::pass_on(exchange& x)
+bool forwarder::is_on_its_way(const http_request& request) const
 {
-    auto owner = *owner_of(x.request());
-    auto problem = co_await pass_to(x, std::move(owner));
-    if (problem.empty() || x.status() != 0) co_return;
+    return request.target != nullptr && request.target->handle &&
+           places_.is_on_its_way(request.target->handle(request));
+}
+
+bool forwarder::is_elsewhere(const http_request& request) const
+{
+    return owner_of(request) != nullptr || is_on_its_way(request);
+}
+
+awaitable<> forwarder::refuse(exchange& x, std::string problem)
+{
+    x.close_after();  // its body may be unread
     auto refusal = error_reply(502, problem + " Try again; what it keeps is there when it is back.", "NodeUnreachable");
     refusal.with("Retry-After", "5");
     co_await x.reply(std::move(refusal));
 }
 
-// Sentence why there is no answer; empty: there is one.
-awaitable<std::string> forwarder::pass_to(exchange& x, cluster_member owner)
+// Nothing of the request has been read where its member was not reached, so it can still be served elsewhere.
+awaitable<bool> forwarder::pass_on(exchange& x)
+{
+    const auto handle = x.request().target->handle(x.request());
+    const auto* owner = owner_of(x.request());
+    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
+    outcome end{{}, false};
+    if (owner != nullptr) end = co_await pass_to(x, *owner);
+    while (!end.is_reached) {
+        std::optional<std::string> place;
+        const std::string name = owner == nullptr ? members_.own().name : owner->name;
+        try {
+            place = co_await places_.find_again(handle, name);
+        } catch (const member_unreachable& failure) {
+            end.problem = failure.what();
+        }
+        if (place && place->empty()) co_return false;
+        owner = place ? members_.other(*place) : nullptr;
+        if (owner == nullptr || std::chrono::steady_clock::now() > until) break;
+        end = co_await pass_to(x, *owner);
+    }
+    if (!end.problem.empty() && x.status() == 0) co_await refuse(x, std::move(end.problem));
+    co_return true;
+}
+
+awaitable<forwarder::outcome> forwarder::pass_to(exchange& x, cluster_member owner)
 {
     std::unique_ptr<secure_stream> stream;
-    std::string problem;
+    outcome done;
     try {
         stream = co_await links_.take(owner);
     } catch (const member_unreachable& failure) {
-        problem = failure.what();
+        done = {failure.what(), false};
     }
-    if (!stream) {
-        x.close_after();
-        co_return problem;
-    }
+    if (!stream) co_return done;
     const member_rules rules(x, owner.name);
     auto end = co_await relay(x, *stream, rules);
     if (end.may_go_on) links_.give_back(owner, std::move(stream));
-    co_return std::move(end.failure);
+    done.problem = std::move(end.failure);
+    co_return done;
 }
 
 }  // namespace cmcp

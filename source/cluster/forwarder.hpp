@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/handle_places.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/members.hpp"
 #include "http/member_gateway.hpp"
@@ -9,18 +10,28 @@ namespace cmcp {
 /// Passes whole requests of HTTP on to the member whose handle they name: sessions, files, shells, shown ports.
 class forwarder final : public member_gateway {
 public:
-    /// Both must outlive this.
-    forwarder(const members& all, member_links& links) : members_(all), links_(links) {}
+    /// All must outlive this.
+    forwarder(const members& all, member_links& links, handle_places& places)
+        : members_(all), links_(links), places_(places)
+    {
+    }
 
     bool is_elsewhere(const http_request& request) const override;
-    awaitable<> pass_on(exchange& x) override;
+    awaitable<bool> pass_on(exchange& x) override;
 
 private:
     const cluster_member* owner_of(const http_request& request) const;
-    awaitable<std::string> pass_to(exchange& x, cluster_member owner);
+    bool is_on_its_way(const http_request& request) const;
+    struct outcome {
+        std::string problem;  // a sentence why there is no answer; empty: there is one
+        bool is_reached = true;
+    };
+    awaitable<outcome> pass_to(exchange& x, cluster_member owner);
+    awaitable<> refuse(exchange& x, std::string problem);
 
     const members& members_;
     member_links& links_;
+    handle_places& places_;
 };
 
 }  // namespace cmcp

@@ -23,6 +23,15 @@ bool is_same_life(const named_load& one, const named_load& other)
     return one.first == other.first && view_of(one.second, "mark") == view_of(other.second, "mark");
 }
 
+void count_alive(std::size_t members)
+{
+    static auto& alive =
+        metrics::all().gauges("cmcp_members_alive", "Other servers of the cluster that the directory knows of.").at();
+    alive.set(static_cast<double>(members));
+}
+
+}  // namespace
+
 server_load read_load(const json::object& beat)
 {
     server_load load;
@@ -39,15 +48,6 @@ server_load read_load(const json::object& beat)
     return load;
 }
 
-void count_alive(std::size_t members)
-{
-    static auto& alive =
-        metrics::all().gauges("cmcp_members_alive", "Other servers of the cluster that the directory knows of.").at();
-    alive.set(static_cast<double>(members));
-}
-
-}  // namespace
-
 heartbeats::heartbeats(directory& told_in, const members& all, std::function<json::object()> own)
     : directory_(told_in), members_(all), own_(std::move(own)), own_mark_(random_id(8))
 {
@@ -57,6 +57,12 @@ bool heartbeats::is_alive(std::string_view member, std::string_view mark) const
 {
     const auto at = loads_.find(member);
     return at != loads_.end() && view_of(at->second, "mark") == mark;
+}
+
+const json::object* heartbeats::load_of(std::string_view member) const
+{
+    const auto at = loads_.find(member);
+    return at == loads_.end() ? nullptr : &at->second;
 }
 
 awaitable<bool> heartbeats::beat()

@@ -14,6 +14,9 @@
 
 namespace cmcp {
 
+/// Of what a beat says.
+server_load read_load(const json::object& beat);
+
 /// The word of each member about itself in the directory, every two seconds; a member that says nothing for six is
 /// gone. Io thread only.
 class heartbeats {
@@ -23,6 +26,9 @@ public:
 
     /// Says and asks once. True: this server's own beat was not there any more, so what it had told may be lost, too.
     awaitable<bool> beat();
+
+    /// The word of the other member about itself; null: it is gone.
+    const json::object* load_of(std::string_view member) const;
 
     /// Changes with the members that are alive, and their lives.
     std::uint64_t changes() const { return changes_; }

@@ -27,6 +27,7 @@ std::chrono::milliseconds longest_silence(const settings& config)
 {
     std::optional<json::value> data;
     if (const auto* sent = error.if_contains("data")) data = *sent;
+    if (flag_of(object_of(error, "data"), moved_mark)) throw node_unreachable(text_of(error, "message"));
     throw rpc_error(static_cast<int>(number_of(error, "code", rpc_code::internal_error)), text_of(error, "message"),
                     std::move(data));
 }
@@ -68,10 +69,30 @@ awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return 
 }  // namespace
 
 member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
-                           std::shared_ptr<member_links> links, shared_holdings* holdings)
-    : executor_(std::move(executor)), config_(config), members_(all), links_(std::move(links)), holdings_(holdings)
+                           handle_places& places, std::shared_ptr<member_links> links, shared_holdings* holdings)
+    : executor_(std::move(executor)),
+      config_(config),
+      members_(all),
+      places_(places),
+      links_(std::move(links)),
+      holdings_(holdings)
 {
 }
+
+awaitable<std::optional<std::string>> member_calls::find_again(std::string handle, std::string node)
+{
+    std::optional<std::string> place;
+    std::string problem;
+    try {
+        place = co_await places_.find_again(std::move(handle), std::move(node));
+    } catch (const member_unreachable& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) throw node_unreachable(problem, "SnapshotStoreError");
+    co_return place;
+}
+
+bool member_calls::is_own(std::string_view node) const { return node == members_.own().name; }
 
 // Callers without names share their sandboxes with nobody they know, so the latest one is that of a server.
 awaitable<std::string> member_calls::node_with(const caller& who, std::string name)
@@ -110,7 +131,8 @@ std::string member_calls::known_home_of(const caller& who) const
 
 std::string member_calls::owner_of(std::string_view handle) const
 {
-    const auto* owner = members_.owner_of(handle);
+    if (places_.is_on_its_way(handle)) return members_.own().name;
+    const auto* owner = places_.owner_of(handle);
     return owner == nullptr ? std::string() : owner->name;
 }
 
@@ -131,9 +153,11 @@ member_message member_calls::message_for(const cluster_member& to, const caller&
     return {to, written(said), {}, {}, longest_silence(config_)};
 }
 
-awaitable<json::object> member_calls::call(served_request& request, std::string node, json::object params)
+awaitable<json::object> member_calls::call(served_request& request, std::string node, const json::object& params)
 {
-    const auto to = *members_.other(node);
+    const auto* member = members_.other(node);
+    if (member == nullptr) throw node_unreachable("The sandbox is on its way to this server.");
+    const auto to = *member;
     auto message = message_for(to, *request.who, request.is_program);
     message.request_id = request.ids.own;
     message.text = jsonrpc::encode_request(1, request.method, params);

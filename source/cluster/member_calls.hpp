@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/task_group.hpp"
+#include "cluster/handle_places.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/member_request.hpp"
 #include "cluster/members.hpp"
@@ -16,15 +17,17 @@ namespace cmcp {
 class member_calls final : public other_nodes {
 public:
     /// All must outlive this. `holdings`: null where there is no directory.
-    member_calls(asio::any_io_executor executor, const settings& config, const members& all,
+    member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_places& places,
                  std::shared_ptr<member_links> links, shared_holdings* holdings);
 
     std::string owner_of(std::string_view handle) const override;
+    bool is_own(std::string_view node) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
     awaitable<std::string> node_for_new(const caller& who) override;
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
-    awaitable<json::object> call(served_request& request, std::string node, json::object params) override;
+    awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override;
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override;
@@ -36,6 +39,7 @@ private:
     asio::any_io_executor executor_;
     const settings& config_;
     const members& members_;
+    handle_places& places_;
     std::shared_ptr<member_links> links_;
     shared_holdings* holdings_;
 };

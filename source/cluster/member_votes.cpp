@@ -18,8 +18,13 @@ member_votes::time reached_by(std::vector<member_votes::time> times, std::size_t
 
 }  // namespace
 
-member_votes::member_votes(const std::vector<std::string>& others, bool active, time started, watch_times times)
-    : majority_((others.size() + 1) / 2 + 1), active_(active && others.size() >= 2), started_(started), times_(times)
+member_votes::member_votes(const std::vector<std::string>& others, bool active, time started, bool has_promised,
+                           watch_times times)
+    : majority_((others.size() + 1) / 2 + 1),
+      active_(active && others.size() >= 2),
+      started_(started),
+      has_promised_(has_promised),
+      times_(times)
 {
     for (const auto& name : others) others_.try_emplace(name);
 }
@@ -46,13 +51,13 @@ std::size_t member_votes::count_in_touch(time now) const
     return static_cast<std::size_t>(std::ranges::count_if(others_, is_late));
 }
 
-// The promises of an earlier life are not known any more, so all that it may have made are kept.
+// To whom an earlier life has promised what is not known any more, so all that it may have promised is kept.
 bool member_votes::take_beat(std::string_view from, time now)
 {
     const auto at = others_.find(from);
     if (at == others_.end() || is_suspended(from, now)) return false;
     at->second.heard = now;
-    return !active_ || now >= started_ + times_.promise;
+    return !active_ || !has_promised_ || now >= started_ + times_.promise;
 }
 
 bool member_votes::vote(std::string_view about, time now)

@@ -27,8 +27,9 @@ class member_votes {
 public:
     using time = std::chrono::steady_clock::time_point;
 
-    /// `started`: of this process, whose earlier life may have promised something.
-    member_votes(const std::vector<std::string>& others, bool active, time started, watch_times times = {});
+    /// `started`: of this process. `has_promised`: an earlier life may have, so recently that it counts.
+    member_votes(const std::vector<std::string>& others, bool active, time started, bool has_promised,
+                 watch_times times = {});
 
     bool is_active() const { return active_; }
 
@@ -72,6 +73,7 @@ private:
     std::size_t majority_;
     bool active_;
     time started_;
+    bool has_promised_;
     watch_times times_;
     std::uint64_t spell_ = 0;
 };

@@ -4,9 +4,13 @@
 #include "cluster/member_line.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "posix/unique_fd.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -17,6 +21,26 @@ namespace cmcp {
 
 using watch_clock = std::chrono::steady_clock;
 
+namespace {
+
+// A time that is still to come is none that can be trusted, and counts as now.
+bool was_touched_within(const std::filesystem::path& file, std::chrono::milliseconds time)
+{
+    struct stat about {};
+    if (::stat(file.c_str(), &about) != 0) return false;
+    const auto when = std::chrono::system_clock::from_time_t(about.st_mtim.tv_sec);
+    return std::chrono::system_clock::now() < when + time + std::chrono::seconds(1);
+}
+
+// False: it cannot be remembered, so nothing is promised.
+bool touch(const std::filesystem::path& file)
+{
+    const unique_fd open(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    return open && ::futimens(open.get(), nullptr) == 0;
+}
+
+}  // namespace
+
 struct member_watch::state {
     using self = std::shared_ptr<state>;
     using lines = std::vector<std::shared_ptr<member_line>>;
@@ -24,10 +48,11 @@ struct member_watch::state {
     enum class standing { cut_off, in_touch, leaving };
 
     state(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> to, bool active,
-          watch_times times, watch_pace how_often)
+          std::filesystem::path file, watch_times times, watch_pace how_often)
         : others(all.others()),
           links(std::move(to)),
-          votes(names(), active, watch_clock::now(), times),
+          promises(std::move(file)),
+          votes(names(), active, watch_clock::now(), was_touched_within(promises, times.promise), times),
           pace(how_often),
           questions(executor)
     {
@@ -48,12 +73,13 @@ struct member_watch::state {
     static awaitable<bool> enter(self of);
     static awaitable<bool> leave(self of);
     static awaitable<bool> run(call what, std::string name);
-    static awaitable<bool> is_gone(self of, std::string member, time until);
+    static awaitable<std::optional<bool>> is_gone(self of, std::string member, time until);
     static void ask_all(const self& of, const std::string& about, const lines& all);
     static awaitable<> ask(self of, std::shared_ptr<member_line> line, std::string about, time when);
 
     std::vector<cluster_member> others;
     std::shared_ptr<member_links> links;
+    std::filesystem::path promises;
     member_votes votes;
     watch_pace pace;
     call on_in_touch, on_cut_off;
@@ -182,13 +208,14 @@ awaitable<bool> member_watch::state::run(call what, std::string name)
     co_return false;
 }
 
-awaitable<bool> member_watch::state::is_gone(self of, std::string member, time until)
+awaitable<std::optional<bool>> member_watch::state::is_gone(self of, std::string member, time until)
 {
     const auto began = watch_clock::now();
     const auto all = of->lines_beside(member);
     auto next = began;
     for (auto now = began; !of->has_verdict(member); now = watch_clock::now()) {
-        if (now >= until || of->has_answered_since(member, began)) co_return false;
+        if (of->has_answered_since(member, began)) co_return false;
+        if (now >= until) co_return std::nullopt;
         if (now >= next) ask_all(of, member, all);
         if (now >= next) next = now + of->pace.again;
         co_await of->changed.wait(std::min(next, until));
@@ -199,7 +226,7 @@ awaitable<bool> member_watch::state::is_gone(self of, std::string member, time u
 void member_watch::state::ask_all(const self& of, const std::string& about, const lines& all)
 {
     const auto now = watch_clock::now();
-    if (!of->is_in_touch() || !of->votes.ask(about, now)) return;
+    if (!of->is_in_touch() || !touch(of->promises) || !of->votes.ask(about, now)) return;
     for (const auto& line : all)
         if (!line->is_busy()) of->questions.spawn("vote of " + line->to().name, ask(of, line, about, now));
 }
@@ -213,8 +240,8 @@ awaitable<> member_watch::state::ask(self of, std::shared_ptr<member_line> line,
 }
 
 member_watch::member_watch(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links,
-                           bool active, watch_times times, watch_pace pace)
-    : state_(std::make_shared<state>(executor, all, std::move(links), active, times, pace))
+                           bool active, std::filesystem::path promises, watch_times times, watch_pace pace)
+    : state_(std::make_shared<state>(executor, all, std::move(links), active, std::move(promises), times, pace))
 {
     if (!is_active()) return;
     metrics::all().observe(
@@ -242,13 +269,13 @@ void member_watch::start(task_group& tasks)
 
 bool member_watch::is_in_touch() const { return state_->is_in_touch(); }
 
-awaitable<bool> member_watch::is_gone(std::string member, std::chrono::milliseconds limit)
+awaitable<std::optional<bool>> member_watch::is_gone(std::string member, std::chrono::milliseconds limit)
 {
     auto of = state_;
     if (!of->votes.is_active() || !of->has(member)) co_return false;
     const auto until = watch_clock::now() + limit;
-    const bool gone = co_await state::is_gone(of, member, until);
-    log::warning("verdict", {{"about", member}, {"granted", gone}});
+    const auto gone = co_await state::is_gone(of, member, until);
+    if (gone.value_or(false)) log::warning("verdict", {{"gone", member}});
     co_return gone;
 }
 
@@ -261,7 +288,7 @@ bool member_watch::vote(std::string_view from, std::string_view about)
     const auto now = watch_clock::now();
     if (from == about || !state_->has(from)) return false;
     const bool is_new = !state_->votes.is_suspended(about, now);
-    const bool granted = state_->votes.vote(about, now);
+    const bool granted = touch(state_->promises) && state_->votes.vote(about, now);
     if (granted && is_new) log::warning("vote", {{"about", about}, {"for", from}});
     return granted;
 }

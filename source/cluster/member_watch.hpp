@@ -8,8 +8,10 @@
 #include "http/watch_gateway.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,9 +30,9 @@ public:
     using call = std::function<awaitable<>()>;
 
     /// Off, or with fewer than three members, there are no beats, nobody is cut off and nobody gone. This server runs
-    /// from now on.
+    /// from now on. `promises`: a file whose time says when this server has promised something, for its next life.
     member_watch(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links, bool active,
-                 watch_times times = {}, watch_pace pace = {});
+                 std::filesystem::path promises, watch_times times = {}, watch_pace pace = {});
     member_watch(const member_watch&) = delete;
     member_watch& operator=(const member_watch&) = delete;
     ~member_watch() override;
@@ -49,8 +51,8 @@ public:
     bool is_in_touch() const;
 
     /// Asks the others until most agree that the member is gone (true), it has answered a beat again (false), or the
-    /// limit is over (false). Another server may come to the same verdict at the same time.
-    awaitable<bool> is_gone(std::string member, std::chrono::milliseconds limit);
+    /// limit is over (nothing). Another server may come to the same verdict at the same time.
+    awaitable<std::optional<bool>> is_gone(std::string member, std::chrono::milliseconds limit);
 
     /// Whether there is such a verdict that lasts. The member stays cut off for four seconds more, in which what was
     /// begun has to be done.

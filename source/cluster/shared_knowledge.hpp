@@ -24,6 +24,7 @@ public:
 
     directory& told_in() { return directory_; }
     shared_holdings& holdings() { return holdings_; }
+    const json::object* load_of(std::string_view member) const { return beats_.load_of(member); }  ///< as heartbeats
     shared_logins logins();  ///< must not outlive this
 
     /// Beats and tells until it is cancelled.

@@ -134,6 +134,12 @@ SETTING("MCP_EVENT_LOG_KB", std::size_t, event_log_bytes, "1024", number(1, 1024
         "messages kept for Last-Event-ID, KiB a session");
 SETTING("MCP_DRAIN_TIMEOUT", milliseconds, drain_timeout, "10", seconds(0ms, day),
         "running calls get so many seconds when the server stops");
+SETTING(
+    "MCP_DRAIN_NOTICE", milliseconds, drain_notice, "0", seconds(0ms, day),
+    "seconds for which a server that is told to stop still answers all, while /healthz and the agent check say that "
+    "it ends, so that a balancer takes it out; a second signal stops it at once");
+SETTING("MCP_AGENT_LISTEN", std::string, agent_listen, "", member_address,
+        "host:port at which HAProxy's agent check is answered with a weight by load, or drain; empty: nowhere");
 SETTING("MCP_MEMORY_LIMIT_MB", std::size_t, memory_limit_bytes, "512", number(16, 1024 * 1024, mib),
         "memory of messages that wait for clients or are kept for them, and of request bodies, MiB");
 SETTING("MCP_SHED_DELAY", milliseconds, shed_delay, "0.5", seconds(10ms, day),
@@ -375,6 +381,8 @@ SETTING("SNAPSHOT_STORE_SECRET", std::string, snapshot_store_secret, "", secret(
         "secret of this access key");
 SETTING("SNAPSHOT_STORE_CA", path, snapshot_store_ca, "", file_path,
         "certificates that are trusted at the storage beside the system's (PEM)");
+SETTING("SANDBOX_SNAPSHOT_EVERY", milliseconds, sandbox_snapshot_every, "300", seconds(1s, 365 * day),
+        "seconds after which a sandbox that is used is kept again; an idle one is kept at once");
 SETTING(
     "SNAPSHOT_KEY", std::string, snapshot_key, "", secret(parser<std::string>(encryption_key)),
     "64 hexadecimal digits that snapshots are encrypted with before they leave the server, the same on all servers of "

@@ -107,12 +107,12 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     hold.begin(context.logins, request.who);
     exchange x(peer, request, context.guard, hold);
     if (context.stopping) x.close_after();
-    if (outcome == request_reader::outcome::refused)
+    bool is_own = outcome != request_reader::outcome::refused;
+    if (!is_own)
         co_await x.reply(std::move(refusal));
     else if (context.members != nullptr && context.members->is_elsewhere(request))
-        co_await context.members->pass_on(x);
-    else
-        co_await context.routes.serve(x);
+        is_own = !co_await context.members->pass_on(x);
+    if (is_own) co_await context.routes.serve(x);
     // The rest of an unread body would be taken for the next request.
     if (request.stream && !request.stream->complete()) x.close_after();
     done.rest = x.take_rest();

@@ -4,6 +4,8 @@
 #include "mcp/catalogue.hpp"
 #include "text/handles.hpp"
 
+#include <chrono>
+
 namespace cmcp {
 
 namespace {
@@ -77,27 +79,68 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
 constexpr std::string_view of_workspace = "workspace:///";
 
 constexpr int seconds_until_retry = 5;
+constexpr std::chrono::seconds patience_with_nodes(10);  // longer than it takes to agree that one is gone
 
 }  // namespace
 
-// sandbox://HANDLE/PATH
+// The HANDLE of sandbox://HANDLE/PATH
+std::string_view authority_of(std::string_view uri)
+{
+    const auto begin = uri.find("://");
+    if (begin == std::string_view::npos) return {};
+    const auto authority = uri.substr(begin + 3);
+    return authority.substr(0, authority.find('/'));
+}
+
 std::string node_of_resource(const caller& who, std::string_view uri, const other_nodes& nodes)
 {
     if (uri.starts_with(of_workspace) && handle_in(uri).empty()) return nodes.known_home_of(who);
     if (uri.starts_with(of_workspace)) return nodes.owner_of(handle_in(uri));
-    const auto begin = uri.find("://");
-    if (begin == std::string_view::npos) return {};
-    const auto authority = uri.substr(begin + 3);
-    return nodes.owner_of(authority.substr(0, authority.find('/')));
+    return nodes.owner_of(authority_of(uri));
 }
 
-tool_result no_answer(const std::string& node, const std::string& why)
+tool_result no_answer(const std::string& node, const node_unreachable& why)
 {
-    auto result = tool_failure(why + " Call again in a moment; what it keeps is there when it is back.");
-    result.structured["error_type"] = "NodeUnreachable";
+    auto result = tool_failure(std::string(why.what()) + " Call again in a moment.");
+    result.structured["error_type"] = why.type;
     result.structured["node"] = node;
     result.structured["retry_after"] = seconds_until_retry;
     return result;
+}
+
+// The handle of the sandbox that the request is about; empty: it is about none.
+std::string sandbox_of(const served_request& request)
+{
+    std::string_view handle;
+    if (request.method == "tools/call") handle = view_of(object_of(request.params, "arguments"), "sandbox_id");
+    if (request.method == "resources/read") handle = authority_of(view_of(request.params, "uri"));
+    return handle_maker::fits("sbx", handle) ? std::string(handle) : std::string();
+}
+
+// Of a request from another node, which may not have heard that the sandbox has gone from here to a third one.
+std::string node_of_passed_on(const served_request& request, const other_nodes& nodes)
+{
+    const auto handle = sandbox_of(request);
+    auto node = handle.empty() ? std::string() : nodes.owner_of(handle);
+    if (node.empty() || nodes.is_own(node)) return node;
+    json::object data;
+    data[moved_mark] = true;
+    throw rpc_error(rpc_code::server_error, "The sandbox is at another server.", json::value(std::move(data)));
+}
+
+// Nothing: nowhere else. A problem is the better one to tell.
+awaitable<std::optional<std::string>> other_place(other_nodes& nodes, const served_request& request, std::string node,
+                                                  node_unreachable& problem)
+{
+    std::optional<std::string> place;
+    auto handle = sandbox_of(request);
+    if (handle.empty()) co_return place;
+    try {
+        place = co_await nodes.find_again(std::move(handle), std::move(node));
+    } catch (const node_unreachable& failure) {
+        problem = failure;
+    }
+    co_return place;
 }
 
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
@@ -105,16 +148,24 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 {
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
-    std::string problem;
-    try {
-        json::object result = co_await offered.nodes->call(request, node, std::move(params));
-        request.facts.failed = flag_of(result, "isError");
-        request.facts.note_content(result);
-        co_return result;
-    } catch (const node_unreachable& failure) {
-        problem = failure.what();
+    node_unreachable problem("");
+    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
+    for (;;) {
+        try {
+            json::object result = co_await offered.nodes->call(request, node, params);
+            request.facts.failed = flag_of(result, "isError");
+            request.facts.note_content(result);
+            co_return result;
+        } catch (const node_unreachable& failure) {
+            problem = failure;
+        }
+        if (std::chrono::steady_clock::now() > until) break;
+        auto place = co_await other_place(*offered.nodes, request, node, problem);
+        if (!place) break;
+        if (place->empty()) throw found_here();
+        node = *std::move(place);
     }
-    if (!calls_tool) throw rpc_error(rpc_code::server_error, problem);
+    if (!calls_tool) throw rpc_error(rpc_code::server_error, problem.what());
     auto failed = no_answer(node, problem);
     request.facts.note_result(failed);
     const auto reader = request.is_program ? result_reader::program : result_reader::model;
@@ -124,7 +175,8 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 awaitable<std::string> node_of(const served_request& request, const catalogue& offered)
 {
     std::string node;
-    if (offered.nodes == nullptr || request.passed_on) co_return node;
+    if (offered.nodes == nullptr) co_return node;
+    if (request.passed_on) co_return node_of_passed_on(request, *offered.nodes);
     if (request.method == "tools/call") node = node_of_call(request.params, offered);
     if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
     if (request.method == "resources/read") {

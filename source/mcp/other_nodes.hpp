@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,22 +15,38 @@
 
 namespace cmcp {
 
-/// what() is a sentence that names the node and says why it does not answer.
+/// what() is a sentence that names the node and says why it does not answer; `type` is for programs.
 struct node_unreachable : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit node_unreachable(const std::string& sentence, std::string kind = "NodeUnreachable")
+        : std::runtime_error(sentence), type(std::move(kind))
+    {
+    }
+    std::string type;
 };
+
+/// In the data of an error: the answering node does not have the sandbox any more, so it has to be found again.
+inline constexpr std::string_view moved_mark = "sandbox_moved";
+
+/// Thrown where a call turns out to be this node's own: the sandbox has come here.
+struct found_here {};
 
 /// The other servers of a cluster, as the protocol sees them: a request for what another one has is answered by that.
 class other_nodes {
 public:
     virtual ~other_nodes() = default;
 
-    /// The node that the handle names, where it is another server of the cluster; else empty.
+    /// The node that has what the handle names, where it is another server of the cluster, or this one where it is
+    /// still to be brought here; else empty.
     virtual std::string owner_of(std::string_view handle) const = 0;
+    virtual bool is_own(std::string_view node) const = 0;
 
-    /// The result of the request there, made as one of 2026-07-28 with these params. What it sends before its result
-    /// goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
-    virtual awaitable<json::object> call(served_request& request, std::string node, json::object params) = 0;
+    /// The result of the request there, made as one of 2026-07-28 with these params, which outlive the call. What it
+    /// sends before its result goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
+    virtual awaitable<json::object> call(served_request& request, std::string node, const json::object& params) = 0;
+
+    /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
+    /// another one; empty: this one. Nothing: none has. Throws node_unreachable.
+    virtual awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) = 0;
 
     /// The node, where it is another server, that has the caller's sandbox of this name, or with an empty one the
     /// latest of all; else empty.
@@ -60,8 +77,8 @@ struct catalogue;
 /// sandbox, by the task or by the resource; empty: this one, or none.
 awaitable<std::string> node_of(const served_request& request, const catalogue& offered);
 
-/// other_nodes::call() with the records of this server. A tool call that the node does not answer has a result that
-/// says so, because the model is to read it.
+/// other_nodes::call() with the records of this server, on another node where the sandbox is there from now on. A tool
+/// call that no node answers has a result that says so, because the model is to read it. Throws found_here.
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
                                        json::object params);
 

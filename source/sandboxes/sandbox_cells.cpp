@@ -46,6 +46,8 @@ awaitable<> sandbox_cells::end(sandbox_record of)
 // A run that began in an earlier cell may end after one in the present cell.
 std::string sandbox_cells::loss_before(const sandbox_record& where, const sandbox::run_result& end)
 {
+    auto untold = untold_.extract(where.id);
+    if (!untold.empty()) return std::move(untold.mapped());
     if (name_of(where).empty()) return {};
     const std::string gone = ": its /tmp is empty, and what ran in the background is gone. Its files are there.";
     std::uint64_t& last = last_[where.id];

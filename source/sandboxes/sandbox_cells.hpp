@@ -25,13 +25,21 @@ public:
     awaitable<std::vector<std::string>> at_work();
 
     awaitable<> end(sandbox_record of);  ///< returns once nothing of it is left
-    void forget(const std::string& id) { last_.erase(id); }
+    void forget(const std::string& id)
+    {
+        last_.erase(id);
+        untold_.erase(id);
+    }
+
+    /// The next run's result tells `sentence` in place of what loss_before() would say.
+    void tell_next(const std::string& id, std::string sentence) { untold_[id] = std::move(sentence); }
 
     /// A sentence for the result of a run, where processes and /tmp of earlier ones are gone; else empty.
     std::string loss_before(const sandbox_record& where, const sandbox::run_result& end);
 
 private:
     sandbox::backend& backend_;
+    std::map<std::string, std::string> untold_;              // sentences for results, by sandbox
     std::map<std::string, std::uint64_t> last_;              // numbers of cells, by sandbox
     std::map<std::string, std::chrono::microseconds> work_;  // processor time of cells at the last look
     std::chrono::steady_clock::time_point looked_;

@@ -189,6 +189,7 @@ sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or
 {
     auto record = store_.find(who.principal, id_or_name);
     if (!record) not_found(id_or_name);
+    before_use_(*record);
     return *record;
 }
 
@@ -197,6 +198,7 @@ sandbox_record sandbox_manager::latest(const caller& who)
     // Without authentication all clients are one owner, so only the sandboxes of the same session are its own.
     auto record = store_.latest(who.principal, session_digest(who), !who.principal.empty());
     if (!record) throw sandbox_error("StateError", "Sandbox not initialized. Call 'initialize_sandbox' first.");
+    before_use_(*record);
     return *record;
 }
 
@@ -253,6 +255,7 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
     store_.finish_delete(id);
     activities_.forget(id);
     log::info("sandbox_deleted", {{"sandbox", id}});
+    for (const auto& tell : deleted_) tell(id);
 }
 
 }  // namespace cmcp

@@ -104,6 +104,21 @@ public:
         keeps_.push_back(std::move(keeps));
     }
 
+    /// Called with the handle of each sandbox that was deleted.
+    void on_delete(std::function<void(const std::string& id)> deleted) { deleted_.push_back(std::move(deleted)); }
+
+    /// Called before a caller uses a sandbox; throws sandbox_error where nobody may now.
+    void before_use(std::function<void(const sandbox_record& where)> check) { before_use_ = std::move(check); }
+
+    /// Another server has the sandbox now. Ends all that goes on in it and moves its folder aside, into
+    /// `.superseded` beside the others, where it stays for SANDBOX_TTL.
+    awaitable<> give_up(sandbox_record lost);
+
+    /// Ends the processes of all sandboxes; callers are told `why`.
+    awaitable<> end_everything(sandbox_error why);
+
+    bool is_busy(const std::string& id) const { return activities_.busy(id); }  ///< something goes on in it
+
     sandbox_store& store() { return store_; }
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
@@ -153,7 +168,7 @@ private:
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(sandbox_record stopped);
     awaitable<> keep_all(std::string id, std::string why);
-    awaitable<> stop_now(sandbox_record stopped);
+    awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
     awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(std::string owner, std::string id);
     awaitable<> look_for_packages(std::string id);
@@ -174,6 +189,8 @@ private:
     image_choice images_;
     image_fetches fetches_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
+    std::vector<std::function<void(const std::string&)>> deleted_;
+    std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
     disk_reservations reservations_;
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();

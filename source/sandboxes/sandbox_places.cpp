@@ -143,6 +143,24 @@ void sandbox_places::clear_trash() const
     for (const auto& each : left) whole(remove_tree(each));
 }
 
+void sandbox_places::supersede(std::string_view id) const
+{
+    make_private_folder(superseded());
+    const fs::path moved = superseded() / (std::string(id) + "." + random_id());
+    ::rename(folder(id).c_str(), moved.c_str());
+    ::utimensat(AT_FDCWD, moved.c_str(), nullptr, 0);  // from when on it is here
+}
+
+void sandbox_places::clear_superseded(std::chrono::milliseconds kept_for) const
+{
+    std::error_code none;
+    const auto oldest = fs::file_time_type::clock::now() - kept_for;
+    std::vector<fs::path> old;
+    for (fs::directory_iterator at(superseded(), none), end; !none && at != end; at.increment(none))
+        if (fs::last_write_time(at->path(), none) < oldest) old.push_back(at->path());
+    for (const auto& each : old) remove(each);
+}
+
 fs::path sandbox_places::make_passing() const
 {
     make_private_folder(trash());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -30,6 +31,10 @@ public:
     void remove(const std::filesystem::path& what) const;  ///< discards and removes it, which may take long
     void clear_trash() const;
 
+    /// Moves the folder of a sandbox that another server has aside, and removes those that have been there for so long.
+    void supersede(std::string_view id) const;
+    void clear_superseded(std::chrono::milliseconds kept_for) const;
+
     /// A new folder beside the sandboxes for what passes through. remove() ends it, and clear_trash() after a crash.
     std::filesystem::path make_passing() const;
 
@@ -44,6 +49,7 @@ public:
 
 private:
     std::filesystem::path trash() const { return root_ / ".trash"; }
+    std::filesystem::path superseded() const { return root_ / ".superseded"; }
 
     std::filesystem::path root_;
 };

@@ -59,6 +59,7 @@ void sandbox_manager::reconcile()
         ++leftovers;
     }
     remove_stray_snapshots();
+    places_.clear_superseded(config_.sandbox_ttl);
     places_.clear_trash();
     if (leftovers != 0) log::info("sandbox_leftovers_removed", {{"count", leftovers}});
 }
@@ -122,7 +123,7 @@ awaitable<> sandbox_manager::look_after()
 
 awaitable<> sandbox_manager::end_processes(caller who, std::string id_or_name)
 {
-    auto work = stop_now(find(who, id_or_name));
+    auto work = stop_now(find(who, id_or_name), stopped_meanwhile());
     co_await uncancelled(std::move(work));
 }
 
@@ -132,16 +133,35 @@ awaitable<> sandbox_manager::keep_all(std::string id, std::string why)
 }
 
 // The cell ends first, because shells and kernels that are asked to end take their time.
-awaitable<> sandbox_manager::stop_now(sandbox_record stopped)
+awaitable<> sandbox_manager::stop_now(sandbox_record stopped, sandbox_error why)
 {
+    store_.touch(stopped.id, now());  // its processes may have written until now
     co_await keep_all(stopped.id, "The sandbox was stopped");
     const activities_reopened at_end{activities_, stopped.id};
-    activities_.cancel_all(stopped.id, stopped_meanwhile());
+    activities_.cancel_all(stopped.id, why);
     co_await cells_.end(stopped);
     co_await activities_.end_all(stopped.id);
     store_.set_status(stopped.id, "stopped");
     log::info("sandbox_stopped", {{"sandbox", stopped.id}});
     co_await stop_all(std::move(stopped));
+}
+
+awaitable<> sandbox_manager::give_up(sandbox_record lost)
+{
+    store_.begin_delete(lost.id);
+    co_await activities_.end_all(lost.id);
+    co_await stop_all(lost);
+    cells_.forget(lost.id);
+    auto aside = [places = places_, id = lost.id] { places.supersede(id); };
+    co_await pool_.run(lost.owner, std::move(aside));
+    store_.finish_delete(lost.id);
+    activities_.forget(lost.id);
+}
+
+awaitable<> sandbox_manager::end_everything(sandbox_error why)
+{
+    for (const auto& each : store_.all())
+        if (each.status == "running") co_await stop_now(each, why);
 }
 
 awaitable<> sandbox_manager::sweep(double at)

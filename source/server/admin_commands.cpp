@@ -120,8 +120,8 @@ int reload(const settings& config, bool json)
 
 bool is_admin_command(std::string_view command)
 {
-    constexpr std::array<std::string_view, 8> commands{"ps",   "kill",  "sandboxes", "sessions",
-                                                       "jobs", "usage", "ends",      "reload"};
+    constexpr std::array<std::string_view, 9> commands{"ps",    "kill", "sandboxes", "sessions", "jobs",
+                                                       "usage", "ends", "cluster",   "reload"};
     return std::find(commands.begin(), commands.end(), command) != commands.end();
 }
 
@@ -132,6 +132,7 @@ int administer(const loaded_settings& loaded, const std::string& command, const 
     if (command == "kill") return end_each(config, run_list, line.ids, json);
     if (command == "usage") return show(config, usage_list, json);
     if (command == "ends") return show(config, end_list, json);
+    if (command == "cluster") return show(config, member_list, json);
     if (command == "reload") return reload(config, json);
     const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
     if (!line.action.empty()) return end_each(config, list, line.ids, json);

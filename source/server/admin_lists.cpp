@@ -99,6 +99,29 @@ std::vector<std::string> end_cells(const json::object& row)
             text_of(row, "cause"), text_of(row, "setting"), why};
 }
 
+// Part of a whole, "12 of 31 GiB".
+std::string use_in(const json::object& row, std::string_view free, std::string_view whole)
+{
+    const double all = number_in(row, whole);
+    return all == 0 ? "" : bytes_text(all - number_in(row, free)) + " of " + bytes_text(all);
+}
+
+std::vector<std::string> member_cells(const json::object& row)
+{
+    const auto state = text_of(row, "state");
+    if (!row.contains("max_runs")) return {text_of(row, "name"), state};
+    return {text_of(row, "name"),
+            state,
+            count_in(row, "runs") + " of " + count_in(row, "max_runs"),
+            count_in(row, "runs_waiting"),
+            count_in(row, "sandboxes"),
+            count_in(row, "workspaces"),
+            use_in(row, "memory_available", "memory"),
+            use_in(row, "disk_available", "disk"),
+            std::to_string(static_cast<int>(100 * number_in(row, "pressure"))) + "%",
+            text_of(row, "version")};
+}
+
 }  // namespace
 
 const admin_list run_list{"/admin/runs",
@@ -161,6 +184,20 @@ const admin_list usage_list{"/admin/usage",
                              {"CPU", false, true}},
                             usage_cells,
                             "Nobody has called yet."};
+const admin_list member_list{"/admin/cluster",
+                             "members",
+                             {{"NODE"},
+                              {"STATE"},
+                              {"RUNS", false, true},
+                              {"WAIT", false, true},
+                              {"BOXES", false, true},
+                              {"WORKSPACES", true, true},
+                              {"MEMORY", false, true},
+                              {"DISK", false, true},
+                              {"PRESSURE", false, true},
+                              {"VERSION", true}},
+                             member_cells,
+                             "This server is alone (CLUSTER_MEMBERS names no others)."};
 const admin_list end_list{
     "/admin/ends",
     "ends",

@@ -2,11 +2,13 @@
 
 #include "app/holdings.hpp"
 #include "app/issuer_fetch.hpp"
+#include "cluster/placement.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
+#include "server/balancer_agent.hpp"
 #include "store/database.hpp"
 #include "tools/tools.hpp"
 #include "web/browser_process.hpp"
@@ -38,12 +40,24 @@ void count_calls(core_limits& limits, quotas& own, const std::unique_ptr<cluster
         limits.end_call = [shared](const std::string& principal) { return shared->end_call(principal); };
 }
 
-told_by_server told_by(managers& all)
+told_by_server told_by(managers& all, const bool& drains)
 {
     holdings_source holdings;
     holdings.of = [&all](const std::string& principal) { return holdings_of(all, principal); };
     holdings.owners = [&all] { return holders(all); };
-    return {*all.limits, std::move(holdings), [&all] { return load_of(all); }};
+    return {*all.limits, std::move(holdings), [&all, &drains] { return load_of(all, drains); }};
+}
+
+moving_sandboxes moving(sandbox_vault* vault)
+{
+    moving_sandboxes all;
+    if (vault == nullptr) return all;
+    all.node_of = [vault](std::string_view handle) { return vault->moved_to(handle); };
+    all.is_here = [vault](const std::string& handle) { return vault->is_here(handle); };
+    all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
+        return vault->find(std::move(handle), std::move(node), std::move(is_gone));
+    };
+    return all;
 }
 
 core_limits limits_of(const settings& config, quotas& of_principals, const std::unique_ptr<cluster>& with)
@@ -132,16 +146,26 @@ application::application(asio::any_io_executor executor, const settings& config,
       audit_(audit),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
-      cluster_(config.cluster_members.empty() ? nullptr
-                                              : std::make_unique<cluster>(executor, config, told_by(*managers_))),
+      cluster_(config.cluster_members.empty()
+                   ? nullptr
+                   : std::make_unique<cluster>(executor, config, told_by(*managers_, drains_),
+                                               moving(managers_->vault.get()))),
       core_(executor, identity(), limits_of(config, *managers_->limits, cluster_), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
       tasks_(executor)
 {
     if (cluster_) core_.work_with(cluster_->calls);
+    if (cluster_ && cluster_->watch.is_active()) watch_members(*managers_->vault);
     if (config.otlp_endpoint.empty()) return;
     exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");
+}
+
+// Until the most of the cluster is reached, others may have what is here; the watch knows at each moment.
+void application::watch_members(sandbox_vault& vault)
+{
+    vault.use_while([this] { return cluster_->watch.is_in_touch(); });
+    cluster_->watch.on_change([&vault] { return vault.meet_again(); }, [&vault] { return vault.part(); });
 }
 
 awaitable<> application::prepare()
@@ -163,13 +187,17 @@ awaitable<> application::prepare()
     if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
     if (cluster_) cluster_->start(tasks_);
+    if (managers_->vault) tasks_.spawn("snapshots of sandboxes", managers_->vault->run());
     if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
     if (audit_ != nullptr) tasks_.spawn("records of calls that run", record_running_calls(core_));
 }
 
 administration::parts application::parts_of_administration()
 {
-    return {*managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }, audit_};
+    administration::parts all{
+        *managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }, audit_};
+    if (cluster_) all.cluster = [this] { return cluster_->describe(); };
+    return all;
 }
 
 std::vector<std::string> application::own_problems()
@@ -180,7 +208,17 @@ std::vector<std::string> application::own_problems()
     if (!unwritten.empty())
         all.push_back("No calls are taken, because the audit cannot be written (" + unwritten +
                       "): make room there, or bring its disk back.");
+    if (drains_) all.push_back("This server is about to stop: use another one.");
+    if (cluster_ && cluster_->watch.is_active() && !cluster_->watch.is_in_touch())
+        all.push_back(
+            "This server does not reach the most of its cluster, so its sandboxes may be at others: bring the "
+            "network between the servers of CLUSTER_MEMBERS back.");
     return all;
+}
+
+std::string application::balancer_line() const
+{
+    return command::balancer_line(pressure_of(read_load(load_of(*managers_, drains_))), drains_);
 }
 
 void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }

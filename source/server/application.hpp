@@ -11,6 +11,7 @@
 #include "transport/http_server.hpp"
 
 #include <memory>
+#include <string>
 
 namespace cmcp::command {
 
@@ -35,12 +36,15 @@ public:
     gateways to_sandboxes();         ///< empty when sandboxes are not offered
     readiness& ready() { return ready_; }
     void reload_by(std::function<json::object()> reads);  ///< for POST /admin/reload
+    void drain() { drains_ = true; }                      ///< says that this server ends, and goes on until stop()
+    std::string balancer_line() const;                    ///< for agent checks
     void settings_changed();                              ///< those that may change while the server runs
     void set_public_url(std::string url);                 ///< for links to files
 
 private:
     administration::parts parts_of_administration();
     std::vector<std::string> own_problems();
+    void watch_members(sandbox_vault& vault);
 
     asio::any_io_executor executor_;
     const settings& config_;
@@ -50,6 +54,7 @@ private:
     std::unique_ptr<cluster> cluster_;  ///< null: this server is alone
     server_core core_;
     readiness ready_;
+    bool drains_ = false;
     std::function<json::object()> reload_;
     administration administration_;
     std::unique_ptr<otlp_exporter> exporter_;  ///< null: no collector

@@ -206,6 +206,7 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
             "Ids");
     add("usage", "Show what each principal uses");
     add("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
+    add("cluster", "Show the servers that work as one, and how busy each is");
     add("reload", "Let the server read its settings, certificate and log file again");
 }
 

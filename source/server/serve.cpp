@@ -7,6 +7,7 @@
 #include "server/admin_socket.hpp"
 #include "server/application.hpp"
 #include "server/audit_start.hpp"
+#include "server/balancer_agent.hpp"
 #include "server/commands.hpp"
 #include "server/greeting.hpp"
 #include "server/run_loop.hpp"
@@ -19,6 +20,7 @@
 #include "transport/stdio.hpp"
 
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -133,6 +135,17 @@ awaitable<> until_stopped(stop_signals& signals)
     signals.on_first({});
 }
 
+// A second signal meanwhile ends the process (stop_signals).
+awaitable<> say_that_it_ends(application& app, std::chrono::milliseconds notice)
+{
+    app.drain();
+    if (notice.count() == 0) co_return;
+    log::info("draining", {{"seconds", std::chrono::duration<double>(notice).count()}});
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, notice);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
 awaitable<> end(application& app)
 {
     co_await app.core().tasks_ended(time_to_end);
@@ -209,8 +222,12 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     parts.notice.ready();
     show_fresh_token(bound.url(), config, parts.access);
     if (greets(config)) co_await greet(app, bound, config);
+    if (!config.agent_listen.empty())
+        care.spawn("agent check",
+                   answer_balancers(io.get_executor(), config.agent_listen, [&app] { return app.balancer_line(); }));
     co_await until_stopped(signals);
     parts.notice.stopping();
+    co_await say_that_it_ends(app, config.drain_notice);
     app.core().refuse_new_requests();
     care.cancel_all();
     co_await server.stop();

@@ -117,6 +117,8 @@ awaitable<> give_ends(exchange& x, pages self)
     return x.reply(admin_reply(self->from.server.ends(viewer_of(x.request(), *self))));
 }
 
+awaitable<> give_cluster(exchange& x, pages self) { return x.reply(admin_reply(self->from.server.cluster())); }
+
 awaitable<> give_egress(exchange& x, pages self)
 {
     return x.reply(admin_reply(self->from.server.egress(viewer_of(x.request(), *self))));
@@ -293,6 +295,7 @@ const admin_route admin_table[] = {
     {"GET", "/admin/ends", give_ends, nothing_more, "list_ends", "The latest runs that did not simply exit", "ends"},
     {"GET", "/admin/egress", give_egress, nothing_more, "list_egress", "The latest connections to the outside",
      "decisions"},
+    {"GET", "/admin/cluster", give_cluster, scope::admin, "show_cluster", "The servers that work as one", "members"},
     {"GET", "/admin/layers", give_layers, nothing_more, "show_layers", "Version, readiness and layers", "layers"},
     {"GET", "/admin/audit", give_audit, nothing_more, "show_audit", "The latest records of the audit", "records"},
     {"GET", "/admin/events", give_events, nothing_more, "follow_events", "runs, usage, end and egress as events", ""},

@@ -11,7 +11,7 @@ const std::vector<std::string> four_others{"a", "c", "d", "e"};
 
 member_votes::time at(std::chrono::milliseconds after) { return member_votes::time(1000s) + after; }
 
-member_votes member_of(const std::vector<std::string>& others) { return member_votes(others, true, at(0s)); }
+member_votes member_of(const std::vector<std::string>& others) { return member_votes(others, true, at(0s), true); }
 
 }  // namespace
 
@@ -104,6 +104,15 @@ TEST_CASE("a member that others take for gone is not acknowledged for ten second
     CHECK_FALSE(votes.vote("a", at(33s)));
 }
 
+TEST_CASE("a member that began anew acknowledges at once where its earlier life has promised nothing")
+{
+    member_votes fresh(two_others, true, at(0s), false);
+    CHECK(fresh.take_beat("a", at(0s)));
+    auto bound = member_of(two_others);
+    CHECK_FALSE(bound.take_beat("a", at(9999ms)));
+    CHECK(bound.take_beat("a", at(10s)));
+}
+
 TEST_CASE("a verdict needs the votes of most members, the own one, and that this member is in touch")
 {
     auto votes = member_of(four_others);
@@ -150,8 +159,8 @@ TEST_CASE("a verdict is as old as the oldest of the votes that it needs")
 
 TEST_CASE("nobody is cut off or gone among fewer than three members, or where it is switched off")
 {
-    const std::vector<member_votes> all{member_votes({"a"}, true, at(0s)), member_votes({}, true, at(0s)),
-                                        member_votes(four_others, false, at(0s))};
+    const std::vector<member_votes> all{member_votes({"a"}, true, at(0s), true), member_votes({}, true, at(0s), true),
+                                        member_votes(four_others, false, at(0s), true)};
     for (auto votes : all) {
         CHECK_FALSE(votes.is_active());
         CHECK(votes.is_in_touch(at(60s)));

@@ -30,7 +30,7 @@ struct member {
     member_votes votes;
     milliseconds clock;  // ahead of the others'
     int life = 0;
-    time_point paused_until{}, next_beat{};
+    time_point paused_until{}, next_beat{}, promised_until{};
     std::vector<message> unread{};
 };
 
@@ -42,7 +42,7 @@ public:
     {
         for (std::size_t i = 0; i != number; ++i) {
             const milliseconds ahead(below(100'000));
-            members_.push_back({votes_of(i, now_ + ahead), ahead});
+            members_.push_back({votes_of(i, now_ + ahead, false), ahead});
         }
     }
 
@@ -62,12 +62,12 @@ public:
     int violations() const { return violations_; }  ///< verdicts about members that were in touch
 
 private:
-    member_votes votes_of(std::size_t i, time_point started) const
+    member_votes votes_of(std::size_t i, time_point started, bool has_promised) const
     {
         std::vector<std::string> others;
         for (const auto& name : names)
             if (name != names[i]) others.push_back(name);
-        return member_votes(others, true, started, times_);
+        return member_votes(others, true, started, has_promised, times_);
     }
 
     int below(int most) { return std::uniform_int_distribution<int>(0, most - 1)(chance_); }
@@ -85,10 +85,14 @@ private:
         if (happens(20)) slow_ = happens(300);
     }
 
+    // The next life remembers when something was promised last, but not what.
     void restart(std::size_t i)
     {
-        members_[i].votes = votes_of(i, clock_of(i));
-        ++members_[i].life;
+        auto& own = members_[i];
+        const auto promised = [&](const std::string& name) { return own.votes.is_suspended(name, clock_of(i)); };
+        if (std::ranges::any_of(names, promised)) own.promised_until = now_ + times_.promise;
+        own.votes = votes_of(i, clock_of(i), now_ < own.promised_until);
+        ++own.life;
     }
 
     // A side of any members, or a single link.

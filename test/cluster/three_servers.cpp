@@ -31,7 +31,7 @@ three_servers::server::server(asio::io_context& io, settings of, bound_address e
     : config(std::move(of)),
       all(config),
       links(std::make_shared<member_links>(io.get_executor(), config)),
-      watch(io.get_executor(), all, links, true, quick_times, quick_pace),
+      watch(io.get_executor(), all, links, true, promises.path / "promises", quick_times, quick_pace),
       core(io.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io.get_executor())),
       http(io, config, bound_address("127.0.0.1", 0), core, {}, watched_by(watch)),
       tasks(io.get_executor()),
@@ -129,7 +129,7 @@ bool three_servers::is_in_touch(const std::string& name)
 bool three_servers::is_gone(const std::string& for_whom, std::string name, std::chrono::milliseconds limit)
 {
     auto question = servers_.at(for_whom)->watch.is_gone(std::move(name), limit);
-    return asio::co_spawn(io_, std::move(question), asio::use_future).get();
+    return asio::co_spawn(io_, std::move(question), asio::use_future).get().value_or(false);
 }
 
 bool three_servers::verdict_is_good(const std::string& for_whom, const std::string& name)

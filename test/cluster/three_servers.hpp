@@ -2,6 +2,7 @@
 
 #include "cluster/member_watch.hpp"
 #include "test/support/certificates.hpp"
+#include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
 
 #include <map>
@@ -50,6 +51,7 @@ private:
         settings config;
         members all;
         std::shared_ptr<member_links> links;
+        temporary_folder promises;
         member_watch watch;
         server_core core;
         http_server http;

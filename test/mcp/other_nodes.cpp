@@ -29,10 +29,15 @@ public:
     {
         return handle.find("_n2_") != std::string_view::npos ? "n2" : "";
     }
-    awaitable<json::object> call(served_request& request, std::string node, json::object params) override
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string) override
     {
-        calls.push_back({std::move(node), request.method, std::move(params)});
-        if (unreachable) throw node_unreachable("The server n2 cannot be reached.");
+        looked_for.push_back(std::move(handle));
+        co_return again;
+    }
+    awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override
+    {
+        calls.push_back({node, request.method, params});
+        if (unreachable && node == "n2") throw node_unreachable("The server n2 cannot be reached.");
         auto result = std::move(results.front());
         results.pop_front();
         co_return result;
@@ -42,6 +47,7 @@ public:
         names.push_back(who.principal + ":" + name);
         co_return name == "theirs" || name.empty() ? "n2" : "";
     }
+    bool is_own(std::string_view node) const override { return node == "n1"; }
     awaitable<std::string> node_for_new(const caller&) override { co_return "n2"; }
     awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
     std::string known_home_of(const caller&) const override { return home; }
@@ -59,7 +65,9 @@ public:
     std::vector<order> calls, observed;
     std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
-    std::string home;  // of every workspace
+    std::string home;                  // of every workspace
+    std::optional<std::string> again;  // where sandboxes of n2 are now
+    std::vector<std::string> looked_for;
     bool unreachable = false;
 };
 

@@ -36,6 +36,21 @@ TEST_CASE("a snapshot is a state to go back to")
               .empty());
 }
 
+TEST_CASE("a paused sandbox has its files and variables when it is used again")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    s.shell_in(id, "echo 1 > a");
+    s.tool("execute_python_code", {{"sandbox_id", id}, {"code", "x = 41"}, {"stateful", true}});
+    const auto paused = s.tool("pause_sandbox", {{"sandbox_id", id}});
+    CHECK(text(paused, "status") == "stopped");
+    CHECK(paused.at("kept_elsewhere") == false);
+    CHECK(text(s.tool("resume_sandbox", {{"sandbox_id", id}}), "status") == "running");
+    const auto after = s.tool("execute_python_code",
+                              {{"sandbox_id", id}, {"code", "print(x + 1, open('a').read())"}, {"stateful", true}});
+    CHECK(text(after, "stdout") == "42 1\n\n");
+}
+
 TEST_CASE("the quotas of number and disk name their setting and what takes the place")
 {
     settings config = all_programs();

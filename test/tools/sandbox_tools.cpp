@@ -130,6 +130,8 @@ TEST_CASE("a sandbox of somebody else is as one that never was, for every tool")
         {"download_file_from_sandbox", {{"file_path", "x"}}},
         {"list_sandbox_files", {}},
         {"fork_sandbox", {}},
+        {"pause_sandbox", {}},
+        {"resume_sandbox", {}},
         {"snapshot_sandbox", {}},
         {"restore_sandbox", {{"snapshot", "x"}}}};
     for (const auto& [name, more] : calls) {

@@ -118,7 +118,8 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
         "list_sandbox_files fork_sandbox "
-        "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel expose_port list_exposed_ports unexpose_port "
+        "snapshot_sandbox restore_sandbox interrupt_kernel restart_kernel pause_sandbox resume_sandbox "
+        "expose_port list_exposed_ports unexpose_port "
         "shell_open shell_send shell_read shell_close job_poll job_list job_kill ";
     settings config = without_browser();
     config.web_search_provider = "duckduckgo";

@@ -46,9 +46,9 @@ class member {
         this.runs = true;
     }
 
-    async stop() {
+    async stop(how) {
         this.runs = false;
-        await this.server.stop();
+        await this.server.stop(how);
     }
 
     /// As a machine that fails; its processes end with it.

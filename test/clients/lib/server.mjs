@@ -83,15 +83,16 @@ export async function start_server({ settings = {}, command = serve, ready = hea
         throw error;
     }
 
-    /// Ends it as an operator would; throws when it or one of its children stays, or the exit code is not 0.
-    async function stop() {
+    /// Ends it as an operator would; throws when it or one of its children stays, or the exit code is not 0. `keep`: the folder
+    /// stays, for the next start.
+    async function stop({ keep = false } = {}) {
         const family = descendants(child.pid);
         child.kill("SIGTERM");
         const late = setTimeout(() => child.kill("SIGKILL"), 60_000);
         const how = await ended;
         clearTimeout(late);
         await until("the server's children end", () => !family.some(alive)).finally(() => end(family.filter(alive)));
-        fs.rmSync(folder, { recursive: true, force: true });
+        if (!keep) fs.rmSync(folder, { recursive: true, force: true });
         if (how.code !== 0) throw new Error(`after SIGTERM the server ended with ${how.signal ?? how.code}`);
     }
     return { url, port, folder, root: path.join(folder, "data"), log, pid: child.pid, ended, stop };

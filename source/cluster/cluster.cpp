@@ -1,0 +1,41 @@
+#include "cluster/cluster.hpp"
+
+#include "jsonrpc/read_object.hpp"
+
+namespace cmcp {
+
+namespace {
+
+void add_load(json::object& row, const json::object& load)
+{
+    for (const auto& each : load)
+        if (each.key() != "mark") row[each.key()] = each.value();
+    row["pressure"] = pressure_of(read_load(load));
+}
+
+}  // namespace
+
+json::object cluster::describe() const
+{
+    json::object all;
+    all["node"] = this->all.own().name;
+    all["in_touch"] = watch.is_in_touch();
+    json::array& rows = all["members"].emplace_array();
+    const auto add = [&](const cluster_member& member, const json::object* load, std::string_view state) {
+        json::object row;
+        row["name"] = member.name;
+        row["host"] = member.host;
+        row["state"] = load != nullptr && flag_of(*load, "drains") ? "drains" : state;
+        if (load != nullptr) add_load(row, *load);
+        rows.push_back(std::move(row));
+    };
+    const auto own_load = load();
+    add(this->all.own(), &own_load, "up");
+    for (const auto& each : this->all.others()) {
+        const auto* beat = shared ? shared->load_of(each.name) : nullptr;
+        add(each, beat, beat != nullptr ? "up" : shared ? "gone" : "unknown");
+    }
+    return all;
+}
+
+}  // namespace cmcp

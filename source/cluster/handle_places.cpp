@@ -1,0 +1,45 @@
+#include "cluster/handle_places.hpp"
+
+#include "text/handles.hpp"
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::seconds patience_with_votes(1);
+
+}  // namespace
+
+const cluster_member* handle_places::owner_of(std::string_view handle) const
+{
+    const auto moved = moving_.node_of ? moving_.node_of(handle) : std::string();
+    return moved.empty() ? members_.owner_of(handle) : members_.other(moved);
+}
+
+bool handle_places::is_on_its_way(std::string_view handle) const
+{
+    return moving_.node_of && moving_.node_of(handle) == members_.own().name && !moving_.is_here(std::string(handle));
+}
+
+awaitable<std::optional<std::string>> handle_places::find_again(std::string handle, std::string node)
+{
+    std::optional<std::string> place;
+    if (!moving_.find || !handle_maker::fits("sbx", handle)) co_return place;
+    gone_question is_gone = [this](std::string member) {
+        return watch_.is_gone(std::move(member), patience_with_votes);
+    };
+    std::string problem;
+    try {
+        auto found_node = co_await moving_.find(handle, node, is_gone);
+        const bool is_own = found_node == members_.own().name;
+        if (!found_node.empty()) place = is_own ? std::string() : std::move(found_node);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) throw member_unreachable(problem);
+    co_return place;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "cluster/member_watch.hpp"
+#include "cluster/members.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// Whether the other server is gone for sure, so that it serves no sandbox now. Nothing: it does not answer, but the
+/// others do not agree yet.
+using gone_question = std::function<awaitable<std::optional<bool>>(std::string node)>;
+
+/// Sandboxes that may be at another server than their handle names, by a store of snapshots. Empty functions: none may.
+struct moving_sandboxes {
+    /// The node that has claimed it; empty: none, it is where the handle says.
+    std::function<std::string(std::string_view handle)> node_of{};
+
+    /// Whether it is at this node and not still on its way.
+    std::function<bool(const std::string& handle)> is_here{};
+
+    /// The node that has the sandbox from now on, where `node` does not answer: this one brings it here if it may.
+    /// `node`: it may answer now. Empty: nobody has it. Throws std::runtime_error with a sentence.
+    std::function<awaitable<std::string>(std::string handle, std::string node, gone_question is_gone)> find{};
+};
+
+/// The members that have what handles name. Io thread only.
+class handle_places {
+public:
+    /// Both must outlive this.
+    handle_places(const members& all, member_watch& watch, moving_sandboxes moving)
+        : members_(all), watch_(watch), moving_(std::move(moving))
+    {
+    }
+
+    /// The other member that has it; null: this server, or nobody.
+    const cluster_member* owner_of(std::string_view handle) const;
+
+    /// Whether this server has claimed it, and find_again() is still to bring it.
+    bool is_on_its_way(std::string_view handle) const;
+
+    /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
+    /// another one; empty: this server. Nothing: none has. Throws member_unreachable, where it could not be found out
+    /// or brought here.
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node);
+
+private:
+    const members& members_;
+    member_watch& watch_;
+    moving_sandboxes moving_;
+};
+
+}  // namespace cmcp

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "snapshots/snapshot_manifest.hpp"
+#include "store/sandbox_store.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// A folder, as a bucket has it.
+struct kept_folder {
+    std::vector<snapshots::chunk_reference> chunks{};
+    std::uint64_t bytes = 0;  ///< of all chunks
+};
+
+/// A sandbox that is here, as a bucket has it: a file beside its workspace, `<sandboxes>/<id>/kept.json`.
+struct kept_state {
+    std::uint64_t epoch = 0;  ///< of this server's claim
+    double used = -1;         ///< sandbox_record::last_used of what is kept; -1: nothing is, with this epoch
+    double taken = 0;         ///< when it was kept, seconds since 1970
+    bool released = false;    ///< others may take the sandbox without asking: this server has ended
+    kept_folder workspace{};
+    std::map<std::string, kept_folder> snapshots{};  ///< by handle
+
+    std::vector<std::string> ids() const;  ///< of all chunks, each once
+};
+
+/// A file that is not there or cannot be read is a state in which nothing is kept. Blocks on the disk.
+kept_state read_kept(const std::filesystem::path& folder_of_sandbox);
+void write_kept(const std::filesystem::path& folder_of_sandbox, const kept_state& state);  ///< throws std::system_error
+
+/// All of a sandbox that goes into its manifest beside the chunks of its workspace.
+struct kept_record {
+    sandbox_record about;
+    std::map<std::string, std::string> packages;
+    std::vector<snapshot_record> snapshots;
+};
+
+snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_state& state, std::string node);
+
+bool is_released(const snapshots::snapshot_manifest& manifest);
+
+/// Throws bad_snapshot: the manifest has no record as manifest_of() makes it.
+kept_record record_in(const snapshots::snapshot_manifest& manifest);
+
+/// The same of the snapshots that the sandbox has.
+std::map<std::string, kept_folder> snapshots_in(const snapshots::snapshot_manifest& manifest);
+
+}  // namespace cmcp

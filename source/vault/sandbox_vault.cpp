@@ -1,0 +1,296 @@
+#include "vault/sandbox_vault.hpp"
+
+#include "log/log.hpp"
+#include "posix/unique_fd.hpp"
+#include "snapshots/bad_snapshot.hpp"
+#include "vault/vault_turn.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cmcp {
+
+// The part of sandbox_vault that decides what is done when.
+
+namespace {
+
+constexpr const char* forget_folder = ".forget";
+constexpr std::size_t releases_at_once = 6;
+constexpr std::chrono::seconds between_rounds(5);
+constexpr std::chrono::milliseconds least_between_rounds(200);
+
+}  // namespace
+
+sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
+                             kernel_manager& kernels)
+    : executor_(executor),
+      config_(config),
+      sandboxes_(sandboxes),
+      kernels_(kernels),
+      bucket_(std::move(executor), config)
+{
+    std::error_code none;
+    const auto folder = sandboxes_.places().root() / forget_folder;
+    for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
+        deleted_.insert(at->path().filename().string());
+    sandboxes_.on_delete([this](const std::string& id) { note_deleted(id); });
+    sandboxes_.before_use([this](const sandbox_record& where) { refuse_where_unsure(where); });
+}
+
+sandbox_vault::~sandbox_vault() { stop_.request_stop(); }
+
+void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
+{
+    if (!in_touch_())
+        throw sandbox_error("NodeCutOff",
+                            "This server does not reach the most of its cluster, so the sandbox may be used at another "
+                            "one now. Call again in a few seconds.");
+    const auto at = known_.find(where.id);
+    if (at == known_.end() || !at->second.released) return;
+    throw sandbox_error("SnapshotStoreError",
+                        "The sandbox may be at another server since this one was stopped, and the storage of snapshots "
+                        "(SNAPSHOT_STORE), which knows, does not answer. Call again in a few seconds.");
+}
+
+std::string sandbox_vault::moved_to(std::string_view handle) const
+{
+    const auto at = claims_.find(std::string(handle));
+    return at == claims_.end() ? std::string() : at->second.node;
+}
+
+// A stopped one is kept at once, because nothing changes in it any more.
+bool sandbox_vault::is_due(const sandbox_record& record, double now) const
+{
+    if (record.passing) return false;
+    const auto at = known_.find(record.id);
+    const double used = at == known_.end() ? -1 : at->second.used;
+    const double since = at == known_.end() ? record.created : at->second.taken;
+    const auto every = std::chrono::duration<double>(config_.sandbox_snapshot_every).count();
+    return record.last_used > used && (record.status == "stopped" || used < 0 || now - since >= every);
+}
+
+awaitable<kept_state> sandbox_vault::state_of(std::string id)
+{
+    auto read = [folder = sandboxes_.places().folder(id)] { return read_kept(folder); };
+    auto state = co_await pool_.run(blocking_pool::server, std::move(read));
+    auto& known = known_[id];
+    known = state;
+    known.workspace = {};
+    known.snapshots.clear();
+    co_return state;
+}
+
+awaitable<> sandbox_vault::look_at_claims()
+{
+    auto known = claims_;
+    claims_ = co_await bucket_.claims(std::move(known));
+    for (const auto& [handle, owner] : claims_) {
+        const auto here = sandboxes_.store().find_of_any(handle);
+        if (!here || owner.node == sandboxes_.handles().node()) continue;
+        const auto lost = owner;
+        co_await give_up(*here, lost);
+    }
+}
+
+awaitable<> sandbox_vault::settle()
+{
+    for (const auto& each : sandboxes_.store().all()) co_await state_of(each.id);
+    std::string problem;
+    try {
+        co_await look_at_claims();
+        co_await take_back_released();
+    } catch (const object_store_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("snapshot_store_away", {{"reason", problem}});
+    away_ = !problem.empty();
+}
+
+awaitable<> sandbox_vault::take_back_released()
+{
+    std::vector<std::string> released;
+    for (const auto& [id, state] : known_)
+        if (state.released) released.push_back(id);
+    for (const auto& id : released) co_await keep_in_turn(id, false);
+}
+
+bool sandbox_vault::is_here(const std::string& handle) { return sandboxes_.store().find_of_any(handle).has_value(); }
+
+awaitable<> sandbox_vault::part()
+{
+    sandbox_error why(
+        "NodeCutOff",
+        "The server was cut off from its cluster, so processes of the sandbox have ended. Call again in a "
+        "few seconds.");
+    co_await sandboxes_.end_everything(std::move(why));
+}
+
+awaitable<> sandbox_vault::meet_again()
+{
+    co_await settle();
+    asio::steady_timer timer(executor_);
+    while (away_) {
+        timer.expires_after(between_rounds);
+        co_await timer.async_wait(asio::use_awaitable);
+        co_await settle();
+    }
+}
+
+// Remembered by a file until the bucket has forgotten it, too, because else bring_lost() would bring it back.
+void sandbox_vault::note_deleted(const std::string& id)
+{
+    if (known_.erase(id) == 0) return;
+    const auto folder = sandboxes_.places().root() / forget_folder;
+    make_private_folder(folder);
+    const unique_fd mark(::open((folder / id).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    deleted_.insert(id);
+    woken_.notify();
+}
+
+// Sandboxes of this server that are in the bucket, but not here: its disk was lost.
+awaitable<> sandbox_vault::bring_lost()
+{
+    const auto& own = sandboxes_.handles().node();
+    const auto all = co_await bucket_.kept_of(own);
+    for (const auto& handle : all) {
+        const auto claim = claims_.find(handle);
+        if (deleted_.contains(handle) || (claim != claims_.end() && claim->second.node != own)) continue;
+        co_await bring_quietly(handle);
+    }
+    looked_for_lost_ = true;
+}
+
+// Claimed by this server, which could not bring it then.
+awaitable<> sandbox_vault::bring_claimed()
+{
+    const auto& own = sandboxes_.handles().node();
+    std::vector<std::string> missing;
+    for (const auto& [handle, owner] : claims_)
+        if (owner.node == own && !deleted_.contains(handle) && !is_here(handle)) missing.push_back(handle);
+    for (const auto& handle : missing) co_await bring_quietly(handle);
+}
+
+awaitable<> sandbox_vault::bring_quietly(std::string handle)
+{
+    std::string problem;
+    try {
+        gone_question nobody;
+        co_await find(handle, sandboxes_.handles().node(), std::move(nobody));
+    } catch (const sandbox_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("sandbox_not_brought", {{"sandbox", handle}, {"reason", problem}});
+}
+
+awaitable<> sandbox_vault::forget_deleted()
+{
+    const auto all = deleted_;
+    for (const auto& id : all) {
+        const turn mine = co_await turn::take(*this, id);
+        const auto owner = co_await bucket_.owner_of(id);
+        co_await bucket_.forget(id, owner.epoch + 1, true);
+        deleted_.erase(id);
+        ::unlink((sandboxes_.places().root() / forget_folder / id).c_str());
+    }
+}
+
+awaitable<> sandbox_vault::keep_due()
+{
+    for (const auto& each : sandboxes_.store().all()) {
+        if (ending_ || !is_due(each, sandbox_manager::now())) continue;
+        std::string problem;
+        try {
+            co_await keep_in_turn(each.id, false);
+        } catch (const boost::system::system_error&) {
+            throw;
+        } catch (const object_store_error&) {
+            throw;
+        } catch (const std::runtime_error& failure) {
+            problem = failure.what();
+        }
+        if (!problem.empty()) log::warning("sandbox_not_kept", {{"sandbox", each.id}, {"reason", problem}});
+    }
+}
+
+awaitable<> sandbox_vault::run()
+{
+    const auto wanted = std::chrono::duration_cast<std::chrono::milliseconds>(config_.sandbox_snapshot_every) / 2;
+    const auto between = std::clamp<std::chrono::milliseconds>(wanted, least_between_rounds, between_rounds);
+    while (!ending_) {
+        std::string problem;
+        try {
+            co_await look_at_claims();
+            co_await take_back_released();
+            co_await keep_due();
+            co_await forget_deleted();
+            if (!looked_for_lost_) co_await bring_lost();
+            co_await bring_claimed();
+        } catch (const object_store_error& failure) {
+            problem = failure.what();
+        }
+        if (!problem.empty() && !away_) log::warning("snapshot_store_away", {{"reason", problem}});
+        if (problem.empty() && away_) log::info("snapshot_store_reached");
+        away_ = !problem.empty();
+        co_await woken_.wait(event::clock::now() + between);
+    }
+}
+
+awaitable<> sandbox_vault::keep(std::string id)
+{
+    std::optional<sandbox_error> refused;
+    try {
+        co_await keep_in_turn(std::move(id), false);
+    } catch (const object_store_error& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    }
+    if (refused) throw sandbox_error(*refused);
+}
+
+awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
+{
+    ending_ = true;
+    auto all = std::make_shared<std::vector<std::string>>();
+    for (const auto& each : sandboxes_.store().all())
+        if (!each.passing) all->push_back(each.id);
+    const auto count = all->size();
+    task_group releases(executor_);
+    for (std::size_t i = 0; i != releases_at_once; ++i) releases.spawn("release of sandboxes", release_some(all));
+    releases.spawn("what is to be forgotten", forget_quietly());
+    const bool ended = co_await releases.wait_idle(limit);
+    if (!ended) stop_.request_stop();
+    log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", ended}});
+}
+
+awaitable<> sandbox_vault::forget_quietly()
+{
+    std::string problem;
+    try {
+        co_await forget_deleted();
+    } catch (const object_store_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("snapshots_not_forgotten", {{"reason", problem}});
+}
+
+// Others take only those of a server that may come back no more.
+awaitable<> sandbox_vault::release_some(std::shared_ptr<std::vector<std::string>> left)
+{
+    while (!left->empty()) {
+        const auto id = std::move(left->back());
+        left->pop_back();
+        std::string problem;
+        try {
+            co_await keep_in_turn(id, !config_.cluster_members.empty());
+        } catch (const boost::system::system_error&) {
+            throw;
+        } catch (const std::runtime_error& failure) {
+            problem = failure.what();
+        }
+        if (!problem.empty()) log::warning("sandbox_not_released", {{"sandbox", id}, {"reason", problem}});
+    }
+}
+
+}  // namespace cmcp

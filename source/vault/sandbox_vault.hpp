@@ -1,0 +1,125 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/event.hpp"
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "sandboxes/kernel_manager.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+#include "vault/kept_state.hpp"
+#include "vault/sandbox_bucket.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Keeps sandboxes in object storage while they are used, and brings those here whose server is gone. A sandbox has one
+/// owner at a time, by the claims in the bucket. Io thread only.
+class sandbox_vault {
+public:
+    /// Whether the other server is gone for sure, so that it serves no sandbox now. Nothing: it does not answer, but
+    /// the others do not agree yet.
+    using gone_question = std::function<awaitable<std::optional<bool>>(std::string node)>;
+
+    /// SNAPSHOT_STORE and its like. All must outlive this. Throws config_error.
+    sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
+                  kernel_manager& kernels);
+    ~sandbox_vault();
+
+    /// Before sandboxes are used, at the start: gives up what others have claimed meanwhile, and takes back what was
+    /// released. Where the storage is away, all of that comes later, and what was released is not used until then.
+    awaitable<> settle();
+
+    /// In a cluster: sandboxes are used only while `in_touch` says that nobody may take them over.
+    void use_while(std::function<bool()> in_touch) { in_touch_ = std::move(in_touch); }
+
+    awaitable<> part();        ///< this server is cut off: ends its sandboxes, which may be brought to others
+    awaitable<> meet_again();  ///< before it counts as in touch: settles
+
+    /// Keeps sandboxes that are due until it is cancelled.
+    awaitable<> run();
+
+    /// Keeps the sandbox now where it was used since it was kept. Throws sandbox_error.
+    awaitable<> keep(std::string id);
+
+    /// At the end of this server: keeps all that is not, and says that others may have them. As far as `limit` goes.
+    awaitable<> release_all(std::chrono::milliseconds limit);
+
+    /// The node of a sandbox that was claimed; empty: that of its handle. This node itself also for one that is still
+    /// to be brought here: find() does.
+    std::string moved_to(std::string_view handle) const;
+    bool is_here(const std::string& handle);
+
+    /// The server that has the sandbox from now on, where `node` does not answer. It is brought here where it was
+    /// released or its owner is gone. `node` again: that is not gone, so it may answer now. Empty: nothing is kept.
+    /// Throws sandbox_error.
+    awaitable<std::string> find(std::string handle, std::string node, gone_question is_gone);
+
+private:
+    struct upload;
+    struct download;
+    class turn;
+
+    awaitable<> release_some(std::shared_ptr<std::vector<std::string>> left);
+    bool is_due(const sandbox_record& record, double now) const;
+    void refuse_where_unsure(const sandbox_record& where) const;
+    awaitable<> take_back_released();
+    awaitable<> keep_due();
+    void note_deleted(const std::string& id);
+    awaitable<> forget_deleted();
+    awaitable<> bring_lost();
+    awaitable<> bring_claimed();
+    awaitable<> bring_quietly(std::string handle);
+    awaitable<> forget_quietly();
+    awaitable<> look_at_claims();
+    awaitable<kept_state> state_of(std::string id);
+    awaitable<> keep_in_turn(std::string id, bool release);
+    awaitable<bool> is_still_own(sandbox_record record, std::uint64_t epoch);
+    awaitable<> give_up(sandbox_record record, sandbox_claim owner);
+    awaitable<> keep_content(sandbox_record record, kept_state& state);
+    awaitable<kept_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
+                                      std::set<std::string>& known);
+    awaitable<> put_files(std::shared_ptr<upload> all);
+    awaitable<> put_manifest(sandbox_record record, kept_state state);
+    awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
+    kept_record record_of(const sandbox_record& about);
+
+    struct takeover {
+        std::optional<snapshots::snapshot_manifest> manifest{};  // of a sandbox that may be brought here
+        bool is_kept = false;                                    // there is one, whoever may have it
+    };
+    awaitable<takeover> may_take(std::string handle, std::string owner, gone_question is_gone);
+    awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
+    awaitable<> fetch_all(std::shared_ptr<download> all);
+    awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
+    awaitable<> add_record(snapshots::snapshot_manifest manifest);
+    awaitable<std::filesystem::path> make_passing();
+
+    asio::any_io_executor executor_;
+    const settings& config_;
+    sandbox_manager& sandboxes_;
+    kernel_manager& kernels_;
+    sandbox_bucket bucket_;
+    std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
+    std::map<std::string, sandbox_claim> claims_;
+    std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
+    bool looked_for_lost_ = false;
+    std::set<std::string> under_way_;  // sandboxes that are kept or brought now
+    event ended_;                      // one of them
+    event woken_;                      // something is to be done
+    bool away_ = false;                // the storage, as was logged
+    std::function<bool()> in_touch_ = [] { return true; };
+    bool ending_ = false;    // the server
+    std::stop_source stop_;  // of work on the pool
+    blocking_pool pool_{1};  // its own, because this work takes long
+};
+
+}  // namespace cmcp

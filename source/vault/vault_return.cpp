@@ -1,0 +1,217 @@
+#include "async/uncancelled.hpp"
+#include "log/log.hpp"
+#include "posix/bytes.hpp"
+#include "snapshots/bad_snapshot.hpp"
+#include "snapshots/snapshot_reader.hpp"
+#include "snapshots/snapshot_stopped.hpp"
+#include "text/time_text.hpp"
+#include "vault/vault_turn.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+// The part of sandbox_vault that brings sandboxes of servers that are gone.
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t downloads_at_once = 6;
+constexpr std::chrono::seconds patience_with_owner(8);
+constexpr std::chrono::milliseconds before_next_question(200);
+constexpr std::chrono::hours longest_download(24);
+
+void write_file(const fs::path& file, const std::string& bytes)
+{
+    const unique_fd open(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!open || !write_all(open.get(), bytes)) throw std::system_error(errno, std::generic_category(), file.string());
+}
+
+std::string moment(std::int64_t seconds)
+{
+    return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
+}
+
+std::string note_of(const snapshots::snapshot_manifest& manifest)
+{
+    return "The server " + manifest.node +
+           " that had the sandbox is gone. It was brought to another one as it was kept at " + moment(manifest.taken) +
+           ": later changes are lost, its /tmp is empty, and what ran in it and its jobs are gone.";
+}
+
+void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& folder,
+                 const snapshots::chunk_sealer& sealer, const fs::path& chunks, const fs::path& into,
+                 const std::stop_token& stop)
+{
+    snapshots::snapshot_manifest part = of;
+    part.chunks = folder.chunks;
+    part.bytes = folder.bytes;
+    make_private_folder(into);
+    snapshots::read_snapshot(part, sealer, snapshots::chunks_in(chunks), into, stop);
+}
+
+}  // namespace
+
+/// Chunks on their way out of the bucket.
+struct sandbox_vault::download {
+    fs::path folder;
+    std::string handle;
+    std::uint64_t epoch = 0;
+    std::vector<std::string> ids{};
+    std::size_t next = 0;
+    std::string failure{};
+};
+
+awaitable<fs::path> sandbox_vault::make_passing()
+{
+    auto make = [places = sandboxes_.places()] { return places.make_passing(); };
+    auto folder = co_await pool_.run(blocking_pool::server, std::move(make));
+    co_return folder;
+}
+
+awaitable<> sandbox_vault::fetch_all(std::shared_ptr<download> all)
+{
+    try {
+        while (all->next < all->ids.size() && all->failure.empty()) {
+            const auto id = all->ids[all->next++];
+            auto sealed = co_await bucket_.chunk(all->handle, all->epoch, id);
+            auto write = [file = all->folder / id, sealed = std::move(sealed)] { write_file(file, sealed); };
+            co_await pool_.run(blocking_pool::server, std::move(write));
+        }
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& reason) {
+        all->failure = reason.what();
+    }
+}
+
+// The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
+awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, kept_state state)
+{
+    const auto place = sandboxes_.places().folder(manifest.handle);
+    const kept_folder workspace{manifest.chunks, manifest.bytes};
+    auto all = snapshots_in(manifest);
+    auto read = [manifest, workspace, all, place, passing, state, sealer = bucket_.sealer(), stop = stop_.get_token()] {
+        const auto fresh = passing / "sandbox";
+        make_private_folder(fresh);
+        read_folder(manifest, workspace, sealer, passing, fresh / "workspace", stop);
+        if (!all.empty()) make_private_folder(fresh / "snapshots");
+        for (const auto& [id, folder] : all)
+            read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
+        write_kept(fresh, state);
+        fs::rename(fresh, place);
+    };
+    co_await pool_.run(blocking_pool::server, std::move(read));
+}
+
+// The owner may have given the name here meanwhile.
+awaitable<> sandbox_vault::add_record(snapshots::snapshot_manifest manifest)
+{
+    auto record = record_in(manifest);
+    auto& about = record.about;
+    if (sandboxes_.store().find(about.owner, about.name))
+        about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
+    sandboxes_.store().insert(about);
+    sandboxes_.store().set_packages(about.id, record.packages);
+    for (const auto& each : record.snapshots) sandboxes_.store().insert(each);
+    co_return;
+}
+
+awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
+{
+    const auto record = record_in(manifest);
+    kept_state kept;
+    kept.workspace.chunks = manifest.chunks;
+    kept.snapshots = snapshots_in(manifest);
+    auto all = std::make_shared<download>();
+    all->folder = co_await make_passing();
+    all->handle = manifest.handle;
+    all->epoch = manifest.epoch;
+    all->ids = kept.ids();
+    task_group downloads(executor_);
+    for (std::size_t i = 0; i != downloads_at_once; ++i) downloads.spawn("download of a sandbox", fetch_all(all));
+    co_await downloads.wait_idle(longest_download);
+    kept_state state;
+    state.epoch = epoch;
+    std::string problem = all->failure;
+    try {
+        if (problem.empty()) co_await make_folders(manifest, all->folder, state);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& reason) {
+        problem = reason.what();
+    }
+    sandboxes_.remove_soon(record.about.owner, all->folder);
+    if (!problem.empty())
+        throw sandbox_error("SnapshotStoreError", "The sandbox could not be brought here: " + problem);
+    co_await add_record(manifest);
+    known_[manifest.handle] = state;
+    sandboxes_.cells().tell_next(manifest.handle, note_of(manifest));
+    log::info("sandbox_brought", {{"sandbox", manifest.handle},
+                                  {"from", manifest.node},
+                                  {"kept", moment(manifest.taken)},
+                                  {"bytes", manifest.bytes}});
+}
+
+// A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
+// server that still answers may be asked again soon.
+awaitable<sandbox_vault::takeover> sandbox_vault::may_take(std::string handle, std::string owner, gone_question is_gone)
+{
+    takeover may;
+    const auto until = event::clock::now() + patience_with_owner;
+    for (;;) {
+        may.manifest = co_await bucket_.newest(handle);
+        may.is_kept = may.manifest.has_value();
+        if (!may.is_kept || is_released(*may.manifest)) co_return may;
+        const auto gone = co_await is_gone(owner);
+        if (gone.value_or(false)) co_return may;
+        if (gone || event::clock::now() > until) break;
+    }
+    may.manifest.reset();
+    asio::steady_timer timer(executor_, before_next_question);
+    co_await timer.async_wait(asio::use_awaitable);
+    co_return may;
+}
+
+awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
+{
+    const turn mine = co_await turn::take(*this, handle);
+    const auto& own = sandboxes_.handles().node();
+    std::optional<sandbox_error> refused;
+    try {
+        if (sandboxes_.store().find_of_any(handle)) co_return own;
+        auto owner = co_await bucket_.owner_of(handle);
+        if (owner.epoch != 0) claims_[handle] = owner;
+        if (owner.node != node && owner.node != own) co_return owner.node;
+        std::optional<snapshots::snapshot_manifest> manifest;
+        if (owner.node == own) {
+            manifest = co_await bucket_.newest(handle);
+            if (!manifest) co_return std::string();
+        } else {
+            auto may = co_await may_take(handle, owner.node, std::move(is_gone));
+            if (!may.is_kept) co_return std::string();
+            if (!may.manifest) co_return node;
+            manifest = std::move(may.manifest);
+        }
+        if (owner.node != own) {
+            owner = {owner.epoch + 1, own};
+            const bool first = co_await bucket_.claim(handle, owner);
+            if (!first) owner = co_await bucket_.owner_of(handle);
+            claims_[handle] = owner;
+            if (!first) co_return owner.node;
+            manifest = co_await bucket_.newest(handle);
+            if (!manifest) co_return std::string();
+        }
+        auto work = bring(std::move(*manifest), owner.epoch);
+        co_await uncancelled(std::move(work));
+    } catch (const object_store_error& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    } catch (const snapshots::bad_snapshot& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    }
+    if (refused) throw sandbox_error(*refused);
+    co_return own;
+}
+
+}  // namespace cmcp

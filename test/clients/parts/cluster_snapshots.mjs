@@ -1,0 +1,207 @@
+// Servers of a cluster keep their sandboxes in object storage, so that others have them when a server is gone: killed, held up, or
+// restarted. The storage verifies signatures by a library of its own.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { caller } from "../lib/caller.mjs";
+import { start_rig } from "../lib/cluster_rig.mjs";
+import { start_object_storage } from "../lib/object_storage.mjs";
+import { test, until } from "../lib/report.mjs";
+import { start_server, temporary_folder } from "../lib/server.mjs";
+import { open_shell } from "../lib/shell_socket.mjs";
+
+const storage = await start_object_storage();
+const settings = { ...storage.settings("cluster"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "1" };
+const { cluster, ann, names, at, another, third, boxes, stop } = await start_rig(settings);
+
+const manifests = (handle) => [...storage.objects.keys()].filter((key) => key.startsWith(`cluster/manifests/${handle}/`));
+const objects_of = (handle) => [...storage.objects.keys()].filter((key) => key.includes(handle));
+const stamp = (handle) => manifests(handle).map((key) => storage.objects.get(key).etag).join();
+
+/// What was done before this call is in the storage.
+async function kept(name) {
+    const before = stamp(boxes[name]);
+    await at(name).run(boxes[name], "date +%N > .touched");
+    await until(`the sandbox of ${name} is kept`, () => stamp(boxes[name]) !== before);
+}
+
+async function answer_of(name, handle, command) {
+    const { status, value } = await at(name).rest("execute_terminal_command", { sandbox_id: handle, command });
+    assert.equal(status, 200, JSON.stringify(value));
+    return value;
+}
+
+await test("snapshots: a sandbox that is used is kept, and nobody reads it in the storage", async () => {
+    await at("n1").run(boxes.n1, "echo very-secret-words > secret.txt; mkdir -p 'a b/c'; ln -s ../secret.txt 'a b/link'; chmod 750 secret.txt");
+    await at("n1").call("snapshot_sandbox", { sandbox_id: boxes.n1, name: "before" });
+    await at("n1").call("execute_python_code", { sandbox_id: boxes.n1, code: "answer = 41 + 1", stateful: true });
+    for (const name of names) await kept(name);
+    for (const [key, { bytes }] of storage.objects) assert(!bytes.includes("very-secret-words") && !bytes.includes("before"), key);
+});
+
+await test("snapshots: the second one of a large file that changed in one place has few new bytes", async () => {
+    await at("n2").run(boxes.n2, "head -c 20000000 /dev/urandom > large");
+    await kept("n2");
+    const before = new Map(storage.objects);
+    await at("n2").run(boxes.n2, "printf x | dd of=large bs=1 seek=10000000 conv=notrunc 2> /dev/null");
+    await kept("n2");
+    const fresh = [...storage.objects].filter(([key, { etag }]) => before.get(key)?.etag !== etag && key.includes(boxes.n2));
+    const bytes = fresh.reduce((sum, [, object]) => sum + object.bytes.length, 0);
+    assert(bytes < 12_000_000, `${bytes} bytes in ${fresh.length} objects`);
+});
+
+await test("snapshots: the sandbox of a server that is killed answers at another within 5 s, under the same handle", async () => {
+    const begun = performance.now();
+    const gone = cluster.node("n1").kill();
+    const value = await answer_of("n2", boxes.n1, "cat whose 'a b/link'; stat -c %a secret.txt");
+    const seconds = (performance.now() - begun) / 1000;
+    console.log(`# a killed server's sandbox answered elsewhere after ${seconds.toFixed(1)} s`);
+    await gone;
+    assert.equal(value.stdout, "n1\nvery-secret-words\n750\n");
+    assert.match(value.note, /The server n1 that had the sandbox is gone.*later changes are lost/);
+    assert(seconds < 6, `${seconds} s`);
+    assert.equal((await answer_of("n3", boxes.n1, "cat whose")).note, undefined);
+});
+
+await test("snapshots: its variables, its named snapshots and its files by HTTP are there, through each server", async () => {
+    const { output, result } = await at("n3").call("execute_python_code", { sandbox_id: boxes.n1, code: "answer", stateful: true });
+    assert.equal(`${result ?? output}`.trim(), "42");
+    const list = await at("n2").call("snapshot_sandbox", { sandbox_id: boxes.n1, action: "list" });
+    assert.deepEqual(list.snapshots.map(({ name }) => name), ["before"]);
+    await at("n3").run(boxes.n1, "echo other > secret.txt");
+    await at("n3").call("restore_sandbox", { sandbox_id: boxes.n1, snapshot: "before" });
+    for (const name of ["n2", "n3"]) {
+        const file = await at(name).get(`/sandbox/file?sandbox_id=${boxes.n1}&file_path=secret.txt`);
+        assert.equal(await file.text(), "very-secret-words\n");
+    }
+    assert.equal((await at("n3").call("list_sandboxes")).sandboxes.filter(({ sandbox_id }) => sandbox_id === boxes.n1).length, 1);
+});
+
+await test("snapshots: a server that is back gives up what another has, passes its calls on, and keeps its copy aside", async () => {
+    await at("n3").run(boxes.n1, "echo at-n3 > newest");
+    await cluster.node("n1").start();
+    await until("n1 is in touch", async () => (await at("n1").get("/healthz")).status === 200);
+    for (const name of names) assert.equal(await at(name).run(boxes.n1, "cat newest"), "at-n3\n");
+    const { sandboxes } = await at("n1").call("list_sandboxes");
+    assert.equal(sandboxes.filter(({ sandbox_id }) => sandbox_id === boxes.n1).length, 1);
+    const aside = fs.readdirSync(path.join(cluster.node("n1").folder, "data", "sandboxes", ".superseded"));
+    assert(aside.some((name) => name.startsWith(boxes.n1)), aside.join());
+});
+
+await test("snapshots: a server that is held up serves its sandboxes no more once another has them", async () => {
+    await kept("n3");
+    const { pid } = cluster.node("n3").server;
+    process.kill(pid, "SIGSTOP");
+    const value = await answer_of("n2", boxes.n3, "cat whose; echo by n2 > whose");
+    assert.match(value.note, /The server n3 that had the sandbox is gone/);
+    // What n3 hears first is a call for it, before it has heard of anything else.
+    const call = at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n3, command: "cat whose" });
+    process.kill(pid, "SIGCONT");
+    const { value: first } = await call;
+    assert(first.error_type === "NodeCutOff" || first.stdout === "by n2\n", JSON.stringify(first));
+    await until("n3 passes calls on", async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n3, command: "cat whose" })).value.stdout === "by n2\n");
+});
+
+await test("snapshots: a rolling restart of all servers under load fails no call and loses no file", async () => {
+    const handles = Object.values(boxes);
+    const failures = [];
+    let calls = 0, goes_on = true, place = 0;
+    const worker = async (handle) => {
+        for (let i = 0; goes_on; ++i) {
+            const servers = cluster.nodes.filter(({ runs, ready }) => runs && ready !== false);
+            const server = servers[place++ % servers.length];
+            ++calls;
+            try {
+                const { status, value } = await new caller(server.url, ann.token).rest("execute_terminal_command", { sandbox_id: handle, command: `echo ${i} >> log; wc -l < log` });
+                if (status !== 200 || value.exit_code !== 0 || Number(value.stdout) !== i + 1) failures.push(`${server.name}: ${status} ${i} ${JSON.stringify(value).slice(0, 300)}`);
+                if (status === 200) i = Number(value.stdout) - 1;
+            } catch (problem) {
+                failures.push(`${server.name}: ${problem.cause ?? problem}`);
+            }
+        }
+    };
+    for (const handle of handles) await at("n1").run(handle, "rm -f log");
+    const counts = () => Promise.all(handles.map(async (handle) => Number(await at("n1").run(handle, "wc -l < log"))));
+    const workers = handles.map(worker);
+    for (const node of cluster.nodes) {
+        node.ready = false;     // as a balancer takes it out
+        await node.stop({ keep: true });
+        await node.start();
+        await until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200);
+        node.ready = true;
+    }
+    goes_on = false;
+    await Promise.all(workers);
+    console.log(`# ${calls} calls during a rolling restart, ${failures.length} failed`);
+    assert.deepEqual(failures, []);
+    assert.equal((await counts()).reduce((a, b) => a + b), calls, "lines are lost");
+});
+
+await test("snapshots: a terminal finds its sandbox after its server was lost", async () => {
+    const owner = names.find((name) => name !== "n2");
+    const fresh = (await at(owner).call("create_sandbox")).sandbox_id;
+    await at(owner).run(fresh, "echo of a terminal > file");
+    await until("it is kept", () => manifests(fresh).length > 0);
+    const node = cluster.node(fresh.split("_")[1]);
+    await node.stop({ keep: true });
+    const shell = await open_shell(cluster.node(another(node.name)).url, fresh, ann.headers);
+    shell.type("cat file\n");
+    await shell.until("of a terminal");
+    shell.close();
+    await node.start();
+    await until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200);
+    await at(node.name).call("delete_sandbox", { sandbox_id: fresh });
+    await until("nothing of it is kept", () => objects_of(fresh).length === 0);
+});
+
+await test("snapshots: while the storage is away, all sandboxes work, and what changed is kept afterwards", async () => {
+    await storage.stop();
+    for (const name of names) assert.equal(await at(name).run(boxes[another(name)], "echo away > state; cat state"), "away\n");
+    const doomed = (await at("n2").call("create_sandbox")).sandbox_id;
+    await at("n2").call("delete_sandbox", { sandbox_id: doomed });
+    const before = names.map((name) => stamp(boxes[name]));
+    await storage.start();
+    await until("all is kept", () => names.every((name, i) => stamp(boxes[name]) !== before[i]));
+});
+
+await test("snapshots: all servers stop, and leave nothing", stop);
+
+// ---------------------------------------------------------------- a server alone
+const alone = { ...storage.settings("alone"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_NODE: "single", MCP_AUTH_TOKENS: `ann=${ann.token}` };
+const folder = temporary_folder();
+
+await test("snapshots: a server whose disk was lost brings its sandboxes back, but none that was deleted", async () => {
+    const first = await start_server({ settings: alone, folder });
+    const user = new caller(first.url, ann.token);
+    const { sandbox_id } = await user.call("create_sandbox", { name: "survivor" });
+    const { sandbox_id: doomed } = await user.call("create_sandbox", { name: "doomed" });
+    for (const id of [sandbox_id, doomed]) {
+        await user.run(id, "echo still here > file");
+        assert.equal((await user.call("pause_sandbox", { sandbox_id: id })).kept_elsewhere, true);
+    }
+    await user.call("delete_sandbox", { sandbox_id: doomed });
+    await first.stop();     // and its folder is gone
+    fs.mkdirSync(folder);
+    const second = await start_server({ settings: alone, folder });
+    const again = user.at(second.url);
+    await until("it is back", async () => (await again.call("list_sandboxes")).sandboxes.length === 1);
+    assert.equal(await again.run("survivor", "cat file"), "still here\n");
+    await until("the other is forgotten", () => objects_of(doomed).length === 0);
+    await second.stop();
+});
+
+await test("snapshots: a wrong secret is said with what to do, and sandboxes work without their snapshots", async () => {
+    const server = await start_server({ settings: { ...alone, SNAPSHOT_STORE_SECRET: "wrong" } });
+    const user = new caller(server.url, ann.token);
+    const { sandbox_id } = await user.call("create_sandbox");
+    assert.equal(await user.run(sandbox_id, "echo works"), "works\n");
+    const { value } = await user.rest("pause_sandbox", { sandbox_id });
+    assert.equal(value.error_type, "SnapshotStoreError");
+    assert.match(value.error, /SignatureDoesNotMatch.*SNAPSHOT_STORE_SECRET/s);
+    assert(!value.error.includes("wrong"), value.error);
+    await server.stop();
+});
+
+await test("snapshots: the storage stops", () => storage.stop());
+process.exit();
