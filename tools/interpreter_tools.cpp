@@ -262,8 +262,7 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
     return make_tool<stop_input>(
         {.about = {.name = "stop_sandbox",
                    .title = "Stop and remove a sandbox",
-                   .description = "Remove your sandbox with its files, or with keep_files only end its processes, for "
-                                  "example when it hangs.",
+                   .description = "Remove your sandbox with its files, or with keep_files only end its processes.",
                    .output_schema = interpreter_schema({{"sandbox_id", schema::string("Handle of the sandbox")}},
                                                        {"status", "message"}),
                    .needs = scope::sandboxes,

@@ -103,7 +103,7 @@ tool_owner make_job_poll(job_manager& jobs)
     return make_tool<input>(
         {.about = {.name = "job_poll",
                    .title = "Look at a run in the background",
-                   .description = "Output of a job since the cursor, its state and, once it has ended, its result.",
+                   .description = "Output of a job since the cursor, its state and at last its result.",
                    .output_schema = with_job_properties(schema::output(
                        {{"output", schema::string("What it printed since the cursor")},
                         {"cursor", schema::typed("integer", "For the next call")},
@@ -164,7 +164,7 @@ tool_owner make_job_kill(job_manager& jobs)
     return make_tool<job_input>(
         {.about = {.name = "job_kill",
                    .title = "End a run in the background",
-                   .description = "End a job with its processes; job_poll still reads its output.",
+                   .description = "End a job; job_poll still reads its output.",
                    .output_schema =
                        with_job_properties(schema::output({{"success", schema::boolean("It does not run any more")},
                                                            {"error", schema::string("What went wrong and what to do")}},

@@ -35,7 +35,7 @@ tool_owner make_pause_sandbox(sandbox_manager& sandboxes, keep_sandbox keep)
     return make_tool<sandbox_input>(
         {.about = {.name = "pause_sandbox",
                    .title = "Pause a sandbox",
-                   .description = "End what runs in a sandbox; files and Python variables stay until it is used again.",
+                   .description = "Stop a sandbox; files and Python variables stay.",
                    .output_schema = state_output(),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
@@ -55,7 +55,7 @@ tool_owner make_resume_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "resume_sandbox",
                    .title = "Resume a sandbox",
-                   .description = "Go on with a paused sandbox; every other call for it does so, too.",
+                   .description = "Start a paused sandbox.",
                    .output_schema = state_output(),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},

@@ -78,8 +78,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
     return make_tool<input>(
         {.about = {.name = "expose_port",
                    .title = "Show a port of a sandbox",
-                   .description = "Make a link for people to a port of a sandbox. To see its page yourself use "
-                                  "web_browse with sandbox_id.",
+                   .description = "Make a link for people to a port of a sandbox. See it yourself by web_browse.",
                    .output_schema =
                        schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                        {"port", schema::typed("integer", "The port")},
@@ -123,7 +122,7 @@ tool_owner make_list_exposed_ports(previews& shown, sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "list_exposed_ports",
                    .title = "List ports of a sandbox",
-                   .description = "Links to ports of a sandbox, and the ports on which its programs listen.",
+                   .description = "Shown and listening ports of a sandbox.",
                    .output_schema = schema::output(
                        {{"sandbox_id", schema::string("Handle of the sandbox")},
                         {"exposed", schema::array("Ports with a link", std::move(row))},
@@ -151,7 +150,7 @@ tool_owner make_unexpose_port(previews& shown, sandbox_manager& sandboxes)
     return make_tool<port_input>(
         {.about = {.name = "unexpose_port",
                    .title = "End the link to a port",
-                   .description = "End a link to a port. The program goes on.",
+                   .description = "End a link to a port.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether the link has ended")},
                                                     {"sandbox_id", schema::string("Handle of the sandbox")},
                                                     {"port", schema::typed("integer", "The port")},

@@ -68,7 +68,7 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
     return make_tool<fork_input>(
         {.about = {.name = "fork_sandbox",
                    .title = "Copy a sandbox",
-                   .description = "Copy a sandbox with files, packages and kernel variables; the two are independent.",
+                   .description = "Copy a sandbox with files, packages and variables.",
                    .output_schema = schema::output({{"sandbox_id", schema::string("Handle of the new one")},
                                                     {"name", schema::string("Its name")},
                                                     {"status", schema::one_of("Its state", {"running", "stopped"})},
@@ -130,8 +130,8 @@ tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
     return make_tool<input>(
         {.about = {.name = "snapshot_sandbox",
                    .title = "Keep a copy of a sandbox's files",
-                   .description = "Keep the files and packages of a sandbox as they are, for restore_sandbox; list or "
-                                  "delete what was kept.",
+                   .description =
+                       "Keep files and packages of a sandbox for restore_sandbox; list or delete what was kept.",
                    .output_schema = snapshot_output(),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
@@ -157,8 +157,7 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
     return make_tool<restore_input>(
         {.about = {.name = "restore_sandbox",
                    .title = "Go back to a snapshot",
-                   .description =
-                       "End all that runs in a sandbox and put its files and packages back as a snapshot has them.",
+                   .description = "Put files and packages of a sandbox back as in a snapshot. What runs ends.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"sandbox_id", schema::string("Handle of the sandbox")},
                                                     {"snapshot_id", schema::string("Handle of the snapshot")},
@@ -184,8 +183,7 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
     return make_tool<sandbox_input>(
         {.about = {.name = "interrupt_kernel",
                    .title = "Interrupt the Python kernel of a sandbox",
-                   .description =
-                       "Raise KeyboardInterrupt in the stateful code that runs in a sandbox; variables stay.",
+                   .description = "Raise KeyboardInterrupt in stateful code that runs; variables stay.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"was_running", schema::boolean("Whether code ran")},
                                                     {"error", schema::string("What went wrong and what to do")}},
@@ -213,8 +211,7 @@ tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandbox
     return make_tool<restart_input>(
         {.about = {.name = "restart_kernel",
                    .title = "Restart the Python kernel of a sandbox",
-                   .description = "End the Python kernel of a sandbox; the next stateful call has no variables, unless "
-                                  "keep_variables is given. Files stay.",
+                   .description = "End the Python kernel of a sandbox. Variables go, unless keep_variables is given.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked")},
                                                     {"was_running", schema::boolean("Whether there was a kernel")},
                                                     {"error", schema::string("What went wrong and what to do")}},

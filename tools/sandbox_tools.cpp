@@ -130,7 +130,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "delete_sandbox",
                    .title = "Delete a sandbox",
-                   .description = "Remove a sandbox with its files, packages and snapshots.",
+                   .description = "Remove a sandbox with all that it has.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                                     {"sandbox_id", schema::string("Its handle")},
                                                     {"error", schema::string("What went wrong and what to do")}},

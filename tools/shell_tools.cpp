@@ -88,7 +88,7 @@ tool_owner make_shell_open(shell_manager& shells, sandbox_manager& sandboxes)
               .title = "Open a shell in a sandbox",
               .description =
                   "Open bash with a terminal in a sandbox, for programs that need one (vim, debuggers, python -i). "
-                  "Type with shell_send, read with shell_read. For plain commands use execute_terminal_command.",
+                  "For plain commands use execute_terminal_command.",
               .output_schema = view_output(),
               .needs = scope::run,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
@@ -190,14 +190,13 @@ tool_owner make_shell_read(shell_manager& shells)
 {
     using input = read_input;
     return make_tool<input>(
-        {.about =
-             {.name = "shell_read",
-              .title = "Read a shell",
-              .description =
-                  "Output of a shell since the latest answer, once what it waits for is there or the output pauses.",
-              .output_schema = read_output(),
-              .needs = scope::run,
-              .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
+        {.about = {.name = "shell_read",
+                   .title = "Read a shell",
+                   .description =
+                       "Output of a shell since the latest answer, once it pauses or what is waited for is there.",
+                   .output_schema = read_output(),
+                   .needs = scope::run,
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {shell_id_field(),
                    {"cursor", &input::cursor, "Of an earlier answer", rule::between(0, furthest_cursor)},
                    {"wait_for", &input::wait_for, "Text to wait for"},
