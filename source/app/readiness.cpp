@@ -114,7 +114,8 @@ struct readiness::state {
     const fs::path root;
     std::string interpreter;
     own_check own;
-    std::vector<std::string> known;
+    std::vector<std::string> of_disk;  // as of the last look
+    std::vector<std::string> known;    // with the server's own, as was told last
     readiness_clock::time_point looked_at{};
     bool looking = false;
     event changed;
@@ -122,6 +123,7 @@ struct readiness::state {
     task_group looks;
 
     static awaitable<> look(std::shared_ptr<state> self);
+    static awaitable<> look_in_time(std::shared_ptr<state> self);
 };
 
 awaitable<> readiness::state::look(std::shared_ptr<state> self)
@@ -140,10 +142,17 @@ awaitable<> readiness::state::look(std::shared_ptr<state> self)
             all.push_back("PYTHON_INTERPRETER is gone: install Python again, or set it to an interpreter that exists.");
         return all;
     };
-    auto all = co_await self->thread->run(blocking_pool::server, std::move(work));
-    for (auto& trouble : self->own ? self->own() : std::vector<std::string>()) all.push_back(std::move(trouble));
-    self->take(std::move(all));
+    self->of_disk = co_await self->thread->run(blocking_pool::server, std::move(work));
     self->looked_at = readiness_clock::now();
+}
+
+awaitable<> readiness::state::look_in_time(std::shared_ptr<state> self)
+{
+    if (!self->thread) self->thread.emplace(1);
+    if (!std::exchange(self->looking, true)) self->looks.spawn("readiness", look(self));
+    const auto until = readiness_clock::now() + longest_look;
+    while (self->looking && readiness_clock::now() < until) co_await self->changed.wait(until);
+    if (self->looking) self->of_disk = {disk_is_silent};
 }
 
 readiness::readiness(const settings& config, asio::any_io_executor executor, own_check own)
@@ -160,12 +169,10 @@ readiness::~readiness()
 awaitable<std::vector<std::string>> readiness::problems()
 {
     const auto self = state_;
-    if (self->fresh()) co_return self->known;
-    if (!self->thread) self->thread.emplace(1);
-    if (!std::exchange(self->looking, true)) self->looks.spawn("readiness", state::look(self));
-    const auto until = readiness_clock::now() + longest_look;
-    while (self->looking && readiness_clock::now() < until) co_await self->changed.wait(until);
-    if (self->looking) self->take({disk_is_silent});
+    if (!self->fresh()) co_await state::look_in_time(self);
+    auto all = self->of_disk;
+    for (auto& trouble : self->own ? self->own() : std::vector<std::string>()) all.push_back(std::move(trouble));
+    self->take(std::move(all));
     co_return self->known;
 }
 

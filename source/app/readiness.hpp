@@ -11,8 +11,8 @@
 namespace cmcp {
 
 /// Whether runs can work: a disk with room that takes writes, a launcher, a Python interpreter, an audit that is
-/// required. Looks when it is asked, at most every two seconds, on a thread of its own, because a disk may hang. A
-/// change is a line of the log. Io thread only.
+/// required. Looks at the disk when it is asked, at most every two seconds, on a thread of its own, because a disk may
+/// hang. A change is a line of the log. Io thread only.
 class readiness {
 public:
     /// Sentences that say what the server itself lacks and what to do: its launcher, its audit. Must not block.

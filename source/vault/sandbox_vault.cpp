@@ -83,8 +83,10 @@ awaitable<kept_state> sandbox_vault::state_of(std::string id)
     co_return state;
 }
 
+// A server alone has no others that claim anything.
 awaitable<> sandbox_vault::look_at_claims()
 {
+    if (config_.cluster_members.empty()) co_return;
     auto known = claims_;
     claims_ = co_await bucket_.claims(std::move(known));
     for (const auto& [handle, owner] : claims_) {
