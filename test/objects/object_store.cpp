@@ -202,8 +202,8 @@ TEST_CASE("what passes is tried again, each time with a connection or an answer 
 TEST_CASE("after the time for attempts the last answer is told")
 {
     store_stage s;
-    s.options.patience = std::chrono::milliseconds(20);
-    s.options.first_pause = std::chrono::milliseconds(15);
+    s.options.patience = std::chrono::milliseconds(2000);
+    s.options.first_pause = std::chrono::milliseconds(1500);
     s.web.on(path, refusal("503 Service Unavailable", "SlowDown", "Please reduce your request rate."));
     const auto problem = s.failure(s.store().put("a key", "x"));
     CHECK(has(problem.what(), "did not store \"a key\": it answered 503 SlowDown (Please reduce your request rate.)."));
