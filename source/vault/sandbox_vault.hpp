@@ -119,7 +119,7 @@ private:
     std::function<bool()> in_touch_ = [] { return true; };
     bool ending_ = false;    // the server
     std::stop_source stop_;  // of work on the pool
-    blocking_pool pool_{1};  // its own, because this work takes long
+    blocking_pool pool_{3};  // its own, because this work takes long; a sandbox is brought while others are kept
 };
 
 }  // namespace cmcp
