@@ -30,7 +30,8 @@ sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& con
       config_(config),
       sandboxes_(sandboxes),
       kernels_(kernels),
-      bucket_(std::move(executor), config)
+      bucket_(std::move(executor), config),
+      turns_(std::make_shared<turns>())
 {
     std::error_code none;
     const auto folder = sandboxes_.places().root() / forget_folder;
@@ -191,7 +192,7 @@ awaitable<> sandbox_vault::forget_deleted()
 {
     const auto all = deleted_;
     for (const auto& id : all) {
-        const turn mine = co_await turn::take(*this, id);
+        const turn mine = co_await turn::take(turns_, id);
         const auto owner = co_await bucket_.owner_of(id);
         co_await bucket_.forget(id, owner.epoch + 1, true);
         deleted_.erase(id);

@@ -67,6 +67,7 @@ private:
     struct upload;
     struct download;
     class turn;
+    struct turns;
 
     awaitable<> release_some(std::shared_ptr<std::vector<std::string>> left);
     bool is_due(const sandbox_record& record, double now) const;
@@ -112,10 +113,9 @@ private:
     std::map<std::string, sandbox_claim> claims_;
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
     bool looked_for_lost_ = false;
-    std::set<std::string> under_way_;  // sandboxes that are kept or brought now
-    event ended_;                      // one of them
-    event woken_;                      // something is to be done
-    bool away_ = false;                // the storage, as was logged
+    std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this
+    event woken_;                   // something is to be done
+    bool away_ = false;             // the storage, as was logged
     std::function<bool()> in_touch_ = [] { return true; };
     bool ending_ = false;    // the server
     std::stop_source stop_;  // of work on the pool

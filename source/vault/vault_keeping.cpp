@@ -159,7 +159,7 @@ awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, std::uint64_t
 
 awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
 {
-    const turn mine = co_await turn::take(*this, id);
+    const turn mine = co_await turn::take(turns_, id);
     const auto record = sandboxes_.store().find_of_any(id);
     if (!record || record->passing) co_return;
     auto state = co_await state_of(id);

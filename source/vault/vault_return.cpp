@@ -176,7 +176,7 @@ awaitable<sandbox_vault::takeover> sandbox_vault::may_take(std::string handle, s
 
 awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
 {
-    const turn mine = co_await turn::take(*this, handle);
+    const turn mine = co_await turn::take(turns_, handle);
     const auto& own = sandboxes_.handles().node();
     std::optional<sandbox_error> refused;
     try {
