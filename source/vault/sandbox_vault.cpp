@@ -18,7 +18,8 @@ namespace cmcp {
 namespace {
 
 constexpr const char* forget_folder = ".forget";
-constexpr std::size_t releases_at_once = 6;
+constexpr std::size_t kept_at_once = 6;
+constexpr std::chrono::hours as_long_as_it_takes(24);
 constexpr std::chrono::seconds between_rounds(5);
 constexpr std::chrono::milliseconds least_between_rounds(200);
 
@@ -117,7 +118,7 @@ awaitable<> sandbox_vault::take_back_released()
     std::vector<std::string> released;
     for (const auto& [id, state] : known_)
         if (state.released) released.push_back(id);
-    for (const auto& id : released) co_await keep_in_turn(id, false);
+    co_await keep_all(std::move(released), false, as_long_as_it_takes);
 }
 
 bool sandbox_vault::is_here(const std::string& handle) { return sandboxes_.store().find_of_any(handle).has_value(); }
@@ -151,41 +152,6 @@ void sandbox_vault::note_deleted(const std::string& id)
     const unique_fd mark(::open((folder / id).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     deleted_.insert(id);
     woken_.notify();
-}
-
-// Sandboxes of this server that are in the bucket, but not here: its disk was lost.
-awaitable<> sandbox_vault::bring_lost()
-{
-    const auto& own = sandboxes_.handles().node();
-    const auto all = co_await bucket_.kept_of(own);
-    for (const auto& handle : all) {
-        const auto claim = claims_.find(handle);
-        if (deleted_.contains(handle) || (claim != claims_.end() && claim->second.node != own)) continue;
-        co_await bring_quietly(handle);
-    }
-    looked_for_lost_ = true;
-}
-
-// Claimed by this server, which could not bring it then.
-awaitable<> sandbox_vault::bring_claimed()
-{
-    const auto& own = sandboxes_.handles().node();
-    std::vector<std::string> missing;
-    for (const auto& [handle, owner] : claims_)
-        if (owner.node == own && !deleted_.contains(handle) && !is_here(handle)) missing.push_back(handle);
-    for (const auto& handle : missing) co_await bring_quietly(handle);
-}
-
-awaitable<> sandbox_vault::bring_quietly(std::string handle)
-{
-    std::string problem;
-    try {
-        gone_question nobody;
-        co_await find(handle, sandboxes_.handles().node(), std::move(nobody));
-    } catch (const sandbox_error& failure) {
-        problem = failure.what();
-    }
-    if (!problem.empty()) log::warning("sandbox_not_brought", {{"sandbox", handle}, {"reason", problem}});
 }
 
 awaitable<> sandbox_vault::forget_deleted()
@@ -231,7 +197,9 @@ awaitable<> sandbox_vault::run()
             co_await forget_deleted();
             if (!looked_for_lost_) co_await bring_lost();
             co_await bring_claimed();
-        } catch (const object_store_error& failure) {
+        } catch (const boost::system::system_error&) {
+            throw;
+        } catch (const std::runtime_error& failure) {
             problem = failure.what();
         }
         if (!problem.empty() && !away_) log::warning("snapshot_store_away", {{"reason", problem}});
@@ -252,19 +220,18 @@ awaitable<> sandbox_vault::keep(std::string id)
     if (refused) throw sandbox_error(*refused);
 }
 
+// Others take only those of a server that may come back no more.
 awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
 {
     ending_ = true;
-    auto all = std::make_shared<std::vector<std::string>>();
+    std::vector<std::string> all;
     for (const auto& each : sandboxes_.store().all())
-        if (!each.passing) all->push_back(each.id);
-    const auto count = all->size();
-    task_group releases(executor_);
-    for (std::size_t i = 0; i != releases_at_once; ++i) releases.spawn("release of sandboxes", release_some(all));
-    releases.spawn("what is to be forgotten", forget_quietly());
-    const bool ended = co_await releases.wait_idle(limit);
-    if (!ended) stop_.request_stop();
-    log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", ended}});
+        if (!each.passing) all.push_back(each.id);
+    const auto count = all.size();
+    const bool in_time = co_await keep_all(std::move(all), !config_.cluster_members.empty(), limit);
+    if (!in_time) stop_.request_stop();
+    log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", in_time}});
+    if (in_time) co_await forget_quietly();
 }
 
 awaitable<> sandbox_vault::forget_quietly()
@@ -278,21 +245,30 @@ awaitable<> sandbox_vault::forget_quietly()
     if (!problem.empty()) log::warning("snapshots_not_forgotten", {{"reason", problem}});
 }
 
-// Others take only those of a server that may come back no more.
-awaitable<> sandbox_vault::release_some(std::shared_ptr<std::vector<std::string>> left)
+// False: not all in time.
+awaitable<bool> sandbox_vault::keep_all(std::vector<std::string> ids, bool release, std::chrono::milliseconds limit)
+{
+    auto left = std::make_shared<std::vector<std::string>>(std::move(ids));
+    task_group all(executor_);
+    for (std::size_t i = 0; i != kept_at_once; ++i) all.spawn("keeping of sandboxes", keep_some(left, release));
+    const bool ended = co_await all.wait_idle(limit);
+    co_return ended;
+}
+
+awaitable<> sandbox_vault::keep_some(std::shared_ptr<std::vector<std::string>> left, bool release)
 {
     while (!left->empty()) {
         const auto id = std::move(left->back());
         left->pop_back();
         std::string problem;
         try {
-            co_await keep_in_turn(id, !config_.cluster_members.empty());
+            co_await keep_in_turn(id, release);
         } catch (const boost::system::system_error&) {
             throw;
         } catch (const std::runtime_error& failure) {
             problem = failure.what();
         }
-        if (!problem.empty()) log::warning("sandbox_not_released", {{"sandbox", id}, {"reason", problem}});
+        if (!problem.empty()) log::warning("sandbox_not_kept", {{"sandbox", id}, {"reason", problem}});
     }
 }
 

@@ -69,7 +69,8 @@ private:
     class turn;
     struct turns;
 
-    awaitable<> release_some(std::shared_ptr<std::vector<std::string>> left);
+    awaitable<bool> keep_all(std::vector<std::string> ids, bool release, std::chrono::milliseconds limit);
+    awaitable<> keep_some(std::shared_ptr<std::vector<std::string>> left, bool release);
     bool is_due(const sandbox_record& record, double now) const;
     void refuse_where_unsure(const sandbox_record& where) const;
     awaitable<> take_back_released();

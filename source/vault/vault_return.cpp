@@ -214,4 +214,39 @@ awaitable<std::string> sandbox_vault::find(std::string handle, std::string node,
     co_return own;
 }
 
+// Sandboxes of this server that are in the bucket, but not here: its disk was lost.
+awaitable<> sandbox_vault::bring_lost()
+{
+    const auto& own = sandboxes_.handles().node();
+    const auto all = co_await bucket_.kept_of(own);
+    for (const auto& handle : all) {
+        const auto claim = claims_.find(handle);
+        if (deleted_.contains(handle) || (claim != claims_.end() && claim->second.node != own)) continue;
+        co_await bring_quietly(handle);
+    }
+    looked_for_lost_ = true;
+}
+
+// Claimed by this server, which could not bring it then.
+awaitable<> sandbox_vault::bring_claimed()
+{
+    const auto& own = sandboxes_.handles().node();
+    std::vector<std::string> missing;
+    for (const auto& [handle, owner] : claims_)
+        if (owner.node == own && !deleted_.contains(handle) && !is_here(handle)) missing.push_back(handle);
+    for (const auto& handle : missing) co_await bring_quietly(handle);
+}
+
+awaitable<> sandbox_vault::bring_quietly(std::string handle)
+{
+    std::string problem;
+    try {
+        gone_question nobody;
+        co_await find(handle, sandboxes_.handles().node(), std::move(nobody));
+    } catch (const sandbox_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("sandbox_not_brought", {{"sandbox", handle}, {"reason", problem}});
+}
+
 }  // namespace cmcp

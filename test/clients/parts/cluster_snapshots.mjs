@@ -120,6 +120,8 @@ await test("snapshots: a rolling restart of all servers under load fails no call
             }
         }
     };
+    const all_ready = () => Promise.all(cluster.nodes.map((node) => until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200)));
+    await all_ready();      // as whoever restarts servers waits for them
     for (const handle of handles) await at("n1").run(handle, "rm -f log");
     const counts = () => Promise.all(handles.map(async (handle) => Number(await at("n1").run(handle, "wc -l < log"))));
     const workers = handles.map(worker);
@@ -127,7 +129,7 @@ await test("snapshots: a rolling restart of all servers under load fails no call
         node.ready = false;     // as a balancer takes it out
         await node.stop({ keep: true });
         await node.start();
-        await until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200);
+        await all_ready();
         node.ready = true;
     }
     goes_on = false;
