@@ -114,7 +114,9 @@ awaitable<bool> forwarder::pass_on(exchange& x)
 {
     const auto handle = x.request().target->handle(x.request());
     const auto* owner = owner_of(x.request());
-    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
+    const auto is_over = [until = std::chrono::steady_clock::now() + patience_with_nodes] {
+        return std::chrono::steady_clock::now() > until;
+    };
     outcome end{{}, false};
     if (owner != nullptr) end = co_await pass_to(x, *owner);
     while (!end.is_reached) {
@@ -127,7 +129,7 @@ awaitable<bool> forwarder::pass_on(exchange& x)
         }
         if (place && place->empty()) co_return false;
         owner = place ? members_.other(*place) : nullptr;
-        if (owner == nullptr || std::chrono::steady_clock::now() > until) break;
+        if (owner == nullptr || is_over()) break;
         end = co_await pass_to(x, *owner);
     }
     if (!end.problem.empty() && x.status() == 0) co_await refuse(x, std::move(end.problem));

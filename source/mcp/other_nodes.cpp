@@ -149,7 +149,9 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
     node_unreachable problem("");
-    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
+    const auto is_over = [until = std::chrono::steady_clock::now() + patience_with_nodes] {
+        return std::chrono::steady_clock::now() > until;
+    };
     for (;;) {
         try {
             json::object result = co_await offered.nodes->call(request, node, params);
@@ -159,7 +161,7 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
         } catch (const node_unreachable& failure) {
             problem = failure;
         }
-        if (std::chrono::steady_clock::now() > until) break;
+        if (is_over()) break;
         auto place = co_await other_place(*offered.nodes, request, node, problem);
         if (!place) break;
         if (place->empty()) throw found_here();
