@@ -143,25 +143,33 @@ awaitable<std::optional<std::string>> other_place(other_nodes& nodes, const serv
     co_return place;
 }
 
+// Nothing: the node does not answer, and `problem` says why.
+awaitable<std::optional<json::object>> answer_of_node(other_nodes& nodes, served_request& request, std::string node,
+                                                      const json::object& params, node_unreachable& problem)
+{
+    std::optional<json::object> result;
+    try {
+        result = co_await nodes.call(request, std::move(node), params);
+    } catch (const node_unreachable& failure) {
+        problem = failure;
+    }
+    if (!result) co_return result;
+    request.facts.failed = flag_of(*result, "isError");
+    request.facts.note_content(*result);
+    co_return result;
+}
+
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
                                        json::object params)
 {
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
     node_unreachable problem("");
-    const auto is_over = [until = std::chrono::steady_clock::now() + patience_with_nodes] {
-        return std::chrono::steady_clock::now() > until;
-    };
+    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
     for (;;) {
-        try {
-            json::object result = co_await offered.nodes->call(request, node, params);
-            request.facts.failed = flag_of(result, "isError");
-            request.facts.note_content(result);
-            co_return result;
-        } catch (const node_unreachable& failure) {
-            problem = failure;
-        }
-        if (is_over()) break;
+        auto result = co_await answer_of_node(*offered.nodes, request, node, params, problem);
+        if (result) co_return std::move(*result);
+        if (std::chrono::steady_clock::now() > until) break;
         auto place = co_await other_place(*offered.nodes, request, node, problem);
         if (!place) break;
         if (place->empty()) throw found_here();
