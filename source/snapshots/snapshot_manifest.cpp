@@ -83,7 +83,7 @@ void check_parts(const snapshot_manifest& manifest)
     std::uint64_t sum = 0;
     for (const auto& chunk : manifest.chunks) sum += chunk.size;
     if (sum != manifest.bytes) refuse_manifest("has chunks of other sizes than it says");
-    if (handle_maker::node_of(manifest.handle) == std::string_view()) refuse_manifest("has no handle of a sandbox");
+    if (handle_maker::node_of(manifest.handle).empty()) refuse_manifest("has no handle of a sandbox");
     if (manifest.node.empty() || manifest.node.size() > longest_node) refuse_manifest("does not say who took it");
 }
 
