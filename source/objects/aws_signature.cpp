@@ -2,13 +2,10 @@
 
 #include "text/ascii.hpp"
 #include "text/encodings.hpp"
+#include "text/signature.hpp"
 #include "text/time_text.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
-#include <stdexcept>
 
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 namespace cmcp {
@@ -25,17 +22,6 @@ bool is_unreserved(unsigned char c)
 }
 
 bool stays_in_path(unsigned char c) { return is_unreserved(c) || c == '/'; }
-
-// 32 bytes.
-std::string keyed_digest(std::string_view key, std::string_view text)
-{
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned int size = 0;
-    if (::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
-               reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &size) == nullptr)
-        throw std::runtime_error("HMAC with SHA-256 is not available");
-    return {reinterpret_cast<const char*>(digest), size};
-}
 
 // Without space around it, and with one blank for several.
 std::string canonical_value(std::string_view value)

@@ -5,7 +5,10 @@
 
 namespace cmcp {
 
-/// HMAC with SHA-256 (RFC 2104): 64 lower-case digits. Throws std::runtime_error when the library has none.
+/// HMAC with SHA-256 (RFC 2104): 32 bytes. Throws std::runtime_error when the library has none.
+std::string keyed_digest(std::string_view key, std::string_view text);
+
+/// The same as 64 lower-case digits.
 std::string signature_of(std::string_view key, std::string_view text);
 
 /// Whether two texts are the same. The time tells how long they are, and not how many characters are right.
