@@ -177,6 +177,14 @@ std::optional<bound_address> members_address(const settings& config)
     return bound_address(own.host, own.port, true);
 }
 
+// Where balancers ask how busy this server is.
+std::optional<bound_address> agent_address(const settings& config)
+{
+    const auto place = read_host_and_port(config.agent_listen);
+    if (!place) return std::nullopt;
+    return bound_address(place->first, place->second);
+}
+
 // The socket of administrators. A server without one serves all the same.
 std::optional<bound_address> admin_socket(const settings& config)
 try {
@@ -193,6 +201,7 @@ struct beginning {
     bound_address address;
     std::optional<bound_address> admin;
     std::optional<bound_address> members;
+    std::optional<bound_address> agent;
     access_token access;
     started_sandbox started;
     service_notice notice;
@@ -212,6 +221,8 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     server_reload reload(std::move(parts.sources), std::move(parts.loaded), config, app, server, parts.notice);
     app.reload_by([&reload] { return reload.for_caller(); });
     server.start();
+    std::optional<listener> agent;
+    if (parts.agent) agent.emplace(io, std::move(*parts.agent));
     task_group care(io.get_executor());
     care.spawn("reloading", reload.at_hangups());
     care.spawn("watchdog of the service", parts.notice.keep_alive());
@@ -222,9 +233,7 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     parts.notice.ready();
     show_fresh_token(bound.url(), config, parts.access);
     if (greets(config)) co_await greet(app, bound, config);
-    if (!config.agent_listen.empty())
-        care.spawn("agent check",
-                   answer_balancers(io.get_executor(), config.agent_listen, [&app] { return app.balancer_line(); }));
+    if (agent) answer_balancers(*agent, care, [&app] { return app.balancer_line(); });
     co_await until_stopped(signals);
     parts.notice.stopping();
     co_await say_that_it_ends(app, config.drain_notice);
@@ -264,6 +273,7 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     prepare_sandbox_root(config);
     auto admin = admin_socket(config);
     auto members = members_address(config);
+    auto agent = agent_address(config);
     access_token access = settle_access(config);
     const auto audit = open_audit(config);
     started_sandbox started = start_sandbox(config);
@@ -272,8 +282,8 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     ignore_signals();
     const audit_in_use records(audit.get(), "serve");
     asio::io_context io(1);
-    beginning parts{sources,           loaded.values,      std::move(address), std::move(admin), std::move(members),
-                    std::move(access), std::move(started), std::move(notice),  audit.get()};
+    beginning parts{sources,          loaded.values,     std::move(address), std::move(admin),  std::move(members),
+                    std::move(agent), std::move(access), std::move(started), std::move(notice), audit.get()};
     run_loop(io, serve_http(io, config, std::move(parts)));
     return 0;
 }
