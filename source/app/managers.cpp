@@ -120,7 +120,7 @@ void observe(managers& all)
 awaitable<> managers::start()
 {
     if (sandboxes) co_await sandboxes->start();
-    if (vault) co_await vault->settle();
+    if (vault) co_await vault->start();
     if (languages) languages->start();
 }
 

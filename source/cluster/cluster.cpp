@@ -17,10 +17,10 @@ void add_load(json::object& row, const json::object& load)
 
 json::object cluster::describe() const
 {
-    json::object all;
-    all["node"] = this->all.own().name;
-    all["in_touch"] = watch.is_in_touch();
-    json::array& rows = all["members"].emplace_array();
+    json::object answer;
+    answer["node"] = all.own().name;
+    answer["in_touch"] = watch.is_in_touch();
+    json::array& rows = answer["members"].emplace_array();
     const auto add = [&](const cluster_member& member, const json::object* load, std::string_view state) {
         json::object row;
         row["name"] = member.name;
@@ -30,12 +30,12 @@ json::object cluster::describe() const
         rows.push_back(std::move(row));
     };
     const auto own_load = load();
-    add(this->all.own(), &own_load, "up");
-    for (const auto& each : this->all.others()) {
+    add(all.own(), &own_load, "up");
+    for (const auto& each : all.others()) {
         const auto* beat = shared ? shared->load_of(each.name) : nullptr;
         add(each, beat, beat != nullptr ? "up" : shared ? "gone" : "unknown");
     }
-    return all;
+    return answer;
 }
 
 }  // namespace cmcp

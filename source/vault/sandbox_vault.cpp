@@ -89,19 +89,29 @@ awaitable<kept_state> sandbox_vault::state_of(std::string id)
 awaitable<> sandbox_vault::look_at_claims()
 {
     if (config_.cluster_members.empty()) co_return;
-    auto known = claims_;
-    claims_ = co_await bucket_.claims(std::move(known));
-    for (const auto& [handle, owner] : claims_) {
-        const auto here = sandboxes_.store().find_of_any(handle);
-        if (!here || owner.node == sandboxes_.handles().node()) continue;
-        const auto lost = owner;
-        co_await give_up(*here, lost);
+    const auto before = claims_;
+    const auto seen = co_await bucket_.claims(before);
+    const auto is_over = [&](const auto& claim) { return before.contains(claim.first) && !seen.contains(claim.first); };
+    std::erase_if(claims_, is_over);  // the sandbox was deleted
+    std::vector<sandbox_record> lost;
+    for (const auto& [handle, owner] : seen) {
+        auto& latest = claims_[handle];
+        if (latest.epoch > owner.epoch) continue;  // claimed while the list was on its way
+        latest = owner;
+        auto here = sandboxes_.store().find_of_any(handle);
+        if (here && owner.node != sandboxes_.handles().node()) lost.push_back(std::move(*here));
     }
+    for (const auto& each : lost) co_await give_up(each, seen.at(each.id));
+}
+
+awaitable<> sandbox_vault::start()
+{
+    for (const auto& each : sandboxes_.store().all()) co_await state_of(each.id);
+    co_await settle();
 }
 
 awaitable<> sandbox_vault::settle()
 {
-    for (const auto& each : sandboxes_.store().all()) co_await state_of(each.id);
     std::string problem;
     try {
         co_await look_at_claims();

@@ -34,9 +34,9 @@ public:
                   kernel_manager& kernels);
     ~sandbox_vault();
 
-    /// Before sandboxes are used, at the start: gives up what others have claimed meanwhile, and takes back what was
-    /// released. Where the storage is away, all of that comes later, and what was released is not used until then.
-    awaitable<> settle();
+    /// Before sandboxes are used: gives up what others have claimed meanwhile, and takes back what was released. Where
+    /// the storage is away, all of that comes later, and what was released is not used until then.
+    awaitable<> start();
 
     /// In a cluster: sandboxes are used only while `in_touch` says that nobody may take them over.
     void use_while(std::function<bool()> in_touch) { in_touch_ = std::move(in_touch); }
@@ -73,6 +73,7 @@ private:
     awaitable<> keep_some(std::shared_ptr<std::vector<std::string>> left, bool release);
     bool is_due(const sandbox_record& record, double now) const;
     void refuse_where_unsure(const sandbox_record& where) const;
+    awaitable<> settle();
     awaitable<> take_back_released();
     awaitable<> keep_due();
     void note_deleted(const std::string& id);
@@ -102,7 +103,7 @@ private:
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_all(std::shared_ptr<download> all);
     awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
-    awaitable<> add_record(snapshots::snapshot_manifest manifest);
+    void add_record(kept_record record);
     awaitable<std::filesystem::path> make_passing();
 
     asio::any_io_executor executor_;

@@ -106,16 +106,14 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, f
 }
 
 // The owner may have given the name here meanwhile.
-awaitable<> sandbox_vault::add_record(snapshots::snapshot_manifest manifest)
+void sandbox_vault::add_record(kept_record record)
 {
-    auto record = record_in(manifest);
     auto& about = record.about;
     if (sandboxes_.store().find(about.owner, about.name))
         about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
     sandboxes_.store().insert(about);
     sandboxes_.store().set_packages(about.id, record.packages);
     for (const auto& each : record.snapshots) sandboxes_.store().insert(each);
-    co_return;
 }
 
 awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
@@ -145,7 +143,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     sandboxes_.remove_soon(record.about.owner, all->folder);
     if (!problem.empty())
         throw sandbox_error("SnapshotStoreError", "The sandbox could not be brought here: " + problem);
-    co_await add_record(manifest);
+    add_record(record);
     known_[manifest.handle] = state;
     sandboxes_.cells().tell_next(manifest.handle, note_of(manifest));
     log::info("sandbox_brought", {{"sandbox", manifest.handle},
