@@ -1,6 +1,7 @@
 #include "vault/sandbox_vault.hpp"
 
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
 #include "posix/unique_fd.hpp"
 #include "snapshots/bad_snapshot.hpp"
 #include "vault/vault_turn.hpp"
@@ -40,6 +41,13 @@ sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& con
         deleted_.insert(at->path().filename().string());
     sandboxes_.on_delete([this](const std::string& id) { note_deleted(id); });
     sandboxes_.before_use([this](const sandbox_record& where) { refuse_where_unsure(where); });
+}
+
+void sandbox_vault::count(std::string_view outcome)
+{
+    static auto& snapshots = metrics::all().counters(
+        "cmcp_sandbox_snapshots_total", "Sandboxes kept in object storage, and brought from there.", {"outcome"});
+    snapshots.at({outcome}).add();
 }
 
 sandbox_vault::~sandbox_vault() { stop_.request_stop(); }

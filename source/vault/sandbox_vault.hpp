@@ -95,6 +95,8 @@ private:
     awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
     kept_record record_of(const sandbox_record& about);
 
+    static void count(std::string_view outcome);
+
     struct takeover {
         std::optional<snapshots::snapshot_manifest> manifest{};  // of a sandbox that may be brought here
         bool is_kept = false;                                    // there is one, whoever may have it

@@ -1,6 +1,5 @@
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
-#include "metrics/registry.hpp"
 #include "posix/bytes.hpp"
 #include "snapshots/snapshot_stopped.hpp"
 #include "snapshots/snapshot_writer.hpp"
@@ -19,15 +18,6 @@ namespace {
 constexpr std::size_t uploads_at_once = 4;
 constexpr double before_last_use = 0.001;  // a call that goes on writes more than is kept
 constexpr std::chrono::hours longest_upload(24);
-
-void count_snapshot(std::string_view outcome)
-{
-    metrics::all()
-        .counters("cmcp_sandbox_snapshots_total", "Sandboxes kept in object storage, and brought from there.",
-                  {"outcome"})
-        .at({outcome})
-        .add();
-}
 
 std::string read_file(const fs::path& file)
 {
@@ -180,7 +170,7 @@ awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
     co_await put_manifest(*record, state);
     co_await remove_old(id, state.epoch, old, state);
     if (first) co_await bucket_.forget(id, state.epoch, false);
-    count_snapshot("kept");
+    count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
     log::info("sandbox_kept",
               {{"sandbox", id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});

@@ -146,6 +146,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     add_record(record);
     known_[manifest.handle] = state;
     sandboxes_.cells().tell_next(manifest.handle, note_of(manifest));
+    count("brought");
     log::info("sandbox_brought", {{"sandbox", manifest.handle},
                                   {"from", manifest.node},
                                   {"kept", moment(manifest.taken)},

@@ -163,6 +163,21 @@ TEST_CASE("a new sandbox is made where there is room, but with an image here")
     CHECK(c.nodes.calls.size() == 1);
 }
 
+TEST_CASE("a sandbox whose node does not answer is looked for, and answered here when it has come")
+{
+    cluster_of_two c;
+    c.nodes.unreachable = true;
+    const auto call = [&] {
+        return c.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)));
+    };
+    const auto lost = call();
+    CHECK(result_of(lost).at("structuredContent").at("error_type") == "NodeUnreachable");
+    c.nodes.again = "";
+    const auto come = call();
+    CHECK(result_of(come).at("structuredContent").at("text") == "hi");
+    CHECK(c.nodes.looked_for == std::vector<std::string>(2, std::string(elsewhere)));
+}
+
 TEST_CASE("what is about the workspace goes to its home, and what a result had no room for to where it is kept")
 {
     cluster_of_two c;
