@@ -22,7 +22,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CMCP_BUILD", PROJECT / "build/release")).resolve()
 PROGRAM = BUILD / "container-mcp"
 # A program that is started in the server's place, such as test/clients/lib/cluster_serve.mjs.
-SERVE = ["/usr/bin/env", f"CMCP_BUILD={BUILD}", os.environ["CMCP_SERVE"]] if "CMCP_SERVE" in os.environ else [str(PROGRAM), "serve"]
+MACHINES = [f"CMCP_MACHINES={os.environ['CMCP_MACHINES']}"] if "CMCP_MACHINES" in os.environ else []
+SERVE = ["/usr/bin/env", f"CMCP_BUILD={BUILD}", *MACHINES, os.environ["CMCP_SERVE"]] if "CMCP_SERVE" in os.environ else [str(PROGRAM), "serve"]
 SLOWNESS = max(1, int(os.environ.get("CMCP_TEST_SLOW", "1")))   # patience is multiplied by it, for machines that are emulated
 failures = []
 

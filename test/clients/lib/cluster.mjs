@@ -37,12 +37,13 @@ export async function free_ports(count) {
 
 /// One server of a cluster, which may be killed and started again with the same folder.
 class member {
-    constructor(name, port, member_port, settings) {
-        Object.assign(this, { name, port, member_port, settings, url: `http://127.0.0.1:${port}`, folder: temporary_folder(), runs: false });
+    constructor(name, { machine, port, member_port }, settings) {
+        const { host } = machine;
+        Object.assign(this, { name, machine, host, port, member_port, settings, url: `http://${host}:${port}`, folder: temporary_folder(), runs: false });
     }
 
     async start() {
-        this.server = await start_server({ settings: this.settings, folder: this.folder });
+        this.server = await start_server({ settings: this.settings, folder: this.folder, machine: this.machine });
         this.runs = true;
     }
 
@@ -61,16 +62,18 @@ class member {
     }
 }
 
-/// `settings` are those of all its servers.
-export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"] } = {}) {
+const LOOPBACK = { host: "127.0.0.1", inside: [] };
+
+/// `settings` are those of all its servers. With `machines` (machines.mjs) each is on the machine of its name.
+export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"], machines } = {}) {
     const authority = make_authority();
     const ports = await free_ports(2 * names.length);
-    const places = names.map((name, i) => [name, ports[2 * i], ports[2 * i + 1]]);
-    const CLUSTER_MEMBERS = places.map(([name, , member_port]) => `${name}=127.0.0.1:${member_port}`).join(",");
-    const nodes = places.map(([name, port, member_port]) => {
-        const { key, certificate } = authority.sign(name);
-        return new member(name, port, member_port, {
-            SANDBOX_LINK_KEY: "the-same-on-all-servers-of-this-cluster", ...settings, MCP_PORT: String(port), SANDBOX_NODE: name,
+    const places = names.map((name, i) => ({ machine: machines?.named(name) ?? LOOPBACK, port: ports[2 * i], member_port: ports[2 * i + 1] }));
+    const CLUSTER_MEMBERS = places.map(({ machine, member_port }, i) => `${names[i]}=${machine.host}:${member_port}`).join(",");
+    const nodes = places.map((place, i) => {
+        const { key, certificate } = authority.sign(names[i]);
+        return new member(names[i], place, {
+            SANDBOX_LINK_KEY: "the-same-on-all-servers-of-this-cluster", ...settings, MCP_PORT: String(place.port), SANDBOX_NODE: names[i],
             CLUSTER_MEMBERS, CLUSTER_CERT: certificate, CLUSTER_KEY: key, CLUSTER_CA: authority.certificate,
         });
     });

@@ -1,17 +1,25 @@
-// Three servers behind a front that gives each request to the next, a caller, and a sandbox of his at each server.
+// Servers behind a front that gives each request to the next, a caller, and a sandbox of his at each server.
 import assert from "node:assert/strict";
 import { caller } from "./caller.mjs";
 import { node_of, start_cluster } from "./cluster.mjs";
+import { start_haproxy } from "./haproxy.mjs";
 import { start_round_robin } from "./http_front.mjs";
 
 const TOKEN = "a".repeat(32);
 
-/// The file `whose` in each of `boxes` has the name of its server. `at(name)` is the caller at that server.
-export async function start_rig(settings = {}) {
-    const cluster = await start_cluster({ settings: { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", ...settings } });
-    const front = await start_round_robin(cluster.ports);
+async function start_front(cluster, machines) {
+    if (!machines) return start_round_robin(cluster.ports);
+    const balancer = await start_haproxy(cluster.nodes);
+    return { ...balancer, url: balancer.in_turn };
+}
+
+/// The file `whose` in each of `boxes` has the name of its server. `at(name)` is the caller at that server. With `machines` each server
+/// is on a machine of its own, and HAProxy is the front.
+export async function start_rig(settings = {}, machines = undefined) {
+    const names = machines?.all.map(({ name }) => name) ?? ["n1", "n2", "n3"];
+    const cluster = await start_cluster({ names, machines, settings: { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", ...settings } });
+    const front = await start_front(cluster, machines);
     const ann = new caller(front.url, TOKEN);
-    const names = cluster.nodes.map(({ name }) => name);
     const at = (name) => ann.at(cluster.node(name).url);
     const another = (name) => names[(names.indexOf(name) + 1) % names.length];
     const boxes = {};

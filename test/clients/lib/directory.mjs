@@ -11,13 +11,13 @@ const PASSWORD = "of-this-directory";
 
 class directory {
     /// `tls`: {key, certificate, authority}, files of a certificate for localhost; without, it speaks plainly.
-    constructor(port, folder, tls) {
-        Object.assign(this, { port, folder, tls, url: tls ? `rediss://:${PASSWORD}@localhost:${port}` : `redis://:${PASSWORD}@127.0.0.1:${port}` });
+    constructor(port, folder, tls, host = "127.0.0.1") {
+        Object.assign(this, { port, folder, tls, host, url: tls ? `rediss://:${PASSWORD}@localhost:${port}` : `redis://:${PASSWORD}@${host}:${port}` });
     }
 
     async start() {
         const port = this.tls ? ["--port", 0, "--tls-port", this.port, ...this.server_files()] : ["--port", this.port];
-        const options = ["--bind", "127.0.0.1", ...port, "--save", "", "--dir", this.folder, "--requirepass", PASSWORD];
+        const options = ["--bind", this.host, ...port, "--save", "", "--dir", this.folder, "--requirepass", PASSWORD];
         this.process = spawn(`${program}-server`, options.map(String), { stdio: "ignore" });
         this.ended = once(this.process, "exit");
         await until("the directory answers", async () => (await this.command("PING").catch(() => "")) === "PONG");
@@ -28,7 +28,7 @@ class directory {
 
     /// What the server's own client prints.
     async command(...words) {
-        const client = spawn(`${program}-cli`, ["-h", this.tls ? "localhost" : "127.0.0.1", "-p", this.port, ...(this.tls ? this.client_files() : []), "-a", PASSWORD, "--no-auth-warning", ...words].map(String), { stdio: ["ignore", "pipe", "ignore"] });
+        const client = spawn(`${program}-cli`, ["-h", this.tls ? "localhost" : this.host, "-p", this.port, ...(this.tls ? this.client_files() : []), "-a", PASSWORD, "--no-auth-warning", ...words].map(String), { stdio: ["ignore", "pipe", "ignore"] });
         let text = "";
         client.stdout.on("data", (more) => { text += more; });
         await once(client, "close");
@@ -44,9 +44,9 @@ class directory {
     }
 }
 
-export async function start_directory() {
+export async function start_directory({ host } = {}) {
     const [port] = await free_ports(1);
-    const own = new directory(port, temporary_folder());
+    const own = new directory(port, temporary_folder(), undefined, host);
     await own.start();
     return own;
 }

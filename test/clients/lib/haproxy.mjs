@@ -15,7 +15,7 @@ export const is_debian = /^ID="?debian"?$/m.test(fs.readFileSync("/etc/os-releas
 const CHECK = "option httpchk\n    http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 127.0.0.1";
 
 function configuration(nodes, in_turn, by_handle) {
-    const server = ({ name, port }) => `    server ${name} 127.0.0.1:${port} check inter 200ms fall 1 rise 1`;
+    const server = ({ name, host, port }) => `    server ${name} ${host}:${port} check inter 200ms fall 1 rise 1`;
     const backend = (node) => `backend node_${node.name}\n    ${CHECK}\n${server(node)}`;
     const names = nodes.map(({ name }) => name).join(" ");
     return `
@@ -57,8 +57,10 @@ ${nodes.map(backend).join("\n")}
 }
 
 /// {in_turn, by_handle}: addresses; each answer names its server in X-Served-By.
-export async function start_haproxy(nodes) {
-    const [in_turn, by_handle] = await free_ports(2);
+/// `port`: where it gives requests in turn; 0: any that is free.
+export async function start_haproxy(nodes, port = 0) {
+    const ports = await free_ports(2);
+    const in_turn = port || ports[0], by_handle = ports[1];
     const file = path.join(temporary_folder(), "haproxy.cfg");
     fs.writeFileSync(file, configuration(nodes, in_turn, by_handle));
     const child = spawn(haproxy, ["-db", "-f", file], { stdio: ["ignore", "ignore", "pipe"] });

@@ -60,7 +60,7 @@ class object_storage {
 
     constructor(options) { Object.assign(this, options); }
 
-    get url() { return `http://127.0.0.1:${this.port}/${this.bucket}`; }
+    get url() { return `http://${this.host}:${this.port}/${this.bucket}`; }
 
     /// Settings of a server that keeps its snapshots here.
     settings(prefix = "") {
@@ -76,7 +76,7 @@ class object_storage {
     /// Listens; after stop() at the same port again, with the same objects.
     async start() {
         this.server = http.createServer((request, response) => void this.#serve(request, response));
-        this.server.listen(this.port, "127.0.0.1");
+        this.server.listen(this.port, this.host);
         await once(this.server, "listening");
         this.port = this.server.address().port;
     }
@@ -196,8 +196,8 @@ class object_storage {
 }
 
 /// `page_size`: most keys of a page of a list.
-export async function start_object_storage({ port = 0, bucket = "snapshots", region = "us-east-1", page_size = 1000, key_id = "test-key", secret = `of-this-test-${process.pid}` } = {}) {
-    const storage = new object_storage({ port, bucket, region, page_size, key_id, secret });
+export async function start_object_storage({ host = "127.0.0.1", port = 0, bucket = "snapshots", region = "us-east-1", page_size = 1000, key_id = "test-key", secret = `of-this-test-${process.pid}` } = {}) {
+    const storage = new object_storage({ host, port, bucket, region, page_size, key_id, secret });
     await storage.start();
     return storage;
 }

@@ -52,16 +52,19 @@ async function healthy(url) {
 }
 
 // CMCP_SERVE names a program that is started in the server's place, such as cluster_serve.mjs.
-const serve = process.env.CMCP_SERVE ? ["/usr/bin/env", `CMCP_BUILD=${build}`, process.env.CMCP_SERVE] : [program, "serve"];
+const { CMCP_SERVE, CMCP_MACHINES } = process.env;
+const machines = CMCP_MACHINES ? [`CMCP_MACHINES=${CMCP_MACHINES}`] : [];
+const serve = CMCP_SERVE ? ["/usr/bin/env", `CMCP_BUILD=${build}`, ...machines, CMCP_SERVE] : [program, "serve"];
 
 /// Settings are environment variables. `ready(url)` tells when it serves; default: GET /healthz. A server that is started again has
-/// the `folder` of before.
-export async function start_server({ settings = {}, command = serve, ready = healthy, folder = temporary_folder() } = {}) {
+/// the `folder` of before. `machine`: where it runs (machines.mjs); default: here, on loopback.
+export async function start_server({ settings = {}, command = serve, ready = healthy, folder = temporary_folder(), machine = { host: "127.0.0.1", inside: [] } } = {}) {
     const port = settings.MCP_PORT ? Number(settings.MCP_PORT) : await free_port();
     const log = path.join(folder, "server.log");
     const out = fs.openSync(log, "a");
-    const child = spawn(command[0], command.slice(1), {
-        env: environment(folder, { MCP_PORT: String(port), ...settings }), stdio: ["ignore", out, out], cwd: folder,
+    const [first, ...words] = [...machine.inside, ...command];
+    const child = spawn(first, words, {
+        env: environment(folder, { MCP_HOST: machine.host, MCP_PORT: String(port), ...settings }), stdio: ["ignore", out, out], cwd: folder,
     });
     fs.closeSync(out);
     const ended = new Promise((done) => {
@@ -71,7 +74,7 @@ export async function start_server({ settings = {}, command = serve, ready = hea
     let gone = null;
     ended.then((how) => { gone = how; });
 
-    const url = `${settings.TLS_CERT ? "https" : "http"}://127.0.0.1:${port}`;
+    const url = `${settings.TLS_CERT ? "https" : "http"}://${machine.host}:${port}`;
     const tail = () => fs.readFileSync(log, "utf8").slice(-400);
     try {
         await until("the server answers", async () => {

@@ -1,17 +1,20 @@
-// Random faults, round after round: a server is killed, held up, or restarted, the directory or the storage goes away. Meanwhile callers
-// write into sandboxes through any server that runs. What they see is judged by what a caller knows alone:
+// Random faults, round after round: a server on a machine of its own (a network namespace) is killed, held up, or restarted, some machines
+// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes through any server that runs,
+// and all see both sides of a cut. What they see is judged by what a caller knows alone:
 //   - a sandbox never lives twice: after it was seen to have gone back to an earlier state, nothing of the state that was left behind comes
 //     back;
 //   - none is lost: each answers at the end, the same through every server, and lists have each one once.
 // A write that was answered may be undone by the loss of a server: that is counted, not judged. Runs when it is named: test/clients/run chaos
-//   CMCP_CHAOS_ROUNDS (100), CMCP_CHAOS_SERVERS (3), CMCP_CHAOS_SEED
+//   CMCP_CHAOS_ROUNDS (100), CMCP_CHAOS_SERVERS (5), CMCP_CHAOS_SEED
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { start_directory } from "../lib/directory.mjs";
+import { enter_own_network, HOST, make_machines } from "../lib/machines.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
 import { test, until } from "../lib/report.mjs";
 
+await enter_own_network(import.meta.filename);
 const ROUNDS = Number(process.env.CMCP_CHAOS_ROUNDS ?? 100);
 const seed = Number(process.env.CMCP_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`# seed ${seed}`);
@@ -23,12 +26,13 @@ function below(most) {      // xorshift32
 }
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-const storage = await start_object_storage();
-const directory = await start_directory();
+const machines = make_machines(Array.from({ length: Number(process.env.CMCP_CHAOS_SERVERS ?? 5) }, (_, i) => `n${i + 1}`));
+const storage = await start_object_storage({ host: HOST });
+const directory = await start_directory({ host: HOST });
 const { cluster, names, at, stop } = await start_rig({
     ...storage.settings("chaos"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "1",
     CLUSTER_DIRECTORY: directory.url,
-});
+}, machines);
 
 // ---------------------------------------------------------------- what callers see
 const errors = new Map();
@@ -105,6 +109,12 @@ const faults = {
         await node.stop({ keep: true });
         await node.start();
         node.leaves = false;
+    },
+    async cut_off() {
+        const side = names.filter(() => below(2));
+        machines.cut_off(side);
+        await pause(500 + below(9000));
+        machines.heal();
     },
     async without_directory() {
         await directory.kill();

@@ -1,0 +1,171 @@
+// Five servers, each on a machine of its own (a network namespace), with HAProxy, a directory and object storage: older sessions, the real
+// clients, a killed server under load, a directory that is away, a network that breaks in two, a rolling restart. Runs when it is named:
+// test/clients/run machines
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import path from "node:path";
+import readline from "node:readline";
+import { reply } from "../lib/caller.mjs";
+import { node_of } from "../lib/cluster.mjs";
+import { start_rig } from "../lib/cluster_rig.mjs";
+import { start_directory } from "../lib/directory.mjs";
+import { enter_own_network, HOST, make_machines } from "../lib/machines.mjs";
+import { start_object_storage } from "../lib/object_storage.mjs";
+import { test, until } from "../lib/report.mjs";
+
+await enter_own_network(import.meta.filename);
+const NAMES = ["n1", "n2", "n3", "n4", "n5"];
+const machines = make_machines(NAMES);
+
+// ---------------------------------------------------------------- the real clients, each with a cluster of its own
+const here = import.meta.dirname;
+
+async function suite(program, ...words) {
+    const env = { ...process.env, CMCP_SERVE: path.join(here, "../lib/cluster_serve.mjs"), CMCP_MACHINES: NAMES.join(" ") };
+    const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "inherit"] });
+    const exit = once(child, "exit");
+    for await (const line of readline.createInterface({ input: child.stdout })) console.log(line.replace(/^(ok|not ok) /, "$1 machines: "));
+    const [code] = await exit;
+    if (code !== 0) process.exitCode = 1;
+}
+await suite("node", path.join(here, "list.mjs"), "sdk-http", "sdk-sse", "client2-legacy-http", "client2-modern-http");
+await suite("node", path.join(here, "streaming.mjs"), "client2-modern-http");
+await suite("python3", path.join(here, "../../system/stream"), "--http");
+
+// ---------------------------------------------------------------- one cluster
+const storage = await start_object_storage({ host: HOST });
+const directory = await start_directory({ host: HOST });
+const settings = { ...storage.settings("machines"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "2", CLUSTER_DIRECTORY: directory.url };
+const { cluster, ann, names, at, boxes, stop } = await start_rig(settings, machines);
+const is_ready = async (node) => (await fetch(`${node.url}/healthz`).catch(() => ({}))).status === 200;
+const all_ready = () => Promise.all(cluster.nodes.map((node) => until(`${node.name} is ready`, () => is_ready(node))));
+
+/// Clients that write one line after the other into a sandbox each, through HAProxy, until `stop()`, which gives the requests that failed,
+/// by client, and loses no line.
+function start_load() {
+    const handles = Object.values(boxes);
+    const failures = handles.map(() => []);
+    let calls = 0, goes_on = true;
+    async function client(handle, number) {
+        await ann.run(handle, ": > log");
+        for (let i = 1; goes_on; ++i, ++calls) {
+            const problem = await ann.rest("execute_terminal_command", { sandbox_id: handle, command: `echo ${i} >> log` }).then(
+                ({ status, value }) => (status === 200 && value.exit_code === 0 ? undefined : `${status} ${JSON.stringify(value).slice(0, 200)}`),
+                (error) => String(error.cause ?? error));
+            if (problem) failures[number].push(problem);
+        }
+    }
+    const clients = handles.map(client);
+    return {
+        calls: () => calls,
+        async stop() {
+            goes_on = false;
+            await Promise.all(clients);
+            return failures;
+        },
+        lines: async () => {
+            const counts = await Promise.all(handles.map(async (handle) => Number(await ann.run(handle, "wc -l < log"))));
+            return counts.reduce((sum, count) => sum + count, 0);
+        },
+    };
+}
+
+async function some_calls(load, count) {
+    const before = load.calls();
+    await until(`${count} calls`, () => load.calls() >= before + count);
+}
+
+await test("machines: 30 sessions of older clients work through HAProxy, with calls to every server's sandbox", async () => {
+    const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"];
+    await Promise.all(Array.from({ length: 30 }, async (_, i) => {
+        const session = await ann.session(revisions[i % revisions.length]);
+        for (const name of names) {
+            const { result } = await reply(session.call("execute_terminal_command", { sandbox_id: boxes[name], command: "cat whose" }));
+            assert((result.structuredContent?.stdout ?? result.content[0].text).includes(name), JSON.stringify(result));
+        }
+        assert.equal(await session.end(), 204);
+    }));
+}, 120_000);
+
+await test("machines: lists are complete, whichever server is asked", async () => {
+    for (const name of names) {
+        const list = await at(name).call("list_sandboxes");
+        assert.deepEqual(list.sandboxes.map(({ sandbox_id }) => sandbox_id).sort(), Object.values(boxes).sort());
+        assert.deepEqual(list.unreachable_nodes ?? [], []);
+    }
+});
+
+await test("machines: while the directory is killed and comes back, no call fails", async () => {
+    const load = start_load();
+    await some_calls(load, 50);
+    await directory.kill();
+    await some_calls(load, 100);
+    await directory.start();
+    await some_calls(load, 100);
+    assert.deepEqual((await load.stop()).flat(), []);
+    assert.equal(await load.lines(), load.calls());
+});
+
+await test("machines: kill -9 of a server under load fails at most one request a client, and its sandbox is elsewhere within five seconds", async () => {
+    const load = start_load();
+    await some_calls(load, 100);
+    const begun = performance.now();
+    const gone = cluster.node("n2").kill();
+    const { status, value } = await at("n4").rest("execute_terminal_command", { sandbox_id: boxes.n2, command: "cat whose" });
+    const seconds = (performance.now() - begun) / 1000;
+    console.log(`# under load its sandbox answered elsewhere after ${seconds.toFixed(1)} s`);
+    assert.deepEqual([status, value.stdout], [200, "n2\n"], JSON.stringify(value));
+    await gone;
+    await some_calls(load, 50);
+    const failures = await load.stop();
+    console.log(`# requests that failed, by client: ${failures.map(({ length }) => length)}; of ${load.calls()}`);
+    assert(failures.every(({ length }) => length <= 1), JSON.stringify(failures));
+    assert(seconds < 5, `${seconds} s`);
+    await cluster.node("n2").start();
+    await all_ready();
+});
+
+await test("machines: when the network breaks in two, the smaller side refuses what the larger one takes over, and none lives twice", async () => {
+    const smaller = ["n1", "n5"], larger = ["n2", "n3", "n4"];
+    const owner = async (handle) => (await directory.command("HGET", "cmcp:has:ann", handle)) || node_of(handle);
+    for (const name of names) await at("n3").run(boxes[name], "echo before > state");
+    await until("all is kept", async () => (await Promise.all(names.map((name) => at("n3").call("pause_sandbox", { sandbox_id: boxes[name] })))).every(({ kept_elsewhere }) => kept_elsewhere));
+    console.log(`# owners before: ${await Promise.all(Object.values(boxes).map(owner))}`);
+    machines.cut_off(smaller);
+    for (const name of names) await until(`the larger side has ${name}'s`, async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes[name], command: "echo larger > state; cat state" })).value.stdout === "larger\n");
+    for (const side of smaller)
+        for (const name of names) {
+            const { status, value } = await at(side).rest("execute_terminal_command", { sandbox_id: boxes[name], command: "echo smaller > state; cat state" });
+            assert(status !== 200 && ["NodeCutOff", "NodeUnreachable"].includes(value.error_type), `${side}: ${status} ${JSON.stringify(value)}`);
+        }
+    for (const side of larger) assert.equal(await at(side).run(boxes.n1, "cat state"), "larger\n");
+    machines.heal();
+    await all_ready();
+    for (const side of names) for (const name of names) assert.equal(await at(side).run(boxes[name], "cat state"), "larger\n");
+    const { sandboxes } = await at("n1").call("list_sandboxes");
+    assert.equal(sandboxes.length, names.length);
+}, 120_000);
+
+await test("machines: a rolling restart of all servers under load fails no call and loses no line", async () => {
+    await all_ready();
+    const load = start_load();
+    await some_calls(load, 50);
+    for (const node of cluster.nodes) {
+        await node.stop({ keep: true });
+        await node.start();
+        await all_ready();      // as an engine waits before it goes on
+    }
+    const failures = (await load.stop()).flat();
+    console.log(`# ${load.calls()} calls during a rolling restart, ${failures.length} failed`);
+    assert.deepEqual(failures, []);
+    assert.equal(await load.lines(), load.calls());
+}, 300_000);
+
+await test("machines: all stops, and leaves nothing", async () => {
+    await stop();
+    await directory.kill();
+    await storage.stop();
+});
+process.exit();
