@@ -169,11 +169,6 @@ admin_news administration::since(const admin_viewer& by, admin_place& place)
     return news;
 }
 
-json::object administration::cluster()
-{
-    return of_.cluster ? of_.cluster() : json::object{{"node", of_.all.node}, {"members", json::array()}};
-}
-
 json::object administration::reload()
 {
     if (!of_.reload) throw gateway_error(503, "This server cannot read its settings again.", "NotAvailable");

@@ -23,9 +23,8 @@ public:
         const settings& config;
         readiness& ready;
         std::function<sandbox::layers()> layers;
-        std::function<json::object()> reload;     ///< {"changed", "needs_restart"}; empty: nothing can be read again
-        const audit::writer* audit = nullptr;     ///< null: there is no audit
-        std::function<json::object()> cluster{};  ///< as admin_gateway has it; empty: this server is alone
+        std::function<json::object()> reload;  ///< {"changed", "needs_restart"}; empty: nothing can be read again
+        const audit::writer* audit = nullptr;  ///< null: there is no audit
     };
 
     /// All must outlive this.
@@ -38,7 +37,6 @@ public:
     json::object own_usage(const std::string& principal);  ///< the row of usage(), without its sessions
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
-    json::object cluster() override;
     awaitable<json::object> layers() override;
     awaitable<json::object> health() override;
     json::object audit(const admin_viewer& by, std::size_t most, std::string_view kind) override;

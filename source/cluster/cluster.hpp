@@ -14,7 +14,7 @@ namespace cmcp {
 
 /// This server's side of a cluster: whom it knows, what they tell each other, and the two ways to pass on what is not
 /// its own.
-struct cluster {
+struct cluster final : cluster_gateway {
     /// `config` names members, and must outlive this. Where sandboxes may move, members judge who is cut off and who is
     /// gone. Throws config_error.
     cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {})
@@ -22,10 +22,11 @@ struct cluster {
           load(own.load),
           links(std::make_shared<member_links>(executor, config)),
           watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
-          places(all, watch, std::move(moving)),
+          places(all, watch, moving),
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
+          moves(executor, all, links, std::move(moving), shared.get()),
           requests(all, *links, places),
           calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
     {
@@ -37,14 +38,22 @@ struct cluster {
     void start(task_group& tasks)
     {
         watch.start(tasks);
+        tasks.spawn("sandboxes that are given away", moves.run());
         if (!shared) return;
         tasks.spawn("the directory of the cluster", shared->told_in().run());
         tasks.spawn("what members tell each other", shared->run());
     }
 
-    /// {"node", "in_touch", "members": [{name, host, state, …}]}: state is up, drains, gone, or unknown where there is
-    /// no directory; the loads are those of the directory.
-    json::object describe() const;
+    json::object describe() const override;
+    awaitable<json::object> move(std::string sandbox, std::string to) override;
+    json::object drain(bool on) override;
+    awaitable<json::object> rebalance() override;
+    bool take_beat(std::string_view from) override { return watch.take_beat(from); }
+    bool vote(std::string_view from, std::string_view about) override { return watch.vote(from, about); }
+    awaitable<bool> take(std::string from, std::string sandbox) override
+    {
+        return moves.take(std::move(from), std::move(sandbox));
+    }
 
     members all;
     std::function<json::object()> load;  ///< of this server
@@ -52,6 +61,7 @@ struct cluster {
     member_watch watch;
     handle_places places;
     std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
+    sandbox_moves moves;
     forwarder requests;
     member_calls calls;
 };

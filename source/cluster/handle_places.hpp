@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -25,6 +26,15 @@ struct moving_sandboxes {
     /// The node that has the sandbox from now on, where `node` does not answer: this one brings it here if it may.
     /// `node`: it may answer now. Empty: nobody has it. Throws std::runtime_error with a sentence.
     std::function<awaitable<std::string>(std::string handle, std::string node, gone_question is_gone)> find{};
+
+    /// Those of this server; and those of them in which nothing goes on, the longest unused first. `stopped`: nor do
+    /// programs in the background.
+    std::function<std::vector<std::string>()> all{};
+    std::function<std::vector<std::string>(bool stopped)> idle{};
+
+    /// Gives a sandbox of this server away: `take` asks another one, which takes it by its find(). Throws
+    /// gateway_error.
+    std::function<awaitable<>(std::string handle, std::function<awaitable<bool>()> take)> hand_over{};
 };
 
 /// The members that have what handles name. Io thread only.

@@ -91,12 +91,27 @@ awaitable<bool> heartbeats::beat()
     co_return !answers.empty() && answers[0].is == directory_reply::kind::nothing;
 }
 
-std::string heartbeats::place_sandbox()
+std::string heartbeats::note_place(std::optional<std::size_t> place)
 {
-    const auto place = cmcp::place_sandbox(own_load_, other_loads_, chance_);
     if (!place) return {};
     note_placed(other_loads_[*place]);
     return names_[*place];
+}
+
+std::string heartbeats::place_sandbox() { return note_place(cmcp::place_sandbox(own_load_, other_loads_, chance_)); }
+
+std::string heartbeats::place_given_away()
+{
+    auto full = own_load_;
+    full.drains = true;
+    return note_place(cmcp::place_sandbox(full, other_loads_, chance_));
+}
+
+std::string heartbeats::place_surplus()
+{
+    const auto place = cmcp::place_surplus(own_load_, other_loads_);
+    if (place) --own_load_.sandboxes;
+    return note_place(place);
 }
 
 bool heartbeats::takes_home(std::string_view member) const

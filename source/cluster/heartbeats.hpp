@@ -42,10 +42,17 @@ public:
     /// The member that should get a new sandbox in place of this server; empty: this server itself.
     std::string place_sandbox();
 
+    /// The member that should get a sandbox which this server gives away. Empty: nobody takes any; place_surplus():
+    /// this server has not more than the others.
+    std::string place_given_away();
+    std::string place_surplus();
+
     /// Whether the member, this server included, is there and has room for the home of one more principal.
     bool takes_home(std::string_view member) const;
 
 private:
+    std::string note_place(std::optional<std::size_t> place);
+
     directory& directory_;
     const members& members_;
     std::function<json::object()> own_;

@@ -5,7 +5,6 @@
 #include "cluster/member_links.hpp"
 #include "cluster/member_votes.hpp"
 #include "cluster/members.hpp"
-#include "http/watch_gateway.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -25,7 +24,7 @@ struct watch_pace {
 };
 
 /// The members of a cluster watch each other without a directory (member_votes). Io thread only.
-class member_watch final : public watch_gateway {
+class member_watch {
 public:
     using call = std::function<awaitable<>()>;
 
@@ -35,7 +34,7 @@ public:
                  std::filesystem::path promises, watch_times times = {}, watch_pace pace = {});
     member_watch(const member_watch&) = delete;
     member_watch& operator=(const member_watch&) = delete;
-    ~member_watch() override;
+    ~member_watch();
 
     bool is_active() const;
 
@@ -58,8 +57,8 @@ public:
     /// begun has to be done.
     bool verdict_is_good(std::string_view member) const;
 
-    bool take_beat(std::string_view from) override;
-    bool vote(std::string_view from, std::string_view about) override;
+    bool take_beat(std::string_view from);                     ///< whether it is acknowledged
+    bool vote(std::string_view from, std::string_view about);  ///< whether this member agrees that `about` is gone
 
 private:
     struct state;

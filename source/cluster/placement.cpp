@@ -58,6 +58,21 @@ std::optional<std::size_t> place_sandbox(const server_load& own, const std::vect
     return best;
 }
 
+std::optional<std::size_t> place_surplus(const server_load& own, const std::vector<server_load>& others)
+{
+    std::optional<std::size_t> least;
+    std::uint64_t all = own.sandboxes;
+    std::uint64_t servers = 1;
+    for (std::size_t i = 0; i != others.size(); ++i) {
+        if (others[i].drains) continue;
+        all += others[i].sandboxes;
+        ++servers;
+        if (!least || others[i].sandboxes < others[*least].sandboxes) least = i;
+    }
+    const bool is_surplus = own.sandboxes * servers > all && least && others[*least].sandboxes + 1 < own.sandboxes;
+    return is_surplus ? least : std::nullopt;
+}
+
 void note_placed(server_load& at)
 {
     ++at.sandboxes;

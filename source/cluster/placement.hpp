@@ -36,6 +36,10 @@ inline constexpr double worth_passing_on = 0.1;
 std::optional<std::size_t> place_sandbox(const server_load& own, const std::vector<server_load>& others,
                                          std::minstd_rand& chance);
 
+/// The index of the one among `others` that should get a sandbox which this server gives away because it has more than
+/// the mean of all that take some: the one with the fewest. Nothing: it has not more, or nobody takes any.
+std::optional<std::size_t> place_surplus(const server_load& own, const std::vector<server_load>& others);
+
 /// Adds a sandbox to the load of a server that was given one, until that tells its load anew.
 void note_placed(server_load& at);
 

@@ -24,7 +24,11 @@ public:
 
     directory& told_in() { return directory_; }
     shared_holdings& holdings() { return holdings_; }
-    const json::object* load_of(std::string_view member) const { return beats_.load_of(member); }  ///< as heartbeats
+    // As heartbeats have them.
+    const json::object* load_of(std::string_view member) const { return beats_.load_of(member); }
+    std::string place_given_away() { return beats_.place_given_away(); }
+    std::string place_surplus() { return beats_.place_surplus(); }
+
     shared_logins logins();  ///< must not outlive this
 
     /// Beats and tells until it is cancelled.

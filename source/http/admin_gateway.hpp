@@ -58,7 +58,6 @@ public:
     virtual awaitable<json::object> usage(admin_viewer by, admin_connections known) = 0;
     virtual json::object ends(const admin_viewer& by) = 0;
     virtual json::object egress(const admin_viewer& by) = 0;
-    virtual json::object cluster() = 0;  ///< the servers that work as one, for administrators
     virtual awaitable<json::object> layers() = 0;
     virtual awaitable<json::object> health() = 0;  ///< the part of layers() that changes
 

@@ -53,6 +53,7 @@ public:
 
     /// Ends all that goes on in it, and keeps its files.
     awaitable<> end_processes(caller who, std::string id_or_name);
+    awaitable<> end_processes(sandbox_record of, sandbox_error why);  ///< callers are told why
 
     /// A passing sandbox that a further session wants ends with that one.
     void hold(const caller& who, const sandbox_record& wanted);

@@ -123,7 +123,13 @@ awaitable<> sandbox_manager::look_after()
 
 awaitable<> sandbox_manager::end_processes(caller who, std::string id_or_name)
 {
-    auto work = stop_now(find(who, id_or_name), stopped_meanwhile());
+    auto work = end_processes(find(who, id_or_name), stopped_meanwhile());
+    co_await std::move(work);
+}
+
+awaitable<> sandbox_manager::end_processes(sandbox_record of, sandbox_error why)
+{
+    auto work = stop_now(std::move(of), std::move(why));
     co_await uncancelled(std::move(work));
 }
 

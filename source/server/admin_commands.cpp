@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 namespace cmcp::command {
 
@@ -116,6 +118,51 @@ int reload(const settings& config, bool json)
     return 0;
 }
 
+// ---------------------------------------------------------------- cluster
+int print_or_say(const json::object& answer, bool json, const std::string& sentence)
+{
+    std::cout << (json ? jsonrpc::write_json(answer) : sentence) << '\n';
+    return 0;
+}
+
+std::string sandboxes_text(std::size_t count)
+{
+    return std::to_string(count) + (count == 1 ? " sandbox" : " sandboxes");
+}
+
+int move_to_other(const settings& config, const std::vector<std::string>& words, bool json)
+{
+    const auto id = id_named(config, sandbox_list, words.front());
+    const auto to = words.size() > 1 ? "&to=" + encoded(words[1]) : std::string();
+    const auto answer = ask_or_throw(config, "POST", "/admin/cluster/move?sandbox=" + encoded(id) + to);
+    return print_or_say(answer, json, id + " is at " + text_of(answer, "node") + " now");
+}
+
+int drain(const settings& config, bool wait, bool json)
+{
+    constexpr std::chrono::seconds between_looks(1);
+    auto answer = ask_or_throw(config, "POST", "/admin/cluster/drain");
+    while (wait && count_of(answer, "sandboxes") != 0) {
+        std::this_thread::sleep_for(between_looks);
+        answer = ask_or_throw(config, "POST", "/admin/cluster/drain");
+    }
+    const auto left = count_of(answer, "sandboxes");
+    return print_or_say(answer, json,
+                        "This server takes nothing new, and has " + sandboxes_text(left) +
+                            (left == 0 ? "." : ", which go as they become idle."));
+}
+
+int change_cluster(const settings& config, const admin_line& line, bool json)
+{
+    if (line.action == "move") return move_to_other(config, line.ids, json);
+    if (line.action == "drain") return drain(config, line.wait, json);
+    if (line.action == "undrain")
+        return print_or_say(ask_or_throw(config, "DELETE", "/admin/cluster/drain"), json,
+                            "This server takes sandboxes again.");
+    const auto answer = ask_or_throw(config, "POST", "/admin/cluster/rebalance");
+    return print_or_say(answer, json, "Gave away " + sandboxes_text(count_of(answer, "moved")) + ".");
+}
+
 }  // namespace
 
 bool is_admin_command(std::string_view command)
@@ -132,6 +179,7 @@ int administer(const loaded_settings& loaded, const std::string& command, const 
     if (command == "kill") return end_each(config, run_list, line.ids, json);
     if (command == "usage") return show(config, usage_list, json);
     if (command == "ends") return show(config, end_list, json);
+    if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
     if (command == "cluster") return show(config, member_list, json);
     if (command == "reload") return reload(config, json);
     const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;

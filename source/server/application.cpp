@@ -5,6 +5,7 @@
 #include "cluster/placement.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
+#include "sandboxes/gateway_refusal.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
@@ -40,12 +41,21 @@ void count_calls(core_limits& limits, quotas& own, const std::unique_ptr<cluster
         limits.end_call = [shared](const std::string& principal) { return shared->end_call(principal); };
 }
 
-told_by_server told_by(managers& all, const bool& drains)
+told_by_server told_by(managers& all, std::function<json::object()> load)
 {
     holdings_source holdings;
     holdings.of = [&all](const std::string& principal) { return holdings_of(all, principal); };
     holdings.owners = [&all] { return holders(all); };
-    return {*all.limits, std::move(holdings), [&all, &drains] { return load_of(all, drains); }};
+    return {*all.limits, std::move(holdings), std::move(load)};
+}
+
+awaitable<> hand_over(sandbox_vault& vault, std::string handle, std::function<awaitable<bool>()> take)
+{
+    try {
+        co_await vault.hand_over(std::move(handle), std::move(take));
+    } catch (const sandbox_error& refused) {
+        throw gateway_error(status_of(refused), refused.what(), refused.type);
+    }
 }
 
 moving_sandboxes moving(sandbox_vault* vault)
@@ -56,6 +66,11 @@ moving_sandboxes moving(sandbox_vault* vault)
     all.is_here = [vault](const std::string& handle) { return vault->is_here(handle); };
     all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
         return vault->find(std::move(handle), std::move(node), std::move(is_gone));
+    };
+    all.all = [vault] { return vault->sandboxes(); };
+    all.idle = [vault](bool stopped) { return vault->idle_sandboxes(stopped); };
+    all.hand_over = [vault](std::string handle, std::function<awaitable<bool>()> take) {
+        return hand_over(*vault, std::move(handle), std::move(take));
     };
     return all;
 }
@@ -148,7 +163,7 @@ application::application(asio::any_io_executor executor, const settings& config,
       managers_(managers_below_root(config, backend_, executor)),
       cluster_(config.cluster_members.empty()
                    ? nullptr
-                   : std::make_unique<cluster>(executor, config, told_by(*managers_, drains_),
+                   : std::make_unique<cluster>(executor, config, told_by(*managers_, [this] { return load(); }),
                                                moving(managers_->vault.get()))),
       core_(executor, identity(), limits_of(config, *managers_->limits, cluster_), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
@@ -194,10 +209,7 @@ awaitable<> application::prepare()
 
 administration::parts application::parts_of_administration()
 {
-    administration::parts all{
-        *managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }, audit_};
-    if (cluster_) all.cluster = [this] { return cluster_->describe(); };
-    return all;
+    return {*managers_, core_, config_, ready_, [this] { return layers(); }, [this] { return reload_(); }, audit_};
 }
 
 std::vector<std::string> application::own_problems()
@@ -209,6 +221,8 @@ std::vector<std::string> application::own_problems()
         all.push_back("No calls are taken, because the audit cannot be written (" + unwritten +
                       "): make room there, or bring its disk back.");
     if (drains_) all.push_back("This server is about to stop: use another one.");
+    if (is_drained())
+        all.push_back("This server is drained (`container-mcp cluster undrain` ends it): use another one.");
     if (cluster_ && cluster_->watch.is_active() && !cluster_->watch.is_in_touch())
         all.push_back(
             "This server does not reach the most of its cluster, so its sandboxes may be at others: bring the "
@@ -218,8 +232,12 @@ std::vector<std::string> application::own_problems()
 
 std::string application::balancer_line() const
 {
-    return command::balancer_line(pressure_of(read_load(load_of(*managers_, drains_))), drains_);
+    return command::balancer_line(pressure_of(read_load(load())), drains_ || is_drained());
 }
+
+bool application::is_drained() const { return cluster_ && cluster_->moves.drains(); }
+
+json::object application::load() const { return load_of(*managers_, drains_ || is_drained()); }
 
 void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }
 
@@ -250,7 +268,7 @@ gateways application::to_sandboxes()
             managers_->limits->each(&principal_limits::sessions),
             managers_->node,
             cluster_ && cluster_->shared ? cluster_->shared->logins() : shared_logins(),
-            cluster_ ? &cluster_->watch : nullptr};
+            cluster_.get()};
 }
 
 void application::set_public_url(std::string url)

@@ -45,6 +45,8 @@ private:
     administration::parts parts_of_administration();
     std::vector<std::string> own_problems();
     void watch_members(sandbox_vault& vault);
+    bool is_drained() const;    // by an administrator
+    json::object load() const;  // as others see it
 
     asio::any_io_executor executor_;
     const settings& config_;

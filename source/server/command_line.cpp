@@ -206,7 +206,15 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
             "Ids");
     add("usage", "Show what each principal uses");
     add("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
-    add("cluster", "Show the servers that work as one, and how busy each is");
+    auto* cluster = add("cluster", "Show the servers that work as one, or give sandboxes of this one to others");
+    cluster->add_subcommand("drain", "Take nothing new and give sandboxes away as they become idle")
+        ->add_flag("--wait", into.wait, "Until none is left");
+    cluster->add_subcommand("undrain", "Take sandboxes again");
+    cluster->add_subcommand("rebalance", "Give idle sandboxes away that this server has more than others");
+    cluster->add_subcommand("move", "Move a sandbox to the server of a name, or to one with room")
+        ->add_option("id", into.ids, "Its id or name, and the server's name")
+        ->required()
+        ->expected(1, 2);
     add("reload", "Let the server read its settings, certificate and log file again");
 }
 

@@ -34,9 +34,10 @@ struct identity_line {
 
 /// The words behind the commands that administer a running server.
 struct admin_line {
-    std::string action;            ///< rm, end or cancel; empty: show
-    std::vector<std::string> ids;  ///< of what is ended
+    std::string action;            ///< rm, end, cancel, or one of `cluster`; empty: show
+    std::vector<std::string> ids;  ///< of what is ended or moved; of the latter, the server's name as well
     std::string match;             ///< of sandboxes
+    bool wait = false;             ///< `drain`: until no sandbox is left
 };
 
 /// The words behind `audit`.

@@ -124,7 +124,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           layers(std::move(report_layers)),
           shown(to.previews),
           administration(to.administration),
-          watch(to.watch),
+          cluster(to.cluster),
+          node(to.node),
           is_ready(ready),
           logins(io.get_executor(), config, to.issuers),
           browsers(config),
@@ -189,7 +190,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     admin_sources sources_of_admin(const authenticator* judges, bool admits_nameless)
     {
-        return {*administration, judges, sessions, streams, [this] { return connections.size(); }, admits_nameless};
+        return {*administration, judges,  sessions, streams, [this] { return connections.size(); },
+                admits_nameless, cluster, node};
     }
 
     // Callers see what belongs to them, so figures of all principals are for administrators and for who reads figures.
@@ -224,7 +226,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         members.emplace(io, std::move(place), rules_for_members(config), logins, sessions.budget());
         members->routes = routes;
-        if (watch != nullptr) add_member_routes(members->routes, *watch);
+        if (cluster != nullptr) add_member_routes(members->routes, *cluster);
     }
 
     json::object details() const
@@ -263,7 +265,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     std::function<json::value()> layers;
     preview_gateway* shown;
     admin_gateway* administration;
-    watch_gateway* watch;
+    cluster_gateway* cluster;
+    std::string node;
     readiness_check is_ready;
     admin_streams streams;
     gatekeeper logins;

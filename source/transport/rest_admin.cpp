@@ -1,6 +1,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "text/number.hpp"
+#include "transport/admin_cluster.hpp"
 #include "transport/admin_sessions.hpp"
 #include "transport/rest_routes.hpp"
 
@@ -117,7 +118,7 @@ awaitable<> give_ends(exchange& x, pages self)
     return x.reply(admin_reply(self->from.server.ends(viewer_of(x.request(), *self))));
 }
 
-awaitable<> give_cluster(exchange& x, pages self) { return x.reply(admin_reply(self->from.server.cluster())); }
+awaitable<> give_members(exchange& x, pages self) { return give_cluster(x, self->from.cluster, self->from.node); }
 
 awaitable<> give_egress(exchange& x, pages self)
 {
@@ -199,6 +200,11 @@ awaitable<> cancel_job(exchange& x, pages self)
     return answer_end(x, self->from.server.cancel_job(viewer_of(x.request(), *self), id), "job", id);
 }
 
+awaitable<> move_sandbox(exchange& x, pages self) { return move_to_other(x, self->from.cluster); }
+awaitable<> begin_drain(exchange& x, pages self) { return drain(x, self->from.cluster, true); }
+awaitable<> end_drain(exchange& x, pages self) { return drain(x, self->from.cluster, false); }
+awaitable<> even_out(exchange& x, pages self) { return rebalance(x, self->from.cluster); }
+
 awaitable<> reload(exchange& x, pages self)
 {
     if (!is_administrator(x.request(), *self))
@@ -268,6 +274,9 @@ route_operation describe(const admin_route& of)
             list_parameter("after", "`next` of the answer before", "string"),
             list_parameter("match", "A part of id, name or principal", "string"),
             list_parameter("sort", "id, used (the latest first) or disk (the largest first)", "string")};
+    if (operation.path == "/admin/cluster/move")
+        operation.parameters = {list_parameter("sandbox", "Its handle", "string"),
+                                list_parameter("to", "A member's name; without it, one with room", "string")};
     if (operation.path == "/admin/audit")
         operation.parameters = {list_parameter("limit", "At most so many, 1000 or less", "integer"),
                                 list_parameter("kind", "call, job, login, login_refused, egress, admin, …", "string")};
@@ -295,7 +304,13 @@ const admin_route admin_table[] = {
     {"GET", "/admin/ends", give_ends, nothing_more, "list_ends", "The latest runs that did not simply exit", "ends"},
     {"GET", "/admin/egress", give_egress, nothing_more, "list_egress", "The latest connections to the outside",
      "decisions"},
-    {"GET", "/admin/cluster", give_cluster, scope::admin, "show_cluster", "The servers that work as one", "members"},
+    {"GET", "/admin/cluster", give_members, scope::admin, "show_cluster", "The servers that work as one", "members"},
+    {"POST", "/admin/cluster/move", move_sandbox, scope::admin, "move_sandbox", "Move a sandbox to another server",
+     "node"},
+    {"POST", "/admin/cluster/drain", begin_drain, scope::admin, "drain", "Give all sandboxes away", "drains"},
+    {"DELETE", "/admin/cluster/drain", end_drain, scope::admin, "undrain", "Take sandboxes again", "drains"},
+    {"POST", "/admin/cluster/rebalance", even_out, scope::admin, "rebalance", "Give away what others have fewer of",
+     "moved"},
     {"GET", "/admin/layers", give_layers, nothing_more, "show_layers", "Version, readiness and layers", "layers"},
     {"GET", "/admin/audit", give_audit, nothing_more, "show_audit", "The latest records of the audit", "records"},
     {"GET", "/admin/events", give_events, nothing_more, "follow_events", "runs, usage, end and egress as events", ""},

@@ -11,19 +11,50 @@ http_reply yes_or_no(bool yes)
     return answer;
 }
 
+awaitable<> take_beat(exchange& x, cluster_gateway& all)
+{
+    return x.reply(yes_or_no(all.take_beat(x.request().certified_name())));
+}
+
+awaitable<> vote(exchange& x, cluster_gateway& all)
+{
+    const auto about = x.request().parameter("about").value_or("");
+    return x.reply(yes_or_no(all.vote(x.request().certified_name(), about)));
+}
+
+awaitable<> take_sandbox(exchange& x, cluster_gateway& all)
+{
+    std::string from(x.request().certified_name());
+    auto sandbox = x.request().parameter("sandbox").value_or("");
+    auto answer = yes_or_no(false);
+    try {
+        const bool is_taken = co_await all.take(std::move(from), std::move(sandbox));
+        answer = yes_or_no(is_taken);
+    } catch (const gateway_error& problem) {
+        answer = error_reply(problem.status, problem.what(), problem.type);
+    }
+    co_await x.reply(std::move(answer));
+}
+
+struct member_route {
+    const char* path;
+    awaitable<> (*serve)(exchange&, cluster_gateway&);
+};
+
+constexpr member_route member_table[] = {
+    {"/member/beat", take_beat},
+    {"/member/vote", vote},
+    {"/member/take", take_sandbox},
+};
+
 }  // namespace
 
-void add_member_routes(router& routes, watch_gateway& watch)
+void add_member_routes(router& routes, cluster_gateway& all)
 {
-    const auto beat = [&watch](exchange& x) {
-        return x.reply(yes_or_no(watch.take_beat(x.request().certified_name())));
-    };
-    const auto vote = [&watch](exchange& x) {
-        const auto about = x.request().parameter("about").value_or("");
-        return x.reply(yes_or_no(watch.vote(x.request().certified_name(), about)));
-    };
-    routes.add({.methods = {"POST"}, .path = "/member/beat", .serve = beat, .access = route_access::open});
-    routes.add({.methods = {"POST"}, .path = "/member/vote", .serve = vote, .access = route_access::open});
+    for (const auto& each : member_table) {
+        const auto serve = [&all, serves = each.serve](exchange& x) { return serves(x, all); };
+        routes.add({.methods = {"POST"}, .path = each.path, .serve = serve, .access = route_access::open});
+    }
 }
 
 }  // namespace cmcp

@@ -3,12 +3,12 @@
 #include "config/settings.hpp"
 #include "http/admin_gateway.hpp"
 #include "http/authenticator.hpp"
+#include "http/cluster_gateway.hpp"
 #include "http/file_gateway.hpp"
 #include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
 #include "http/router.hpp"
 #include "http/shell_gateway.hpp"
-#include "http/watch_gateway.hpp"
 #include "http/websocket.hpp"
 #include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
@@ -49,6 +49,8 @@ struct admin_sources {
     admin_streams& streams;
     std::function<std::size_t()> connections;
     bool admits_nameless = false;  ///< whether a caller without a name is an administrator, where its scopes say so
+    cluster_gateway* cluster = nullptr;  ///< null: this server is alone
+    std::string node{};                  ///< this server's name
 };
 admin_connections connections_of(const admin_sources& from);
 void add_admin_routes(router& routes, const settings& config, admin_sources sources);
@@ -63,7 +65,7 @@ void add_copy_route(router& routes, admin_gateway& server);
 
 /// POST /member/beat and POST /member/vote?about=<member>, for the members' port alone: {"yes": true} or false. The
 /// name of the member that asks is that of its certificate.
-void add_member_routes(router& routes, watch_gateway& watch);
+void add_member_routes(router& routes, cluster_gateway& all);
 
 /// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.
 void add_key_routes(router& routes, const settings& config);

@@ -168,7 +168,10 @@ snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_s
     return manifest;
 }
 
-bool is_released(const snapshots::snapshot_manifest& manifest) { return flag_of(manifest.record, "released"); }
+bool is_released(const snapshots::snapshot_manifest& manifest, std::uint64_t epoch)
+{
+    return manifest.epoch >= epoch && flag_of(manifest.record, "released");
+}
 
 kept_record record_in(const snapshots::snapshot_manifest& manifest)
 {

@@ -42,7 +42,9 @@ struct kept_record {
 
 snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_state& state, std::string node);
 
-bool is_released(const snapshots::snapshot_manifest& manifest);
+/// Whether the owner with this epoch has released it. What an owner before has released says nothing of this one,
+/// which may not have kept anything yet.
+bool is_released(const snapshots::snapshot_manifest& manifest, std::uint64_t epoch);
 
 /// Throws bad_snapshot: the manifest has no record as manifest_of() makes it.
 kept_record record_in(const snapshots::snapshot_manifest& manifest);

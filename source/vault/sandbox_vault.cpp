@@ -58,6 +58,8 @@ void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
         throw sandbox_error("NodeCutOff",
                             "This server does not reach the most of its cluster, so the sandbox may be used at another "
                             "one now. Call again in a few seconds.");
+    if (leaving_.contains(where.id))
+        throw sandbox_error("NodeUnreachable", "The sandbox is on its way to another server. Call again in a moment.");
     const auto at = known_.find(where.id);
     if (at == known_.end() || !at->second.released) return;
     throw sandbox_error("SnapshotStoreError",
@@ -67,6 +69,7 @@ void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
 
 std::string sandbox_vault::moved_to(std::string_view handle) const
 {
+    if (leaving_.contains(std::string(handle))) return sandboxes_.handles().node();
     const auto at = claims_.find(std::string(handle));
     return at == claims_.end() ? std::string() : at->second.node;
 }
@@ -135,11 +138,14 @@ awaitable<> sandbox_vault::take_back_released()
 {
     std::vector<std::string> released;
     for (const auto& [id, state] : known_)
-        if (state.released) released.push_back(id);
+        if (state.released && !leaving_.contains(id)) released.push_back(id);
     co_await keep_all(std::move(released), false, as_long_as_it_takes);
 }
 
-bool sandbox_vault::is_here(const std::string& handle) { return sandboxes_.store().find_of_any(handle).has_value(); }
+bool sandbox_vault::is_here(const std::string& handle)
+{
+    return !leaving_.contains(handle) && sandboxes_.store().find_of_any(handle).has_value();
+}
 
 awaitable<> sandbox_vault::part()
 {
@@ -242,9 +248,7 @@ awaitable<> sandbox_vault::keep(std::string id)
 awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
 {
     ending_ = true;
-    std::vector<std::string> all;
-    for (const auto& each : sandboxes_.store().all())
-        if (!each.passing) all.push_back(each.id);
+    auto all = sandboxes();
     const auto count = all.size();
     const bool in_time = co_await keep_all(std::move(all), !config_.cluster_members.empty(), limit);
     if (!in_time) stop_.request_stop();

@@ -53,10 +53,22 @@ public:
     /// At the end of this server: keeps all that is not, and says that others may have them. As far as `limit` goes.
     awaitable<> release_all(std::chrono::milliseconds limit);
 
-    /// The node of a sandbox that was claimed; empty: that of its handle. This node itself also for one that is still
-    /// to be brought here: find() does.
+    /// The node of a sandbox that was claimed; empty: that of its handle. This node itself also for one that is on its
+    /// way here, or from here to another server: find() waits until it is there.
     std::string moved_to(std::string_view handle) const;
-    bool is_here(const std::string& handle);
+    bool is_here(const std::string& handle);  ///< and not on its way
+
+    std::vector<std::string> sandboxes();  ///< those of this server that may move
+
+    /// Those in which nothing goes on, the longest unused first. `stopped`: nor do programs in the background.
+    std::vector<std::string> idle_sandboxes(bool stopped);
+
+    /// Whether another server, which is asked, has brought the sandbox to itself by find().
+    using take_question = std::function<awaitable<bool>()>;
+
+    /// Moves a sandbox in which nothing goes on to another server: ends its processes, keeps and releases it, and lets
+    /// the other one take it. Callers who come meanwhile wait. Throws sandbox_error; it stays here then.
+    awaitable<> hand_over(std::string id, take_question take);
 
     /// The server that has the sandbox from now on, where `node` does not answer. It is brought here where it was
     /// released or its owner is gone. `node` again: that is not gone, so it may answer now. Empty: nothing is kept.
@@ -85,23 +97,28 @@ private:
     awaitable<> look_at_claims();
     awaitable<kept_state> state_of(std::string id);
     awaitable<> keep_in_turn(std::string id, bool release);
-    awaitable<bool> is_still_own(sandbox_record record, std::uint64_t epoch);
+    awaitable<> keep_now(std::string id, bool release);
+    awaitable<bool> is_still_own(sandbox_record record, kept_state& state);
+    awaitable<> hand_over_in_turn(sandbox_record record, take_question take);
+    awaitable<> end_hand_over(sandbox_record record);
     awaitable<> give_up(sandbox_record record, sandbox_claim owner);
     awaitable<> keep_content(sandbox_record record, kept_state& state);
     awaitable<kept_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
                                       std::set<std::string>& known);
     awaitable<> put_files(std::shared_ptr<upload> all);
-    awaitable<> put_manifest(sandbox_record record, kept_state state);
+    awaitable<> put_manifest(sandbox_record record, const kept_state& state);
+    awaitable<> note_kept(std::string id, kept_state state);
     awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
     kept_record record_of(const sandbox_record& about);
 
     static void count(std::string_view outcome);
 
-    struct takeover {
-        std::optional<snapshots::snapshot_manifest> manifest{};  // of a sandbox that may be brought here
-        bool is_kept = false;                                    // there is one, whoever may have it
-    };
-    awaitable<takeover> may_take(std::string handle, std::string owner, gone_question is_gone);
+    struct nothing_kept;
+    awaitable<std::optional<bool>> is_free(std::string handle, sandbox_claim owner, gone_question is_gone);
+    awaitable<bool> comes_free(std::string handle, sandbox_claim owner, gone_question is_gone);
+    awaitable<sandbox_claim> claim_or_owner(std::string handle, sandbox_claim wanted);
+    awaitable<sandbox_claim> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
+    awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_all(std::shared_ptr<download> all);
     awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
@@ -115,6 +132,7 @@ private:
     sandbox_bucket bucket_;
     std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
     std::map<std::string, sandbox_claim> claims_;
+    std::set<std::string> leaving_;  // for another server
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
     bool looked_for_lost_ = false;
     std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this

@@ -121,15 +121,19 @@ kept_record sandbox_vault::record_of(const sandbox_record& about)
     return {about, sandboxes_.store().packages(about.id), sandboxes_.store().snapshots(about.id)};
 }
 
-awaitable<> sandbox_vault::put_manifest(sandbox_record record, kept_state state)
+awaitable<> sandbox_vault::put_manifest(sandbox_record record, const kept_state& state)
 {
     auto manifest = manifest_of(record_of(record), state, sandboxes_.handles().node());
     co_await bucket_.put(std::move(manifest));
-    auto write = [folder = sandboxes_.places().folder(record.id), state] { write_kept(folder, state); };
+}
+
+awaitable<> sandbox_vault::note_kept(std::string id, kept_state state)
+{
+    auto write = [folder = sandboxes_.places().folder(id), state] { write_kept(folder, state); };
     co_await pool_.run(blocking_pool::server, std::move(write));
     state.workspace = {};
     state.snapshots.clear();
-    known_[record.id] = std::move(state);
+    known_[id] = std::move(state);
 }
 
 awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now)
@@ -139,24 +143,36 @@ awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::
         if (!std::ranges::binary_search(kept, each)) co_await bucket_.remove_chunk(id, epoch, each);
 }
 
-awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, std::uint64_t epoch)
+// A server that claimed it and found this one alive has claimed it for this one again: what was kept is of before.
+awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, kept_state& state)
 {
     const auto owner = co_await bucket_.owner_of(record.id);
-    const bool own = owner.epoch <= epoch;
-    if (!own) co_await give_up(std::move(record), owner);
+    if (owner.epoch <= state.epoch) co_return true;
+    const bool own = owner.node == sandboxes_.handles().node();
+    if (own)
+        state = kept_state{.epoch = owner.epoch, .released = state.released};
+    else
+        co_await give_up(std::move(record), owner);
     co_return own;
 }
 
 awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
 {
     const turn mine = co_await turn::take(turns_, id);
+    co_await keep_now(std::move(id), release);
+}
+
+// A sandbox that was released is used again only when nobody has claimed it after its manifest was put.
+awaitable<> sandbox_vault::keep_now(std::string id, bool release)
+{
     const auto record = sandboxes_.store().find_of_any(id);
     if (!record || record->passing) co_return;
     auto state = co_await state_of(id);
-    const bool is_new = record->last_used > state.used;
-    if (!is_new && state.released == release) co_return;
-    const bool own = co_await is_still_own(*record, state.epoch);
+    const bool takes_back = state.released && !release;
+    if (record->last_used <= state.used && state.released == release) co_return;
+    bool own = co_await is_still_own(*record, state);
     if (!own) co_return;
+    const bool is_new = record->last_used > state.used;
     const auto old = state.ids();
     const bool first = state.used < 0;
     const auto began = event::clock::now();
@@ -168,6 +184,9 @@ awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
     }
     state.released = release;
     co_await put_manifest(*record, state);
+    if (takes_back) own = co_await is_still_own(*record, state);
+    if (!own) co_return;
+    co_await note_kept(id, state);
     co_await remove_old(id, state.epoch, old, state);
     if (first) co_await bucket_.forget(id, state.epoch, false);
     count("kept");
@@ -183,6 +202,69 @@ awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
     known_.erase(record.id);
     auto work = sandboxes_.give_up(std::move(record));
     co_await uncancelled(std::move(work));
+}
+
+std::vector<std::string> sandbox_vault::sandboxes()
+{
+    std::vector<std::string> all;
+    for (const auto& each : sandboxes_.store().all())
+        if (!each.passing) all.push_back(each.id);
+    return all;
+}
+
+std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
+{
+    auto all = sandboxes_.store().all();
+    std::erase_if(all, [&](const auto& each) {
+        return each.passing || sandboxes_.is_busy(each.id) || (stopped && each.status != "stopped");
+    });
+    std::ranges::sort(all, {}, &sandbox_record::last_used);
+    std::vector<std::string> ids;
+    for (auto& each : all) ids.push_back(std::move(each.id));
+    return ids;
+}
+
+awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
+{
+    const turn mine = co_await turn::take(turns_, id);
+    const auto record = sandboxes_.store().find_of_any(id);
+    if (!record || record->passing)
+        throw sandbox_error("NotFound", "There is no sandbox " + id + " here that could move.");
+    if (sandboxes_.is_busy(id))
+        throw sandbox_error("StateError", "Something goes on in the sandbox " + id + ": wait for its end, or end it.");
+    struct mark {
+        std::set<std::string>& all;
+        const std::string& id;
+        ~mark() { all.erase(id); }
+    };
+    leaving_.insert(id);
+    const mark leaves{leaving_, id};
+    std::optional<sandbox_error> refused;
+    try {
+        co_await hand_over_in_turn(*record, std::move(take));
+    } catch (const object_store_error& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    }
+    if (refused) throw sandbox_error(*refused);
+}
+
+awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_question take)
+{
+    sandbox_error why("StateError", "The sandbox moves to another server.");
+    if (record.status == "running") co_await sandboxes_.end_processes(record, std::move(why));
+    co_await keep_now(record.id, true);
+    const bool is_taken = co_await take();
+    if (!is_taken) log::warning("sandbox_not_moved", {{"sandbox", record.id}});
+    auto work = end_hand_over(std::move(record));
+    co_await uncancelled(std::move(work));
+}
+
+// The claim decides, whatever was answered.
+awaitable<> sandbox_vault::end_hand_over(sandbox_record record)
+{
+    co_await keep_now(record.id, false);
+    if (sandboxes_.store().find_of_any(record.id))
+        throw sandbox_error("NodeUnreachable", "The other server did not take the sandbox " + record.id + ".");
 }
 
 }  // namespace cmcp

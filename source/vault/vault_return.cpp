@@ -35,6 +35,10 @@ std::string moment(std::int64_t seconds)
 
 std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
+    if (is_released(manifest, manifest.epoch))
+        return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
+               "it "
+               "and its jobs are gone.";
     return "The server " + manifest.node +
            " that had the sandbox is gone. It was brought to another one as it was kept at " + moment(manifest.taken) +
            ": later changes are lost, its /tmp is empty, and what ran in it and its jobs are gone.";
@@ -52,6 +56,9 @@ void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& fold
 }
 
 }  // namespace
+
+/// The bucket has no snapshot of the sandbox.
+struct sandbox_vault::nothing_kept {};
 
 /// Chunks on their way out of the bucket.
 struct sandbox_vault::download {
@@ -153,64 +160,89 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
                                   {"bytes", manifest.bytes}});
 }
 
+// Whether the owner serves the sandbox no more: it has released it, or is gone.
+awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbox_claim owner, gone_question is_gone)
+{
+    const auto newest = co_await bucket_.newest(handle);
+    if (!newest) throw nothing_kept();
+    if (is_released(*newest, owner.epoch)) co_return true;
+    const auto gone = co_await is_gone(owner.node);
+    co_return gone;
+}
+
 // A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
 // server that still answers may be asked again soon.
-awaitable<sandbox_vault::takeover> sandbox_vault::may_take(std::string handle, std::string owner, gone_question is_gone)
+awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owner, gone_question is_gone)
 {
-    takeover may;
     const auto until = event::clock::now() + patience_with_owner;
-    for (;;) {
-        may.manifest = co_await bucket_.newest(handle);
-        may.is_kept = may.manifest.has_value();
-        if (!may.is_kept || is_released(*may.manifest)) co_return may;
-        const auto gone = co_await is_gone(owner);
-        if (gone.value_or(false)) co_return may;
-        if (gone || event::clock::now() > until) break;
-    }
-    may.manifest.reset();
+    std::optional<bool> free;
+    do free = co_await is_free(handle, owner, is_gone);
+    while (!free && event::clock::now() < until);
+    if (free.value_or(false)) co_return true;
     asio::steady_timer timer(executor_, before_next_question);
     co_await timer.async_wait(asio::use_awaitable);
-    co_return may;
+    co_return false;
+}
+
+awaitable<sandbox_claim> sandbox_vault::claim_or_owner(std::string handle, sandbox_claim wanted)
+{
+    const bool first = co_await bucket_.claim(handle, wanted);
+    if (!first) wanted = co_await bucket_.owner_of(handle);
+    claims_[handle] = wanted;
+    co_return wanted;
+}
+
+// The owner may have come back, or have taken back what it had released, while the claim was on its way. It looks for
+// claims after that, and this server looks at the owner after its claim, so one of them sees the other.
+awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_claim before, gone_question is_gone)
+{
+    const auto& own = sandboxes_.handles().node();
+    sandbox_claim wanted{before.epoch + 1, own};
+    auto now = co_await claim_or_owner(handle, wanted);
+    if (now.node != own) co_return now;
+    const auto free = co_await is_free(handle, before, std::move(is_gone));
+    if (free.value_or(false)) co_return now;
+    wanted = {now.epoch + 1, before.node};
+    now = co_await claim_or_owner(handle, wanted);
+    co_return now;
+}
+
+awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
+{
+    const auto& own = sandboxes_.handles().node();
+    if (sandboxes_.store().find_of_any(handle)) co_return own;
+    auto owner = co_await bucket_.owner_of(handle);
+    if (owner.epoch != 0) claims_[handle] = owner;
+    if (owner.node != own) {
+        if (owner.node != node) co_return owner.node;
+        const bool free = co_await comes_free(handle, owner, is_gone);
+        if (!free) co_return node;
+        owner = co_await take_over(handle, owner, std::move(is_gone));
+        if (owner.node != own) co_return owner.node;
+    }
+    auto manifest = co_await bucket_.newest(handle);
+    if (!manifest) throw nothing_kept();
+    auto work = bring(*std::move(manifest), owner.epoch);
+    co_await uncancelled(std::move(work));
+    co_return own;
 }
 
 awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
 {
     const turn mine = co_await turn::take(turns_, handle);
-    const auto& own = sandboxes_.handles().node();
     std::optional<sandbox_error> refused;
+    std::string place;
     try {
-        if (sandboxes_.store().find_of_any(handle)) co_return own;
-        auto owner = co_await bucket_.owner_of(handle);
-        if (owner.epoch != 0) claims_[handle] = owner;
-        if (owner.node != node && owner.node != own) co_return owner.node;
-        std::optional<snapshots::snapshot_manifest> manifest;
-        if (owner.node == own) {
-            manifest = co_await bucket_.newest(handle);
-            if (!manifest) co_return std::string();
-        } else {
-            auto may = co_await may_take(handle, owner.node, std::move(is_gone));
-            if (!may.is_kept) co_return std::string();
-            if (!may.manifest) co_return node;
-            manifest = std::move(may.manifest);
-        }
-        if (owner.node != own) {
-            owner = {owner.epoch + 1, own};
-            const bool first = co_await bucket_.claim(handle, owner);
-            if (!first) owner = co_await bucket_.owner_of(handle);
-            claims_[handle] = owner;
-            if (!first) co_return owner.node;
-            manifest = co_await bucket_.newest(handle);
-            if (!manifest) co_return std::string();
-        }
-        auto work = bring(std::move(*manifest), owner.epoch);
-        co_await uncancelled(std::move(work));
+        place = co_await find_in_turn(std::move(handle), std::move(node), std::move(is_gone));
+    } catch (const nothing_kept&) {
+        place.clear();
     } catch (const object_store_error& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
     } catch (const snapshots::bad_snapshot& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
     }
     if (refused) throw sandbox_error(*refused);
-    co_return own;
+    co_return place;
 }
 
 // Sandboxes of this server that are in the bucket, but not here: its disk was lost.

@@ -123,6 +123,29 @@ TEST_CASE("a server that drains gets nothing, and keeps nothing for itself")
     CHECK_FALSE(place_sandbox(own, {}, chance));
 }
 
+TEST_CASE("what a server has above the mean goes to those with the fewest, until all are even")
+{
+    std::vector<server_load> all(4, with_memory(10));
+    all[0].sandboxes = 90;
+    all[1].sandboxes = 10;
+    all[2].sandboxes = 5;
+    all[3].drains = true;
+    const auto give = [&] {
+        const auto to = place_surplus(all[0], {all.begin() + 1, all.end()});
+        if (to) --all[0].sandboxes, ++all[1 + *to].sandboxes;
+        return to.has_value();
+    };
+    int moves = 0;
+    while (give()) ++moves;
+    CHECK(moves == 55);
+    CHECK(all[0].sandboxes == 35);
+    CHECK(all[1].sandboxes == 35);
+    CHECK(all[3].sandboxes == 0);
+    CHECK_FALSE(place_surplus(all[0], {}));
+    all[1].sandboxes = 34;
+    CHECK_FALSE(place_surplus(all[0], {all[1]}));  // to and fro would not end
+}
+
 TEST_CASE("a server passes nothing on to one that is about as full")
 {
     std::minstd_rand chance(1);

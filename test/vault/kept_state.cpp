@@ -76,7 +76,7 @@ TEST_CASE("a manifest has the record of its sandbox, with packages and snapshots
     const auto manifest = manifest_of(some_record(), some_state(), "n1");
     CHECK(manifest.handle == handle);
     CHECK(manifest.epoch == 3);
-    CHECK(is_released(manifest));
+    CHECK(is_released(manifest, 3));
     const auto again = snapshots::from_text(snapshots::to_text(manifest));
     const auto record = record_in(again);
     CHECK(record.about.owner == "ann");
@@ -87,6 +87,13 @@ TEST_CASE("a manifest has the record of its sandbox, with packages and snapshots
     CHECK(record.snapshots[0].name == "before");
     CHECK(record.snapshots[0].sandbox == handle);
     CHECK(snapshots_in(again).at(snapshot).bytes == 2000);
+}
+
+TEST_CASE("what an owner has released is not released by the next one, which has not kept anything yet")
+{
+    const auto manifest = manifest_of(some_record(), some_state(), "n1");
+    CHECK(is_released(manifest, 2));
+    CHECK_FALSE(is_released(manifest, 4));
 }
 
 TEST_CASE("a manifest without a record, or with snapshots that have no handles, is none of a sandbox")

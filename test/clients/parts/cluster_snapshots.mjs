@@ -1,14 +1,17 @@
 // Servers of a cluster keep their sandboxes in object storage, so that others have them when a server is gone: killed, held up, or
 // restarted. The storage verifies signatures by a library of its own.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { caller } from "../lib/caller.mjs";
+import { promisify } from "node:util";
+import { caller, progress, reply } from "../lib/caller.mjs";
+import { node_of } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
 import { test, until } from "../lib/report.mjs";
-import { start_server, temporary_folder } from "../lib/server.mjs";
+import { environment, program, start_server, temporary_folder } from "../lib/server.mjs";
 import { open_shell } from "../lib/shell_socket.mjs";
 
 const storage = await start_object_storage();
@@ -154,6 +157,54 @@ await test("snapshots: a terminal finds its sandbox after its server was lost", 
     await until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200);
     await at(node.name).call("delete_sandbox", { sandbox_id: fresh });
     await until("nothing of it is kept", () => objects_of(fresh).length === 0);
+});
+
+// ---------------------------------------------------------------- moves
+const command = (name, ...words) => promisify(execFile)(program, words, { env: environment(cluster.node(name).folder) });
+
+await test("snapshots: an administrator moves a sandbox to a server, calls that come meanwhile wait, and what goes on keeps it", async () => {
+    const owner = (await at("n1").call("create_sandbox", { name: "mover" })).sandbox_id;
+    const from = node_of(owner), to = another(from);
+    await at(from).run(owner, "head -c 3000000 /dev/urandom > large; echo 0 > count");
+    const busy = at(third(from)).tool("execute_terminal_command", { sandbox_id: owner, command: "echo begun; until [ -e go ]; do sleep 0.05; done" });
+    await until("a run goes on", () => progress(busy) === "begun\n");
+    await assert.rejects(command(from, "cluster", "move", "mover", to), ({ stderr }) => /goes on in the sandbox.*wait for its end/.test(stderr));
+    await at(from).run(owner, "touch go");
+    await reply(busy);
+    let goes_on = true;
+    const failures = [];
+    const calls = names.map(async (name) => {
+        for (let i = 0; goes_on; ++i) {
+            const { status, value } = await at(name).rest("execute_terminal_command", { sandbox_id: owner, command: `echo ${name} >> log` });
+            if (status !== 200 || value.exit_code !== 0) failures.push(`${name}: ${JSON.stringify(value)}`);
+            const file = await at(name).get(`/sandbox/file?sandbox_id=${owner}&file_path=count`);
+            if ((await file.text()) !== "0\n") failures.push(`${name}: a file: ${file.status}`);
+        }
+        return 0;
+    });
+    let moved;      // as soon as no call is under way
+    await until("it moves", async () => (moved = await command(from, "cluster", "move", owner, to).catch(() => undefined)) !== undefined);
+    assert.equal(moved.stdout, `${owner} is at ${to} now\n`);
+    goes_on = false;
+    await Promise.all(calls);
+    assert.deepEqual(failures, []);
+    assert(fs.existsSync(path.join(cluster.node(to).folder, "data", "sandboxes", owner)));
+    assert(!fs.existsSync(path.join(cluster.node(from).folder, "data", "sandboxes", owner)));
+    await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
+});
+
+await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {
+    await at("n2").call("create_sandbox");
+    const { stdout } = await command("n2", "cluster", "drain", "--wait");
+    assert.match(stdout, /takes nothing new, and has 0 sandboxes/);
+    assert.equal((await at("n2").get("/healthz")).status, 503);
+    const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
+    for (const id of ids) {
+        assert(!fs.existsSync(path.join(cluster.node("n2").folder, "data", "sandboxes", id)), id);
+        assert.equal(await at("n2").run(id, "echo works"), "works\n");
+    }
+    await command("n2", "cluster", "undrain");
+    assert.equal((await at("n2").get("/healthz")).status, 200);
 });
 
 await test("snapshots: while the storage is away, all sandboxes work, and what changed is kept afterwards", async () => {
