@@ -46,6 +46,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp)
 install(FILES ${package_folder}/logrotate DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
+set(cluster_folder ${CMAKE_SOURCE_DIR}/container/cluster)
+install(PROGRAMS ${cluster_folder}/certificates DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/cluster)
+install(FILES ${cluster_folder}/custom.env ${cluster_folder}/haproxy.cfg DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/cluster)
 
 # The units name the program by its full path, which is known only when the prefix is: at the time of the installation.
 install(CODE "

@@ -11,7 +11,7 @@ import { start_server, temporary_folder } from "./server.mjs";
 const openssl = (...words) => execFileSync("openssl", words, { stdio: "ignore" });
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 
-/// Signs certificates as docs/cluster.md says. `sign(name)` gives the paths {key, certificate}.
+/// Signs certificates as container/cluster/certificates does, for two days. `sign(name)` gives the paths {key, certificate}.
 export function make_authority() {
     const folder = temporary_folder();
     const [key, certificate] = ["ca-key.pem", "ca.pem"].map((file) => path.join(folder, file));

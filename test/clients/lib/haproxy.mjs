@@ -1,4 +1,4 @@
-// HAProxy before a cluster, with the configuration that docs/cluster.md shows: one port gives requests in turn, another looks for the handle.
+// HAProxy before a cluster, with the configuration of container/cluster: one port gives requests in turn, another looks for the handle.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -12,48 +12,20 @@ export const haproxy = "/usr/sbin/haproxy";
 /// Whether this system has a package of it, which scripts/test installs.
 export const is_debian = /^ID="?debian"?$/m.test(fs.readFileSync("/etc/os-release", "utf8"));
 
-const CHECK = "option httpchk\n    http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 127.0.0.1";
+const shown = fs.readFileSync(new URL("../../../container/cluster/haproxy.cfg", import.meta.url), "utf8");
 
+/// The file of container/cluster without TLS, with these servers and quicker checks, and once more without the lines for handles.
 function configuration(nodes, in_turn, by_handle) {
-    const server = ({ name, host, port }) => `    server ${name} ${host}:${port} check inter 200ms fall 1 rise 1`;
-    const backend = (node) => `backend node_${node.name}\n    ${CHECK}\n${server(node)}`;
-    const names = nodes.map(({ name }) => name).join(" ");
-    return `
-global
-    maxconn 1000
-defaults
-    mode http
-    timeout connect 2s
-    timeout client 300s
-    timeout server 300s
-    timeout tunnel 1h
-    http-reuse always
-    retries 2
-    option redispatch
-frontend in_turn
-    bind 127.0.0.1:${in_turn}
-    http-response set-header X-Served-By %s
-    default_backend all
-frontend by_handle
-    bind 127.0.0.1:${by_handle}
-    http-request set-var(txn.handle) req.hdr(Mcp-Name)
-    http-request set-var(txn.handle) req.hdr(Mcp-Param-Job-Id) if { req.hdr(Mcp-Param-Job-Id) -m found }
-    http-request set-var(txn.handle) req.hdr(Mcp-Param-Shell-Id) if { req.hdr(Mcp-Param-Shell-Id) -m found }
-    http-request set-var(txn.handle) req.hdr(Mcp-Param-Sandbox-Id) if { req.hdr(Mcp-Param-Sandbox-Id) -m found }
-    http-request set-var(txn.handle) req.hdr(Mcp-Session-Id) if { req.hdr(Mcp-Session-Id) -m found }
-    http-request set-var(txn.handle) url_param(sessionId) if { url_param(sessionId) -m found }
-    http-request set-var(txn.handle) url_param(sandbox_id) if { url_param(sandbox_id) -m found }
-    http-request set-var(txn.node) var(txn.handle),field(2,_) if { var(txn.handle) -m reg ^[a-z]+_[a-z0-9-]+_[0-9a-f]{32}$ }
-    acl member var(txn.node) -m str ${names}
-    http-response set-header X-Served-By %s
-    use_backend node_%[var(txn.node)] if member
-    default_backend all
-backend all
-    balance roundrobin
-    ${CHECK}
-${nodes.map(server).join("\n")}
-${nodes.map(backend).join("\n")}
-`;
+    const replaced = (text, pattern, by) => {
+        if (!pattern.test(text)) throw new Error(`haproxy.cfg has no ${pattern}`);
+        return text.replace(pattern, by);
+    };
+    const served_by = "http-response set-header X-Served-By %s";
+    const servers = nodes.map(({ name, host, port }) => `    server ${name} ${host}:${port}\n`).join("");
+    let text = replaced(shown, /(^ {4}server .*\n)+/m, servers);
+    text = replaced(text, /check inter 1s fall 2/, "check inter 200ms fall 1");
+    text = replaced(text, /bind .*/, `bind 127.0.0.1:${by_handle}\n    ${served_by}`);
+    return `${text}\nfrontend in_turn\n    bind 127.0.0.1:${in_turn}\n    ${served_by}\n    default_backend servers\n`;
 }
 
 /// {in_turn, by_handle}: addresses; each answer names its server in X-Served-By.

@@ -163,6 +163,10 @@ if (balancer) {
             return true;
         });
     });
+    await test("cluster: HAProxy gives calls with a handle of the lost server to another one, which says so", async () => {
+        const { result } = await reply(at("n1").at(balancer.by_handle).tool("execute_terminal_command", COMMAND));
+        is_unreachable(result.structuredContent ?? JSON.parse(result.content[0].text));
+    });
 }
 await test("cluster: a server that comes back has its sandboxes with their files, and is in the lists", async () => {
     await lost.start();
