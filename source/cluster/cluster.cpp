@@ -38,4 +38,24 @@ json::object cluster::describe() const
     return answer;
 }
 
+awaitable<json::object> cluster::move(std::string sandbox, std::string to)
+{
+    json::object done{{"sandbox", sandbox}};
+    const auto node = co_await moves.move(std::move(sandbox), std::move(to));
+    done["node"] = node;
+    co_return done;
+}
+
+json::object cluster::drain(bool on)
+{
+    moves.drain(on);
+    return {{"drains", on}, {"sandboxes", moves.left()}};
+}
+
+awaitable<json::object> cluster::rebalance()
+{
+    const auto moved = co_await moves.rebalance();
+    co_return json::object{{"moved", moved}};
+}
+
 }  // namespace cmcp

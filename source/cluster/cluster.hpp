@@ -6,7 +6,9 @@
 #include "cluster/member_calls.hpp"
 #include "cluster/member_watch.hpp"
 #include "cluster/members.hpp"
+#include "cluster/sandbox_moves.hpp"
 #include "cluster/shared_knowledge.hpp"
+#include "http/cluster_gateway.hpp"
 
 #include <memory>
 

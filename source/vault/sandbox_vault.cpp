@@ -58,7 +58,8 @@ void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
         throw sandbox_error("NodeCutOff",
                             "This server does not reach the most of its cluster, so the sandbox may be used at another "
                             "one now. Call again in a few seconds.");
-    if (leaving_.contains(where.id))
+    const auto leaves = leaving_.find(where.id);
+    if (leaves != leaving_.end() && leaves->second)
         throw sandbox_error("NodeUnreachable", "The sandbox is on its way to another server. Call again in a moment.");
     const auto at = known_.find(where.id);
     if (at == known_.end() || !at->second.released) return;

@@ -99,6 +99,8 @@ private:
     awaitable<> keep_in_turn(std::string id, bool release);
     awaitable<> keep_now(std::string id, bool release);
     awaitable<bool> is_still_own(sandbox_record record, kept_state& state);
+    void refuse_where_busy(const std::string& id) const;
+    awaitable<> let_calls_in(std::string id);
     awaitable<> hand_over_in_turn(sandbox_record record, take_question take);
     awaitable<> end_hand_over(sandbox_record record);
     awaitable<> give_up(sandbox_record record, sandbox_claim owner);
@@ -132,7 +134,7 @@ private:
     sandbox_bucket bucket_;
     std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
     std::map<std::string, sandbox_claim> claims_;
-    std::set<std::string> leaving_;  // for another server
+    std::map<std::string, bool> leaving_;  // for another server; true: nobody uses it any more
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
     bool looked_for_lost_ = false;
     std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this

@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t uploads_at_once = 4;
 constexpr double before_last_use = 0.001;  // a call that goes on writes more than is kept
 constexpr std::chrono::hours longest_upload(24);
+constexpr std::chrono::milliseconds time_of_calls(100);  // from a call's arrival to its use of the sandbox
+constexpr std::chrono::seconds longest_calls(5);
 
 std::string read_file(const fs::path& file)
 {
@@ -224,21 +226,40 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
     return ids;
 }
 
+void sandbox_vault::refuse_where_busy(const std::string& id) const
+{
+    if (sandboxes_.is_busy(id))
+        throw sandbox_error("StateError", "Something goes on in the sandbox " + id + ": wait for its end, or end it.");
+}
+
+// Calls that had found the sandbox here before it left begin a moment later; those that come now wait for its move.
+awaitable<> sandbox_vault::let_calls_in(std::string id)
+{
+    asio::steady_timer timer(executor_);
+    const auto until = event::clock::now() + longest_calls;
+    do {
+        timer.expires_after(time_of_calls);
+        co_await timer.async_wait(asio::use_awaitable);
+    } while (sandboxes_.is_busy(id) && event::clock::now() < until);
+    refuse_where_busy(id);
+    leaving_[id] = true;
+}
+
 awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 {
     const turn mine = co_await turn::take(turns_, id);
     const auto record = sandboxes_.store().find_of_any(id);
     if (!record || record->passing)
         throw sandbox_error("NotFound", "There is no sandbox " + id + " here that could move.");
-    if (sandboxes_.is_busy(id))
-        throw sandbox_error("StateError", "Something goes on in the sandbox " + id + ": wait for its end, or end it.");
+    refuse_where_busy(id);
     struct mark {
-        std::set<std::string>& all;
+        std::map<std::string, bool>& all;
         const std::string& id;
         ~mark() { all.erase(id); }
     };
-    leaving_.insert(id);
+    leaving_[id] = false;
     const mark leaves{leaving_, id};
+    co_await let_calls_in(id);
     std::optional<sandbox_error> refused;
     try {
         co_await hand_over_in_turn(*record, std::move(take));

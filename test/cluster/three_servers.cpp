@@ -18,10 +18,10 @@ namespace {
 constexpr watch_times quick_times{1000ms, 1600ms, 2000ms, 1500ms};
 constexpr watch_pace quick_pace{200ms, 200ms, 50ms};
 
-gateways watched_by(member_watch& watch)
+gateways watched_by(cluster_gateway& all)
 {
     gateways to;
-    to.watch = &watch;
+    to.cluster = &all;
     return to;
 }
 
@@ -33,7 +33,7 @@ three_servers::server::server(asio::io_context& io, settings of, bound_address e
       links(std::make_shared<member_links>(io.get_executor(), config)),
       watch(io.get_executor(), all, links, true, promises.path / "promises", quick_times, quick_pace),
       core(io.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io.get_executor())),
-      http(io, config, bound_address("127.0.0.1", 0), core, {}, watched_by(watch)),
+      http(io, config, bound_address("127.0.0.1", 0), core, {}, watched_by(*this)),
       tasks(io.get_executor()),
       port(http.address().port())
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/member_watch.hpp"
+#include "http/cluster_gateway.hpp"
 #include "test/support/certificates.hpp"
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
@@ -42,8 +43,16 @@ public:
     certificates::pair authority;
 
 private:
-    struct server {
+    struct server final : cluster_gateway {
         server(asio::io_context& io, settings of, bound_address entrance);
+
+        json::object describe() const override { return {}; }
+        awaitable<json::object> move(std::string, std::string) override { co_return json::object(); }
+        json::object drain(bool) override { return {}; }
+        awaitable<json::object> rebalance() override { co_return json::object(); }
+        bool take_beat(std::string_view from) override { return watch.take_beat(from); }
+        bool vote(std::string_view from, std::string_view about) override { return watch.vote(from, about); }
+        awaitable<bool> take(std::string, std::string) override { co_return false; }
 
         awaitable<> came_in_touch();
         awaitable<> was_cut_off();

@@ -99,7 +99,7 @@ gateways member_server::add(asio::io_context& io, server_core& core)
     core.work_with(cluster_->calls);
     gateways to;
     to.members = &cluster_->requests;
-    to.watch = &cluster_->watch;
+    to.cluster = cluster_.get();
     to.node = config_.sandbox_node;
     return to;
 }

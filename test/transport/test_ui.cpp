@@ -26,7 +26,6 @@ public:
     {
         return seen_by(by, "records");
     }
-    json::object cluster() override { return {}; }
     awaitable<json::object> layers() override { co_return json::object{{"status", "ok"}}; }
     awaitable<json::object> health() override { co_return json::object{{"status", "ok"}}; }
     awaitable<bool> end_run(admin_viewer, std::string) override { co_return true; }

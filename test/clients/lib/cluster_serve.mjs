@@ -12,6 +12,7 @@ const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) 
 
 const names = process.env.CMCP_MACHINES?.split(" ");
 const port = Number(process.env.MCP_PORT);
+if (names && !settings.MCP_AUTH_TOKENS) settings.MCP_AUTH = "none";     // addresses of machines are not loopback
 const cluster = await start_cluster({ settings, ...(names && { names, machines: present_machines(names) }) });
 const front = names ? await start_haproxy(cluster.nodes, port) : await start_round_robin(cluster.ports, port);
 

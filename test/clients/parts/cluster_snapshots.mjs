@@ -155,7 +155,7 @@ await test("snapshots: a terminal finds its sandbox after its server was lost", 
     shell.close();
     await node.start();
     await until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200);
-    await at(node.name).call("delete_sandbox", { sandbox_id: fresh });
+    await until("it is deleted", async () => (await at(node.name).rest("delete_sandbox", { sandbox_id: fresh })).status === 200);
     await until("nothing of it is kept", () => objects_of(fresh).length === 0);
 });
 
