@@ -109,7 +109,7 @@ for (const transport of TRANSPORTS) {
 await test("load: without a threshold failed calls are exit code 3, and the first text is shown", async () => {
     const { code, out } = await load([server.url, "-n", "20", "-c", 'file_read:{"path":"nowhere.txt"}']);
     assert.equal(code, 3);
-    assert.match(out, /20 x tool error, the first: .*nowhere\.txt/);
+    assert.match(out, /20 x tool error NotFound, the first: .*nowhere\.txt/);
     assert.match(out, /^✗ 100\.00 % /m);
 });
 
