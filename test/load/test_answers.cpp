@@ -74,6 +74,20 @@ TEST_CASE("the text of a failure is what the server said")
     CHECK(one_line(std::string(1000, 'x')).size() == 240 + std::string("…").size());
 }
 
+TEST_CASE("the error type of a tool's result is a word, in the structured result or in the text of an older revision")
+{
+    CHECK(error_type(R"({"result":{"isError":true,"structuredContent":{"error_type":"NodeUnreachable"}}})") ==
+          "NodeUnreachable");
+    CHECK(error_type(R"({"result":{"content":[{"type":"text","text":"{\"error_type\":\"NodeCutOff\"}"}]}})") ==
+          "NodeCutOff");
+    CHECK(error_type(R"({"result":{"structuredContent":{"error_type":"no word"}}})").empty());
+    CHECK(error_type(R"({"result":{"structuredContent":{"error_type":")" + std::string(41, 'x') + "\"}}}").empty());
+    CHECK(error_type(R"({"result":{"structuredContent":{"error_type":5}}})").empty());
+    CHECK(error_type(R"({"result":{"content":[{"type":"text","text":"no such file"}]}})").empty());
+    CHECK(error_type(R"({"error":{"code":-32602,"message":"no"}})").empty());
+    CHECK(error_type("<html>").empty());
+}
+
 TEST_CASE("failures are counted by kind, with the first text of each")
 {
     failure_counts counts, others;

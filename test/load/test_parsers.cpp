@@ -24,7 +24,7 @@ const std::string two_answers =
     "HTTP/1.1 100 Continue\r\n\r\n"
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nTransfer-Encoding: chunked\r\nMcp-Session-Id: abc\r\n\r\n"
     "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n"
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy";
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\nX-Served-By: n2\r\n\r\nbusy";
 
 }  // namespace
 
@@ -37,7 +37,9 @@ TEST_CASE("answers are read whatever the pieces they come in")
         REQUIRE(got.bodies == std::vector<std::string>{"hello world", "busy"});
         CHECK(got.heads[0].events);
         CHECK(got.heads[0].session == "abc");
+        CHECK(got.heads[0].served_by.empty());
         CHECK(got.heads[1].status == 503);
+        CHECK(got.heads[1].served_by == "n2");
         CHECK(got.heads[1].close);
         CHECK_FALSE(got.heads[1].events);
     }

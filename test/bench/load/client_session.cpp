@@ -7,6 +7,12 @@
 
 namespace cmcp::load {
 
+namespace {
+
+std::string with_blank(const std::string& word) { return word.empty() ? word : " " + word; }
+
+}  // namespace
+
 void client_session::open()
 {
     state_ = state::opening;
@@ -14,6 +20,12 @@ void client_session::open()
     began_ = clock::now();
     exchange_open_ = false;
     connect();
+}
+
+void client_session::leave()
+{
+    shut();
+    state_ = state::closed;
 }
 
 void client_session::opened()
@@ -31,6 +43,7 @@ void client_session::call(std::size_t kind, clock::time_point due)
     due_ = due;
     call_id_ = next_id();
     error_ = {};
+    served_by_.clear();
     output_end_[0] = output_end_[1] = 0;
     answered_ = progressed_ = false;
     const auto& what = host_.options.calls[kind];
@@ -91,6 +104,7 @@ failure client_session::judged(const message_skim& answer, std::string_view text
         why.kind = "tool error";
     else if (tool && !host_.options.allow_nonzero && tells_of_failed_run(answer.result))
         why.kind = "tool failed";
+    if (answer.tool_error || why.kind == "tool failed") why.kind.append(with_blank(error_type(text)));
     if (!why.kind.empty() && !figures().errors.has(why.kind)) why.text = failure_text(text);
     return why;
 }
@@ -130,6 +144,13 @@ void client_session::refused(const http_answer& answer)
     answered_ = true;
 }
 
+// The name goes to a terminal.
+void client_session::served_by(std::string_view name)
+{
+    constexpr std::size_t longest_name = 60;
+    if (!name.empty()) served_by_ = one_line(name.substr(0, longest_name));
+}
+
 void client_session::settle_if_over()
 {
     if (kind_ == none || !answered_ || exchange_open_) return;
@@ -152,6 +173,7 @@ void client_session::count(const failure& error)
         into.errors.add(error);
         host_.record.recent.failed += recent;
     }
+    if (recent) host_.record.count_at(place_, served_by_, error, (now - due_).count());
     kind_ = none;
 }
 
@@ -166,7 +188,7 @@ void client_session::broken(const failure& why)
     if (state_ == state::closed) return;
     if (kind_ != none) count(why);
     state_ = state::closed;
-    host_.lost(*this);
+    host_.lost(*this, why);
 }
 
 void client_session::give_up(const std::string& kind)
@@ -180,16 +202,16 @@ void client_session::check_time(clock::time_point now)
     if (at_work && now - began_ > host_.options.timeout) broken({"timeout", {}});
 }
 
-std::unique_ptr<client_session> make_session(session_host& host, role part)
+std::unique_ptr<client_session> make_session(session_host& host, role part, std::size_t home)
 {
     switch (host.options.transport) {
         case transport::sse:
-            return std::make_unique<sse_session>(host, part);
+            return std::make_unique<sse_session>(host, part, home);
         case transport::stdio:
-            return std::make_unique<stdio_session>(host, part);
+            return std::make_unique<stdio_session>(host, part, home);
         case transport::streamable:
         case transport::stateless:
-            return std::make_unique<streamable_session>(host, part);
+            return std::make_unique<streamable_session>(host, part, home);
     }
     return nullptr;
 }

@@ -4,7 +4,7 @@
 #include "load/load_options.hpp"
 #include "load/message_skim.hpp"
 #include "load/recorder.hpp"
-#include "load/wire.hpp"
+#include "load/server_list.hpp"
 
 #include <memory>
 #include <string>
@@ -23,17 +23,18 @@ struct session_host {
     virtual void failed_to_open(client_session& which, const failure& why) = 0;
     virtual void answered(client_session&, std::string_view) {}  ///< the answer to its call, before it is free
     virtual void free(client_session& which) = 0;  ///< its call is over and counted: it may be given the next
-    virtual void lost(client_session& which) = 0;  ///< not usable until it was opened again
+    virtual void lost(client_session& which, const failure& why) = 0;  ///< not usable until it was opened again
 
     asio::any_io_executor executor;
     const load_options& options;
-    route& ways;
+    server_list& servers;
     recorder& record;
     traffic& counted;
 
 protected:
-    session_host(asio::any_io_executor ex, const load_options& options, route& by, recorder& into, traffic& bytes)
-        : executor(std::move(ex)), options(options), ways(by), record(into), counted(bytes)
+    session_host(asio::any_io_executor ex, const load_options& options, server_list& all, recorder& into,
+                 traffic& bytes)
+        : executor(std::move(ex)), options(options), servers(all), record(into), counted(bytes)
     {
     }
 };
@@ -41,18 +42,26 @@ protected:
 /// A simulated MCP client, with at most one call at a time.
 class client_session {
 public:
-    client_session(session_host& host, role part) : host_(host), role_(part) {}
+    /// `home`: the server that it uses as long as that is there.
+    client_session(session_host& host, role part, std::size_t home)
+        : host_(host), role_(part), home_(home), place_(home)
+    {
+    }
     client_session(const client_session&) = delete;
     client_session& operator=(const client_session&) = delete;
     virtual ~client_session() = default;
 
     void open();
+    void leave();                                      ///< closes a session without a call; its host is not notified
+    void go_to(std::size_t place) { place_ = place; }  ///< the server of the next open()
     void call(std::size_t kind, clock::time_point due);
     void check_time(clock::time_point now);  ///< ends what took longer than the timeout
     void give_up(const std::string& kind);   ///< counts the call that still runs as failed
 
     role part() const { return role_; }
     const std::string& revision() const { return revision_; }  ///< that the server agreed to
+    std::size_t home() const { return home_; }
+    std::size_t place() const { return place_; }
     bool ready() const { return state_ == state::ready; }
     bool busy() const { return ready() && kind_ != none; }
 
@@ -70,7 +79,10 @@ protected:
     void exchange_ended();                    ///< the HTTP answer is over: the connection is free again
     void refused(const http_answer& answer);  ///< the call failed, the session can go on
 
+    void served_by(std::string_view name);  ///< in an answer's header; may be empty
     std::int64_t next_id() { return ++last_id_; }
+    route& way() { return host_.servers.way(place_); }
+    const server_address& address() { return way().to(); }
     std::size_t reading_rate() const { return role_ == role::slow ? host_.options.slow_rate : 0; }
     bool opening() const { return state_ == state::opening; }
     std::string_view offered_revision() const;
@@ -88,6 +100,8 @@ private:
     call_figures& figures();
 
     role role_;
+    std::size_t home_;
+    std::size_t place_;
     state state_ = state::closed;
     std::size_t kind_ = none;  // of the call that runs
     std::int64_t last_id_ = 0;
@@ -96,6 +110,7 @@ private:
     clock::time_point due_;
     clock::time_point last_message_;
     std::string revision_;
+    std::string served_by_;             // of the call that runs
     std::uint64_t output_end_[2] = {};  // of the call that runs: stdout, stderr
     failure error_;
     bool answered_ = false;
@@ -103,6 +118,6 @@ private:
     bool exchange_open_ = false;
 };
 
-std::unique_ptr<client_session> make_session(session_host& host, role part);
+std::unique_ptr<client_session> make_session(session_host& host, role part, std::size_t home);
 
 }  // namespace cmcp::load

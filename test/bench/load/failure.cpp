@@ -27,32 +27,61 @@ std::string of_run(const json::object& run)
     return text;
 }
 
-std::string of_content(const json::value& content)
+json::object parsed_object(std::string_view text)
+{
+    boost::system::error_code error;
+    auto parsed = json::parse(json::string_view(text.data(), text.size()), error);
+    return !error && parsed.is_object() ? std::move(parsed.get_object()) : json::object();
+}
+
+std::string_view text_of_content(const json::value& content)
 {
     const auto* items = content.if_array();
     if (items == nullptr || items->empty() || !items->front().is_object()) return {};
-    auto text = first_words(items->front().get_object(), {"text"});
-    boost::system::error_code error;
-    auto inner = json::parse(json::string_view(text.data(), text.size()), error);
-    auto run = !error && inner.is_object() ? of_run(inner.get_object()) : std::string();
+    return first_words(items->front().get_object(), {"text"});
+}
+
+std::string of_content(const json::value& content)
+{
+    auto text = text_of_content(content);
+    auto run = of_run(parsed_object(text));
     return run.empty() ? std::string(text) : run;
+}
+
+const json::object* object_in(const json::object& from, std::string_view key)
+{
+    const auto* value = from.if_contains(json::string_view(key.data(), key.size()));
+    return value == nullptr ? nullptr : value->if_object();
 }
 
 std::string of_result(const json::object& result)
 {
-    if (const auto* run = result.if_contains("structuredContent"); run != nullptr && run->is_object())
-        if (auto text = of_run(run->get_object()); !text.empty()) return text;
+    if (const auto* run = object_in(result, "structuredContent"))
+        if (auto text = of_run(*run); !text.empty()) return text;
     const auto* content = result.if_contains("content");
     return content == nullptr ? std::string() : of_content(*content);
 }
 
 std::string of_answer(const json::object& answer)
 {
-    if (const auto* error = answer.if_contains("error"); error != nullptr && error->is_object())
-        return std::string(first_words(error->get_object(), {"message"}));
-    if (const auto* result = answer.if_contains("result"); result != nullptr && result->is_object())
-        return of_result(result->get_object());
+    if (const auto* error = object_in(answer, "error")) return std::string(first_words(*error, {"message"}));
+    if (const auto* result = object_in(answer, "result")) return of_result(*result);
     return std::string(first_words(answer, {"error", "message", "detail"}));
+}
+
+// A revision without structuredContent has the members in the first text.
+json::object members_of(const json::object& result)
+{
+    if (const auto* members = object_in(result, "structuredContent")) return *members;
+    const auto* content = result.if_contains("content");
+    return content == nullptr ? json::object() : parsed_object(text_of_content(*content));
+}
+
+bool is_word(std::string_view text)
+{
+    constexpr std::size_t longest_word = 40;
+    constexpr auto letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    return text.size() <= longest_word && text.find_first_not_of(letters) == std::string_view::npos;
 }
 
 }  // namespace
@@ -95,10 +124,18 @@ std::string one_line(std::string_view text)
 
 std::string failure_text(std::string_view answer)
 {
-    boost::system::error_code error;
-    auto parsed = json::parse(json::string_view(answer.data(), answer.size()), error);
-    auto text = !error && parsed.is_object() ? of_answer(parsed.get_object()) : std::string();
+    auto text = of_answer(parsed_object(answer));
     return one_line(text.empty() ? answer : std::string_view(text));
+}
+
+std::string error_type(std::string_view answer)
+{
+    auto parsed = parsed_object(answer);
+    const auto* result = object_in(parsed, "result");
+    if (result == nullptr) return {};
+    auto members = members_of(*result);
+    auto type = first_words(members, {"error_type"});
+    return is_word(type) ? std::string(type) : std::string();
 }
 
 }  // namespace cmcp::load

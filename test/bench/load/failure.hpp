@@ -9,7 +9,8 @@ namespace cmcp::load {
 
 /// Why a call or an opening failed.
 struct failure {
-    std::string kind;  ///< "HTTP 503", "JSON-RPC -32000", "tool error", "tool failed", "timeout", …; empty: it did not
+    /// "HTTP 503", "JSON-RPC -32000", "tool error NodeUnreachable", "tool failed", "timeout", …; empty: it did not
+    std::string kind;
     std::string text;  ///< what the server said; may be empty
 };
 
@@ -39,5 +40,8 @@ std::string one_line(std::string_view text);
 /// The server's own words for a failure, on one short line. They are the message of a JSON-RPC error, the error or exit
 /// code of a tool's result, or the text of an HTTP answer.
 std::string failure_text(std::string_view answer);
+
+/// The word for programs in a tool's result, its `error_type`; empty where it has none that is a word.
+std::string error_type(std::string_view answer);
 
 }  // namespace cmcp::load

@@ -4,9 +4,9 @@
 
 namespace cmcp::load {
 
-health_probe::health_probe(asio::any_io_executor executor, const load_options& options, route& ways, traffic& counted,
+health_probe::health_probe(asio::any_io_executor executor, const load_options& options, route& way, traffic& counted,
                            recorder& into)
-    : options_(options), record_(into), channel_(executor, ways, counted, *this), timer_(executor)
+    : options_(options), way_(way), record_(into), channel_(executor, counted, *this), timer_(executor)
 {
 }
 
@@ -34,7 +34,7 @@ void health_probe::wait()
 void health_probe::ask()
 {
     status_ = 0;
-    channel_.request(get_text(options_, options_.health, "*/*", ""));
+    channel_.request(way_, get_text(options_, way_.to(), options_.health, "*/*", ""));
 }
 
 void health_probe::answer_head(http_channel&, const response_head& head) { status_ = head.status; }

@@ -7,11 +7,11 @@
 
 namespace cmcp::load {
 
-/// Requests one page at even intervals during the load, over a connection of its own. The time of an answer counts from
-/// when its request was due.
+/// Requests one page of a server at even intervals during the load, over a connection of its own. The time of an answer
+/// counts from when its request was due.
 class health_probe final : private http_channel::user {
 public:
-    health_probe(asio::any_io_executor executor, const load_options& options, route& ways, traffic& counted,
+    health_probe(asio::any_io_executor executor, const load_options& options, route& way, traffic& counted,
                  recorder& into);
 
     void start();
@@ -26,6 +26,7 @@ private:
     void answer_lost(http_channel& from, const std::string& reason) override;
 
     const load_options& options_;
+    route& way_;
     recorder& record_;
     http_channel channel_;
     asio::steady_timer timer_;

@@ -4,9 +4,8 @@
 
 namespace cmcp::load {
 
-http_channel::http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& owner)
+http_channel::http_channel(asio::any_io_executor executor, traffic& counted, user& owner)
     : executor_(std::move(executor)),
-      ways_(ways),
       counted_(counted),
       user_(owner),
       parser_({[this](const response_head& head) {
@@ -19,14 +18,14 @@ http_channel::http_channel(asio::any_io_executor executor, route& ways, traffic&
 
 http_channel::~http_channel() { close(); }
 
-void http_channel::request(std::string text, std::size_t rate)
+void http_channel::request(route& to, std::string text, std::size_t rate)
 {
     waiting_ = true;
     if (wire_ && wire_->connected()) return wire_->send(std::move(text));
     unsent_ = std::move(text);
     parser_.reset();  // the former connection may have left half an answer
     wire_ = std::make_shared<wire>(executor_, counted_);
-    wire_->open(ways_.next(rate), *this);
+    wire_->open(to.next(rate), *this);
 }
 
 void http_channel::close()

@@ -20,10 +20,11 @@ public:
         virtual void answer_lost(http_channel& from, const std::string& reason) = 0;  ///< no answer will come
     };
 
-    http_channel(asio::any_io_executor executor, route& ways, traffic& counted, user& owner);
+    http_channel(asio::any_io_executor executor, traffic& counted, user& owner);
     ~http_channel() override;
 
-    void request(std::string text, std::size_t rate = 0);  ///< not before the last answer has ended
+    /// Not before the last answer has ended. Another server than before is reached after close() only.
+    void request(route& to, std::string text, std::size_t rate = 0);
     void close();
     bool waiting() const { return waiting_; }
 
@@ -34,7 +35,6 @@ private:
     void end();
 
     asio::any_io_executor executor_;
-    route& ways_;
     traffic& counted_;
     user& user_;
     std::shared_ptr<wire> wire_;

@@ -21,13 +21,14 @@ constexpr const char* about =
     "      --call 'system_run_command:{\"command\":\"ls\"}' --rate 500 --duration 30\n"
     "  container-mcp-load http://127.0.0.1:8000 --transport sse --idle 20000 --sessions 16 --call ping --rate 200\n"
     "  container-mcp-load https://mcp.example.com/mcp --call tools/list --fail-if 'p99>50ms' --fail-if 'errors>0.1%'\n"
+    "  container-mcp-load http://10.0.0.1:8000 http://10.0.0.2:8000 http://10.0.0.3:8000 --call ping --sessions 48\n"
     "  container-mcp-load --transport stdio --call ping --sessions 4 -- build/release/container-mcp stdio";
 
 struct raw_options {
-    std::string url, transport = "streamable", json;
+    std::string transport = "streamable", json;
     std::string token;
     bool insecure = false;
-    std::vector<std::string> calls, fail_if;
+    std::vector<std::string> words, calls, fail_if;
     double duration = 10, warm_up = 0, timeout = 30, drain = 5, health_every = 0.02;
 };
 
@@ -40,8 +41,11 @@ std::chrono::milliseconds seconds(double s) { return std::chrono::milliseconds(s
 
 void add_what(CLI::App& app, load_options& into, raw_options& raw)
 {
-    app.add_option("url", raw.url, "http[s]://host:port, with the path of the endpoint where it is not /mcp or /sse");
-    app.add_option("command", into.command, "after --: the server to start for each stdio session");
+    app.add_option(
+        "url", raw.words,
+        "http[s]://host:port, with the path of the endpoint where it is not /mcp or /sse. Sessions are spread "
+        "over several addresses in turn, and each keeps its own, stateless ones too. When an address is "
+        "gone, they use the next until it is back. stdio: after --, the server to start for each session");
     app.add_option("--transport,-t", raw.transport,
                    "sse (2024-11-05), streamable (2025-*, sessions), stateless (2026-07-28) or stdio")
         ->check(CLI::IsMember({"sse", "streamable", "stateless", "stdio"}));
@@ -92,13 +96,27 @@ void add_output(CLI::App& app, load_options& into, raw_options& raw)
     app.add_flag("--quiet,-q", into.quiet, "no live progress on standard error");
 }
 
-void complete_address(load_options& options, const raw_options& raw)
+server_address complete_address(const std::string& url, transport over)
 {
-    options.server = parse_address(raw.url.empty() ? "http://127.0.0.1:8000" : raw.url);
-    auto& path = options.server.path;
+    auto address = parse_address(url);
+    auto& path = address.path;
     auto query = path.find_first_of('?');
-    if (path.substr(0, query).size() > 1) return;
-    path.replace(0, std::min(query, path.size()), options.transport == transport::sse ? "/sse" : "/mcp");
+    if (path.substr(0, query).size() <= 1)
+        path.replace(0, std::min(query, path.size()), over == transport::sse ? "/sse" : "/mcp");
+    return address;
+}
+
+void complete_servers(load_options& options, const raw_options& raw)
+{
+    if (options.transport == transport::stdio && raw.words.empty())
+        throw std::invalid_argument("stdio needs the server's command after --");
+    if (options.transport == transport::stdio) {
+        options.command = raw.words;
+        return;
+    }
+    options.servers.clear();
+    for (const auto& url : raw.words) options.servers.push_back(complete_address(url, options.transport));
+    if (raw.words.empty()) options.servers.push_back(complete_address("http://127.0.0.1:8000", options.transport));
 }
 
 void complete_token(load_options& options, const raw_options& raw)
@@ -146,11 +164,7 @@ void complete_thresholds(load_options& options, const raw_options& raw)
 void complete(load_options& options, raw_options& raw)
 {
     options.transport = transports.find(raw.transport)->second;
-    bool stdio = options.transport == transport::stdio;
-    // The first word after -- was taken as the address.
-    if (stdio && !raw.url.empty()) options.command.insert(options.command.begin(), raw.url);
-    if (stdio && options.command.empty()) throw std::invalid_argument("stdio needs the server's command after --");
-    if (!stdio) complete_address(options, raw);
+    complete_servers(options, raw);
     if (raw.calls.empty()) raw.calls.push_back(options.transport == transport::stateless ? "tools/list" : "ping");
     for (const auto& each : raw.calls) options.calls.push_back(parse_operation(each));
     options.verify = !raw.insecure;

@@ -2,7 +2,13 @@
 
 namespace cmcp::load {
 
-std::string load_options::target() const { return transport == transport::stdio ? command.front() : server.url(); }
+std::string load_options::target() const
+{
+    if (transport == transport::stdio) return command.front();
+    std::string addresses;
+    for (const auto& each : servers) addresses.append(addresses.empty() ? "" : ", ").append(each.url());
+    return addresses;
+}
 
 std::string_view newest_revision(transport over)
 {

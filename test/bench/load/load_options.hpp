@@ -14,7 +14,7 @@ namespace cmcp::load {
 
 /// The settings of a load test; load_command_line.cpp has the options that set them.
 struct load_options {
-    server_address server;
+    std::vector<server_address> servers = std::vector<server_address>(1);
     std::vector<std::string> command;  ///< stdio: the server's argv, one process a session
     load::transport transport = transport::streamable;
     std::string revision;              ///< the only one that will do; empty: offer the newest, take the server's answer
@@ -46,7 +46,7 @@ struct load_options {
     bool quiet = false;                 ///< no live progress
     std::vector<threshold> thresholds;  ///< judged at the end
 
-    std::string target() const;  ///< the address or the command, for sentences
+    std::string target() const;  ///< the addresses or the command, for sentences
 };
 
 /// The newest revision with `initialize` that the transport has.

@@ -8,8 +8,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds care_interval(100);
-
 // Arrivals closer together than this start together, because a timer for each would cost more than the calls.
 constexpr std::chrono::microseconds arrival_slack(200);
 
@@ -21,8 +19,8 @@ traffic& traffic_of_this_process()
 
 }  // namespace
 
-load_run::load_run(asio::io_context& io, const load_options& options, route& by, load_result& into)
-    : session_host(io.get_executor(), options, by, into.record, traffic_of_this_process()),
+load_run::load_run(asio::io_context& io, const load_options& options, server_list& all, load_result& into)
+    : session_host(io.get_executor(), options, all, into.record, traffic_of_this_process()),
       result_(into),
       mix_(options.calls),
       phase_timer_(io),
@@ -30,10 +28,11 @@ load_run::load_run(asio::io_context& io, const load_options& options, route& by,
       care_timer_(io),
       tick_timer_(io)
 {
-    for (std::size_t i = 0; i < options.idle; ++i) sessions_.push_back(make_session(*this, role::idle));
-    for (std::size_t i = 0; i < options.slow; ++i) sessions_.push_back(make_session(*this, role::slow));
-    for (std::size_t i = 0; i < options.sessions; ++i) sessions_.push_back(make_session(*this, role::calling));
-    if (!options.health.empty()) health_ = std::make_unique<health_probe>(executor, options, by, counted, into.record);
+    make_sessions(options.idle, role::idle);
+    make_sessions(options.slow, role::slow);
+    make_sessions(options.sessions, role::calling);
+    for (std::size_t i = 0; i < all.size() && !options.health.empty(); ++i)
+        health_.push_back(std::make_unique<health_probe>(executor, options, all.way(i), counted, into.record));
 }
 
 void load_run::start(std::function<void(const load_run&)> tick)
@@ -81,37 +80,6 @@ void load_run::after(asio::steady_timer& timer, std::chrono::nanoseconds time, v
     });
 }
 
-void load_run::open_more()
-{
-    while (phase_ == phase::opening && opening_ < options.opening && next_to_open_ < sessions_.size()) {
-        ++opening_;
-        sessions_[next_to_open_++]->open();
-    }
-    if (phase_ == phase::opening && opening_left_ == 0) opening_ended();
-}
-
-void load_run::opened(client_session& which)
-{
-    if (phase_ == phase::opening) {
-        ++result_.opened;
-        result_.revision = which.revision();
-        --opening_;
-        --opening_left_;
-        // The timer leaves the session's callback first, because the next sessions may open at once and recurse.
-        return after(phase_timer_, milliseconds(0), &load_run::open_more);
-    }
-    if (issuing() && which.part() != role::idle) give(which);
-}
-
-void load_run::failed_to_open(client_session& which, const failure& why)
-{
-    result_.record.opening_errors.add(why);
-    if (phase_ != phase::opening) return to_reopen_.push_back(&which);
-    --opening_;
-    --opening_left_;
-    after(phase_timer_, milliseconds(0), &load_run::open_more);
-}
-
 void load_run::opening_ended()
 {
     result_.opening_seconds = phase_seconds();
@@ -127,7 +95,7 @@ void load_run::opening_ended()
 
 void load_run::begin_load()
 {
-    if (health_) health_->start();
+    for (auto& each : health_) each->start();
     next_arrival_ = clock::now();
     for (auto& each : sessions_)
         if (each->ready() && each->part() != role::idle) give(*each);
@@ -148,6 +116,7 @@ void load_run::begin_measuring()
 // Slow readers call again at once, because the rate does not include their calls.
 void load_run::give(client_session& which)
 {
+    if (issuing() && goes_home(which)) return;
     if (which.part() == role::slow) {
         if (issuing()) which.call(mix_.next(), clock::now());
         return;
@@ -165,6 +134,7 @@ void load_run::give(client_session& which)
 
 void load_run::free(client_session& which)
 {
+    servers.answered(which.place());
     last_answer_ = clock::now();
     give(which);
 }
@@ -203,36 +173,11 @@ void load_run::hand_out()
     }
 }
 
-void load_run::lost(client_session& which)
-{
-    if (which.part() == role::idle) {
-        ++result_.record.lost_streams;
-        return;
-    }
-    std::erase(free_, &which);
-    to_reopen_.push_back(&which);
-}
-
-// Ends overdue calls and reopens lost sessions, a bounded number at each interval.
-void load_run::look_after()
-{
-    auto now = clock::now();
-    for (auto& each : sessions_) each->check_time(now);
-    for (auto left = std::min(to_reopen_.size(), options.opening); left != 0 && phase_ != phase::drain; --left) {
-        auto* next = to_reopen_.front();
-        to_reopen_.pop_front();
-        next->open();
-    }
-    if (phase_ != phase::over) after(care_timer_, care_interval, &load_run::look_after);
-    auto busy = [](const auto& each) { return each->busy() && each->part() == role::calling; };
-    if (phase_ == phase::drain && backlog_.empty() && std::none_of(sessions_.begin(), sessions_.end(), busy)) finish();
-}
-
 void load_run::stop_issuing()
 {
     if (!issuing()) return;
     result_.seconds = phase_seconds();
-    for (const auto& each : result_.record.calls) result_.in_time += each.succeeded;
+    result_.in_time = result_.record.mark_in_time();
     phase_ = phase::drain;
     arrival_timer_.cancel();
     after(phase_timer_, options.drain, &load_run::finish);
@@ -252,8 +197,7 @@ void load_run::count_to_the_last()
 {
     if (calls_left() || last_answer_ < began_) return;
     result_.seconds = std::chrono::duration<double>(last_answer_ - began_).count();
-    result_.in_time = 0;
-    for (const auto& each : result_.record.calls) result_.in_time += each.succeeded;
+    result_.in_time = result_.record.mark_in_time();
 }
 
 // Calls that were due and have no answer by now count as failures, because leaving them out would hide a slow server.
@@ -273,7 +217,7 @@ void load_run::finish()
     result_.record.bytes_out = counted.out;
     result_.at_end = look();
     phase_ = phase::over;
-    if (health_) health_->stop();
+    for (auto& each : health_) each->stop();
     for (auto* timer : {&phase_timer_, &arrival_timer_, &care_timer_, &tick_timer_}) timer->cancel();
     static_cast<asio::io_context&>(phase_timer_.get_executor().context()).stop();
 }

@@ -18,7 +18,7 @@ namespace cmcp::load {
 
 /// The figures of a finished load test.
 struct load_result {
-    explicit load_result(std::size_t kinds) : record(kinds) {}
+    explicit load_result(std::size_t kinds, std::size_t servers = 1) : record(kinds, servers) {}
 
     recorder record;
     std::string revision;  ///< of the protocol, as the server answered; empty: no session was opened
@@ -34,7 +34,7 @@ struct load_result {
 /// Opens the sessions, then calls at the given rate or as fast as answers come, until the time or the count is over.
 class load_run : public session_host {
 public:
-    load_run(asio::io_context& io, const load_options& options, route& by, load_result& into);
+    load_run(asio::io_context& io, const load_options& options, server_list& all, load_result& into);
 
     /// `tick`: called every second.
     void start(std::function<void(const load_run&)> tick);
@@ -57,8 +57,9 @@ private:
     void opened(client_session& which) override;
     void failed_to_open(client_session& which, const failure& why) override;
     void free(client_session& which) override;
-    void lost(client_session& which) override;
+    void lost(client_session& which, const failure& why) override;
 
+    void make_sessions(std::size_t count, role part);
     void open_more();
     void opening_ended();
     void begin_load();
@@ -73,7 +74,10 @@ private:
     void arrivals();
     void hand_out();
     clock::duration interval();
+    void move_on(client_session& which);
+    bool goes_home(client_session& which);
     void look_after();
+    void reopen_some();
     void every_second();
     std::optional<process_figures> look() const;
 
@@ -94,7 +98,7 @@ private:
     phase phase_ = phase::opening;
     asio::steady_timer phase_timer_, arrival_timer_, care_timer_, tick_timer_;
     std::function<void(const load_run&)> tick_;
-    std::unique_ptr<health_probe> health_;
+    std::vector<std::unique_ptr<health_probe>> health_;  // of each server
     std::mt19937_64 random_{20260728};
 };
 

@@ -21,7 +21,7 @@ using namespace cmcp::load;
 std::size_t connections_of(const load_options& options)
 {
     auto each = options.transport == transport::streamable || options.transport == transport::stateless ? 1u : 2u;
-    return (options.sessions + options.slow) * each + options.idle + options.opening + 1;
+    return (options.sessions + options.slow) * each + options.idle + options.opening + options.servers.size();
 }
 
 // Raises the limit of descriptors to the number of connections, or as far as the system allows.
@@ -57,10 +57,10 @@ void write_reports(const load_options& options, const load_result& result, const
     if (!file.flush()) throw std::runtime_error("The report cannot be written to " + options.json.string() + ".");
 }
 
-void put_load(const load_options& options, route& ways, load_result& result)
+void put_load(const load_options& options, server_list& servers, load_result& result)
 {
     asio::io_context io(1);
-    load_run test(io, options, ways, result);
+    load_run test(io, options, servers, result);
     asio::signal_set signals(io, SIGINT, SIGTERM);
     signals.async_wait([&test](boost::system::error_code error, int) {
         if (!error) test.interrupt();
@@ -77,11 +77,11 @@ int run(const load_options& options)
 {
     std::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit(connections_of(options));
-    std::optional<route> ways;
-    ways.emplace(options, connections_of(options));
-    check_server(options, *ways);
-    load_result result(options.calls.size());
-    put_load(options, *ways, result);
+    server_list servers(options, connections_of(options));
+    for (const auto& problem : check_servers(options, servers))
+        std::cerr << problem << " The test begins with the other addresses.\n";
+    load_result result(options.calls.size(), servers.size());
+    put_load(options, servers, result);
     auto verdicts = judge(options, result);
     write_reports(options, result, verdicts);
     if (result.opened == 0) return cannot_begin_status;

@@ -4,7 +4,10 @@
 #include "load/histogram.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace cmcp::load {
@@ -31,6 +34,18 @@ struct call_figures {
     void merge(const call_figures& other);
 };
 
+/// The calls of one server. Those of slow readers are left out, as in the sum of all calls.
+struct server_figures {
+    std::uint64_t succeeded = 0;
+    std::uint64_t in_time = 0;  ///< of these, within the time that is measured
+    failure_counts errors;
+    histogram latency;
+    failure_counts opening_errors;
+
+    void count(const failure& error, std::int64_t latency_ns);  ///< `error` without a kind: the call succeeded
+    void forget_calls();
+};
+
 /// The figures since the last live line.
 struct recent_figures {
     std::uint64_t succeeded = 0;
@@ -39,10 +54,12 @@ struct recent_figures {
 };
 
 struct recorder {
-    explicit recorder(std::size_t kinds) : calls(kinds) {}
+    explicit recorder(std::size_t kinds, std::size_t servers = 1) : calls(kinds), by_address(servers) {}
 
-    std::vector<call_figures> calls;  ///< in the order of the mix
-    call_figures slow;                ///< calls of the slow readers
+    std::vector<call_figures> calls;                ///< in the order of the mix
+    call_figures slow;                              ///< calls of the slow readers
+    std::vector<server_figures> by_address;         ///< in the order of the addresses
+    std::map<std::string, server_figures> by_name;  ///< where answers have X-Served-By
     recent_figures recent;
     histogram opening;  ///< sessions: from connecting to ready
     failure_counts opening_errors;
@@ -53,6 +70,8 @@ struct recorder {
     std::uint64_t bytes_out = 0;
 
     void forget_calls();  ///< at the end of the warm-up
+    void count_at(std::size_t address, const std::string& name, const failure& error, std::int64_t latency_ns);
+    std::uint64_t mark_in_time();  ///< the calls that succeeded so far did so within the measured time: their number
     call_figures all() const;
 };
 

@@ -1,99 +1,15 @@
 #include "load/report.hpp"
 
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp::load {
 
 namespace {
-
-std::string percentile_name(double percent)
-{
-    std::ostringstream text;
-    text << 'p' << percent;
-    return text.str();
-}
-
-json::object describe(const histogram& values)
-{
-    json::object described;
-    described["count"] = values.count();
-    if (values.count() == 0) return described;
-    described["min"] = static_cast<double>(values.min()) / 1e3;
-    described["mean"] = values.mean() / 1e3;
-    for (auto percent : shown_percentiles)
-        described[percentile_name(percent)] = static_cast<double>(values.percentile(percent)) / 1e3;
-    described["max"] = static_cast<double>(values.max()) / 1e3;
-    return described;
-}
-
-json::object describe(const failure_counts& errors)
-{
-    json::object described;
-    for (const auto& [kind, seen] : errors.kinds()) described[kind] = seen.count;
-    return described;
-}
-
-json::object first_texts(const failure_counts& errors)
-{
-    json::object described;
-    for (const auto& [kind, seen] : errors.kinds())
-        if (!seen.first_text.empty()) described[kind] = seen.first_text;
-    return described;
-}
-
-json::object describe(const call_figures& calls)
-{
-    json::object described;
-    described["started"] = calls.started;
-    described["succeeded"] = calls.succeeded;
-    described["failed"] = calls.failed();
-    described["errors"] = describe(calls.errors);
-    described["first_error_texts"] = first_texts(calls.errors);
-    described["latency_us"] = describe(calls.latency);
-    described["service_us"] = describe(calls.service);
-    described["progress_messages"] = calls.progress;
-    described["heartbeats"] = calls.heartbeats;
-    described["output_bytes"] = calls.output_bytes;
-    described["output_gaps"] = calls.output_gaps;
-    described["first_progress_us"] = describe(calls.first_progress);
-    described["progress_gap_us"] = describe(calls.gap);
-    return described;
-}
-
-json::object describe(const process_figures& server)
-{
-    json::object described;
-    described["cpu_seconds"] = server.cpu_seconds;
-    described["anonymous_bytes"] = server.anonymous;
-    described["resident_bytes"] = server.resident;
-    described["descriptors"] = server.descriptors;
-    return described;
-}
-
-json::object describe(const load_options& options)
-{
-    json::object described;
-    described["transport"] = to_string(options.transport);
-    described["server"] = options.target();
-    described["sessions"] = options.sessions;
-    described["idle"] = options.idle;
-    described["slow"] = options.slow;
-    described["rate"] = options.rate;
-    described["loop"] = options.rate > 0 ? "open" : "closed";
-    described["progress"] = options.progress;
-    return described;
-}
-
-json::array describe(const std::vector<verdict>& verdicts)
-{
-    json::array described;
-    for (const auto& each : verdicts)
-        described.push_back({{"fail_if", each.expression}, {"value", each.value}, {"failed", each.failed}});
-    return described;
-}
 
 void print_errors(std::ostream& to, const std::string& what, const failure_counts& errors)
 {
@@ -128,6 +44,64 @@ void print_calls(std::ostream& to, const std::string& name, const call_figures& 
     if (open_loop) print_row(to, "  since it was sent", calls.service);
     print_row(to, "  to first output", calls.first_progress);
     print_row(to, "  gaps of output", calls.gap);
+}
+
+// A row a server, and under it why its calls failed.
+class split_printer {
+public:
+    split_printer(std::ostream& to, std::string title, double seconds)
+        : to_(to), title_(std::move(title)), seconds_(seconds)
+    {
+    }
+
+    void add(const std::string& name, const server_figures& calls)
+    {
+        rows_.emplace_back(name, &calls);
+        width_ = std::max(width_, static_cast<int>(name.size()));
+    }
+
+    void print() const
+    {
+        to_ << '\n' << std::left << std::setw(width_) << title_ << std::right;
+        for (const auto* name : {"succeeded", "failed", "calls/s", "p50", "p99", "max"}) to_ << std::setw(11) << name;
+        to_ << '\n';
+        for (const auto& [name, calls] : rows_) print(name, *calls);
+    }
+
+private:
+    void print(const std::string& name, const server_figures& calls) const
+    {
+        to_ << std::left << std::setw(width_) << name << std::right << std::setw(11) << calls.succeeded << std::setw(11)
+            << calls.errors.sum() << std::setw(11) << fixed(calls_a_second(calls, seconds_), 1);
+        for (double percent : {50.0, 99.0, 100.0})
+            to_ << std::setw(11) << duration_text(calls.latency.percentile(percent));
+        to_ << '\n';
+        print_errors(to_, "calls", calls.errors);
+        print_errors(to_, "opening", calls.opening_errors);
+    }
+
+    std::ostream& to_;
+    std::string title_;
+    double seconds_;
+    int width_ = 28;
+    std::vector<std::pair<std::string, const server_figures*>> rows_;
+};
+
+void print_addresses(std::ostream& to, const load_options& options, const load_result& result)
+{
+    if (options.servers.size() < 2) return;
+    split_printer split(to, "by address", result.seconds);
+    for (std::size_t i = 0; i < options.servers.size(); ++i)
+        split.add(options.servers[i].url(), result.record.by_address[i]);
+    split.print();
+}
+
+void print_names(std::ostream& to, const load_result& result)
+{
+    if (result.record.by_name.empty()) return;
+    split_printer split(to, "by X-Served-By", result.seconds);
+    for (const auto& [name, calls] : result.record.by_name) split.add(name, calls);
+    split.print();
 }
 
 void print_output(std::ostream& to, const call_figures& all)
@@ -179,48 +153,6 @@ summary::summary(const load_options&, const load_result& result)
     bytes_per_session = grown / static_cast<double>(result.opened);
 }
 
-json::object report_json(const load_options& options, const load_result& result, const std::vector<verdict>& verdicts)
-{
-    summary figures(options, result);
-    json::object report;
-    report["tool"] = "container-mcp-load " CMCP_VERSION;
-    report["options"] = describe(options);
-    report["revision"] = result.revision;
-    report["interrupted"] = result.interrupted;
-    report["seconds"] = result.seconds;
-    report["calls_per_second"] = figures.calls_per_second;
-    report["all"] = describe(result.record.all());
-    report["thresholds"] = describe(verdicts);
-    json::object by_call;
-    for (std::size_t i = 0; i < options.calls.size(); ++i)
-        by_call[options.calls[i].name] = describe(result.record.calls[i]);
-    report["calls"] = std::move(by_call);
-    if (options.slow != 0) report["slow_readers"] = describe(result.record.slow);
-    json::object sessions;
-    sessions["opened"] = result.opened;
-    sessions["opening_seconds"] = result.opening_seconds;
-    sessions["opening_us"] = describe(result.record.opening);
-    sessions["opening_errors"] = describe(result.record.opening_errors);
-    sessions["first_error_texts"] = first_texts(result.record.opening_errors);
-    sessions["idle_at_the_end"] = result.idle_open;
-    sessions["idle_lost"] = result.record.lost_streams;
-    report["sessions"] = std::move(sessions);
-    report["bytes_in"] = result.record.bytes_in;
-    report["bytes_out"] = result.record.bytes_out;
-    if (!options.health.empty()) {
-        report["health_us"] = describe(result.record.health);
-        report["health_errors"] = describe(result.record.health_errors);
-    }
-    if (!result.at_end || !result.before_load) return report;
-    json::object server;
-    server["cpu_us_per_call"] = figures.cpu_us_per_call;
-    server["bytes_per_session"] = figures.bytes_per_session;
-    server["before_load"] = describe(*result.before_load);
-    server["at_end"] = describe(*result.at_end);
-    report["server"] = std::move(server);
-    return report;
-}
-
 void print_report(std::ostream& to, const load_options& options, const load_result& result)
 {
     summary figures(options, result);
@@ -244,6 +176,8 @@ void print_report(std::ostream& to, const load_options& options, const load_resu
     print_calls(to, "slow readers", result.record.slow, false);
     print_row(to, "opening a session", result.record.opening);
     if (!options.health.empty()) print_row(to, options.health, result.record.health);
+    print_addresses(to, options, result);
+    print_names(to, result);
 }
 
 // The line shows the last second, because an average since the start hides the present.
@@ -260,6 +194,11 @@ void print_tick(std::ostream& to, const load_run& running)
        << " s: " << fixed(static_cast<double>(recent.succeeded) / running.recent_seconds(), 0) << " calls/s, p50 "
        << duration_text(recent.latency.percentile(50)) << ", p99 " << duration_text(recent.latency.percentile(99))
        << ", " << recent.failed << " failed, " << running.waiting() << " waiting\n";
+}
+
+double calls_a_second(const server_figures& calls, double seconds)
+{
+    return seconds > 0 ? static_cast<double>(calls.in_time) / seconds : 0;
 }
 
 std::string fixed(double value, int digits)

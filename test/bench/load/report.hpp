@@ -23,6 +23,8 @@ struct summary {
     double bytes_per_session = 0;  ///< of the server's own memory; 0: unknown
 };
 
+double calls_a_second(const server_figures& calls, double seconds);  ///< of those that succeeded in time
+
 std::string fixed(double value, int digits);
 std::string duration_text(std::int64_t nanoseconds);  ///< "340 us", "12.31 ms", "1.20 s"
 

@@ -43,8 +43,14 @@ struct response_parser::answer final : http::basic_parser<false> {
         if (name == http::field::content_type)
             head.events =
                 equal_ignoring_case({value.data(), std::min(value.size(), event_stream.size())}, event_stream);
-        else if (name == http::field::unknown && equal_ignoring_case({text.data(), text.size()}, "mcp-session-id"))
-            head.session.assign(value.data(), value.size());
+        else if (name == http::field::unknown)
+            own_field({text.data(), text.size()}, {value.data(), value.size()});
+    }
+
+    void own_field(std::string_view name, std::string_view value)
+    {
+        if (equal_ignoring_case(name, "mcp-session-id")) head.session = value;
+        if (equal_ignoring_case(name, "x-served-by")) head.served_by = value;
     }
 
     void on_header_impl(error_code&) override

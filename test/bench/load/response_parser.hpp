@@ -10,9 +10,10 @@ namespace cmcp::load {
 /// The fields of an answer's header that the client uses.
 struct response_head {
     int status = 0;
-    bool events = false;  ///< Content-Type: text/event-stream
-    bool close = false;   ///< the server ends the connection after it
-    std::string session;  ///< Mcp-Session-Id
+    bool events = false;    ///< Content-Type: text/event-stream
+    bool close = false;     ///< the server ends the connection after it
+    std::string session;    ///< Mcp-Session-Id
+    std::string served_by;  ///< X-Served-By, in which a proxy names the server
 };
 
 /// Reads the HTTP/1.1 answers of one connection in order, from pieces of any size, without I/O. A handler may call

@@ -29,12 +29,13 @@ load_options with_list_alone(load_options of_the_load)
 
 class server_check final : public session_host {
 public:
-    server_check(asio::io_context& io, const load_options& of_the_load, route& by)
-        : session_host(io.get_executor(), own_, by, record_, counted_),
+    server_check(asio::io_context& io, const load_options& of_the_load, server_list& all, std::size_t which)
+        : session_host(io.get_executor(), own_, all, record_, counted_),
           own_(with_list_alone(of_the_load)),
+          record_(1, all.size()),
           io_(io),
           timer_(io),
-          session_(make_session(*this, role::calling)),
+          session_(make_session(*this, role::calling, which)),
           lists_(calls_a_tool(of_the_load) || of_the_load.transport == transport::stateless)
     {
     }
@@ -57,7 +58,7 @@ private:
 
     void failed_to_open(client_session&, const failure& why) override
     {
-        bool next = why.kind.starts_with("connect:") && ways.try_next_address();
+        bool next = why.kind.starts_with("connect:") && servers.way(session_->place()).try_next_address();
         if (!next) return finish(why);
         asio::post(executor, [this] { session_->open(); });
     }
@@ -73,7 +74,7 @@ private:
         asio::post(executor, [this] { session_->call(0, clock::now()); });
     }
 
-    void lost(client_session& which) override { free(which); }
+    void lost(client_session& which, const failure&) override { free(which); }
 
     void read_page(std::string_view answer)
     {
@@ -108,7 +109,7 @@ private:
     }
 
     load_options own_;
-    recorder record_{1};
+    recorder record_;
     traffic counted_;
     asio::io_context& io_;
     asio::steady_timer timer_;
@@ -121,9 +122,13 @@ private:
 
 std::string in_words(const failure& why) { return why.text.empty() ? why.kind : why.kind + ": " + why.text; }
 
-std::string sentence_of(const failure& why, const load_options& options)
+std::string target_of(const load_options& options, route& way)
 {
-    auto target = options.target();
+    return options.transport == transport::stdio ? options.target() : way.to().url();
+}
+
+std::string sentence_of(const failure& why, const load_options& options, const std::string& target)
+{
     if (options.transport == transport::stdio) return "No session with " + target + " (" + in_words(why) + ").";
     constexpr std::string_view connect = "connect: ";
     if (why.kind.starts_with(connect))
@@ -140,6 +145,28 @@ std::string sentence_of(const failure& why, const load_options& options)
     return "No session could be opened at " + target + " (" + in_words(why) + ").";
 }
 
+void check_tools(const load_options& options, const std::set<std::string>& tools, const std::string& target)
+{
+    for (const auto& each : options.calls) {
+        if (each.tool.empty() || tools.contains(each.tool)) continue;
+        if (tools.empty()) throw cannot_begin(target + " offers no tools, so \"" + each.tool + "\" cannot be called.");
+        throw cannot_begin(target + " offers no tool \"" + each.tool + "\"; of its " + std::to_string(tools.size()) +
+                           " the nearest: " + name_nearest(each.tool, {tools.begin(), tools.end()}) + ".");
+    }
+}
+
+void check_one(const load_options& options, server_list& servers, std::size_t which)
+{
+    asio::io_context io(1);
+    server_check check(io, options, servers, which);
+    check.start();
+    io.run();
+    auto target = target_of(options, servers.way(which));
+    bool no_tools = check.problem().kind == "JSON-RPC -32601";
+    if (!check.problem().kind.empty() && !no_tools) throw cannot_begin(sentence_of(check.problem(), options, target));
+    check_tools(options, check.tools(), target);
+}
+
 }  // namespace
 
 std::string name_nearest(const std::string& wanted, std::vector<std::string> offered)
@@ -154,22 +181,19 @@ std::string name_nearest(const std::string& wanted, std::vector<std::string> off
     return names;
 }
 
-void check_server(const load_options& options, route& ways)
+std::vector<std::string> check_servers(const load_options& options, server_list& servers)
 {
-    asio::io_context io(1);
-    server_check check(io, options, ways);
-    check.start();
-    io.run();
-    bool no_tools = check.problem().kind == "JSON-RPC -32601";
-    if (!check.problem().kind.empty() && !no_tools) throw cannot_begin(sentence_of(check.problem(), options));
-    for (const auto& each : options.calls) {
-        if (each.tool.empty() || check.tools().contains(each.tool)) continue;
-        if (check.tools().empty())
-            throw cannot_begin(options.target() + " offers no tools, so \"" + each.tool + "\" cannot be called.");
-        std::vector<std::string> offered(check.tools().begin(), check.tools().end());
-        throw cannot_begin(options.target() + " offers no tool \"" + each.tool + "\"; of its " +
-                           std::to_string(offered.size()) + " the nearest: " + name_nearest(each.tool, offered) + ".");
+    std::vector<std::string> problems;
+    for (std::size_t which = 0; which < servers.size(); ++which) {
+        try {
+            check_one(options, servers, which);
+        } catch (const cannot_begin& e) {
+            problems.emplace_back(e.what());
+            servers.failed(which, clock::now());
+        }
     }
+    if (problems.size() == servers.size()) throw cannot_begin(problems.front());
+    return problems;
 }
 
 }  // namespace cmcp::load

@@ -6,10 +6,10 @@
 
 namespace cmcp::load {
 
-sse_session::sse_session(session_host& host, role part)
-    : client_session(host, part),
-      stream_(host.executor, host.ways, host.counted, *this),
-      posts_(host.executor, host.ways, host.counted, *this),
+sse_session::sse_session(session_host& host, role part, std::size_t home)
+    : client_session(host, part, home),
+      stream_(host.executor, host.counted, *this),
+      posts_(host.executor, host.counted, *this),
       parser_([this](std::string_view name, std::string_view data) { event(name, data); })
 {
 }
@@ -19,7 +19,7 @@ void sse_session::connect()
     step_ = step::endpoint;
     initialize_answered_ = false;
     parser_ = sse_parser([this](std::string_view name, std::string_view data) { event(name, data); });
-    stream_.request(get_text(host_.options, host_.options.server.path, "text/event-stream", ""), reading_rate());
+    stream_.request(way(), get_text(host_.options, address(), address().path, "text/event-stream", ""), reading_rate());
 }
 
 void sse_session::transmit(std::string text, const operation&) { post(text); }
@@ -27,7 +27,7 @@ void sse_session::transmit(std::string text, const operation&) { post(text); }
 void sse_session::post(std::string_view body)
 {
     exchange_begun();
-    posts_.request(post_text(host_.options, to_, "", body));
+    posts_.request(way(), post_text(host_.options, address(), to_, "", body));
 }
 
 void sse_session::shut()
@@ -46,11 +46,11 @@ void sse_session::event(std::string_view name, std::string_view data)
     if (!posts_.waiting()) answer_end(posts_);
 }
 
-void sse_session::endpoint(std::string_view address)
+void sse_session::endpoint(std::string_view reference)
 {
     if (!opening()) return;
     try {
-        to_ = resolve_endpoint(host_.options.server, address);
+        to_ = resolve_endpoint(address(), reference);
     } catch (const std::invalid_argument& e) {
         return broken({"bad endpoint", e.what()});
     }
@@ -63,6 +63,7 @@ void sse_session::answer_head(http_channel& from, const response_head& head)
     bool stream = &from == &stream_;
     auto& reply = stream ? stream_reply_ : post_reply_;
     reply = {head.status, {}};
+    if (!stream) served_by(head.served_by);
     if (stream && reply.good() && !head.events) broken({"no event stream", "the answer has another content type"});
 }
 

@@ -10,7 +10,7 @@ namespace cmcp::load {
 /// HTTP+SSE (2024-11-05): GET opens the stream, whose first event names where to POST.
 class sse_session final : public client_session, private http_channel::user {
 public:
-    sse_session(session_host& host, role part);
+    sse_session(session_host& host, role part, std::size_t home);
 
 private:
     void connect() override;
@@ -24,7 +24,7 @@ private:
 
     void event(std::string_view name, std::string_view data);
     void post(std::string_view body);
-    void endpoint(std::string_view address);
+    void endpoint(std::string_view reference);
 
     http_channel stream_;
     http_channel posts_;

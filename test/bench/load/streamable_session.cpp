@@ -6,9 +6,15 @@
 
 namespace cmcp::load {
 
-streamable_session::streamable_session(session_host& host, role part)
-    : client_session(host, part),
-      channel_(host.executor, host.ways, host.counted, *this),
+namespace {
+
+constexpr int method_not_found = -32601;
+
+}  // namespace
+
+streamable_session::streamable_session(session_host& host, role part, std::size_t home)
+    : client_session(host, part, home),
+      channel_(host.executor, host.counted, *this),
       parser_([this](std::string_view, std::string_view data) { received(data); })
 {
 }
@@ -29,7 +35,7 @@ void streamable_session::connect()
 void streamable_session::post(std::string_view fields, std::string_view body)
 {
     exchange_begun();
-    channel_.request(post_text(host_.options, host_.options.server.path, fields, body), reading_rate());
+    channel_.request(way(), post_text(host_.options, address(), address().path, fields, body), reading_rate());
 }
 
 std::string streamable_session::session_fields() const
@@ -59,7 +65,7 @@ void streamable_session::hold_stream()
         return post(fields_for(listen), listen_text(next_id()));
     }
     exchange_begun();
-    channel_.request(get_text(host_.options, host_.options.server.path, "text/event-stream", session_fields()));
+    channel_.request(way(), get_text(host_.options, address(), address().path, "text/event-stream", session_fields()));
 }
 
 void streamable_session::became_ready()
@@ -73,6 +79,7 @@ void streamable_session::shut() { channel_.close(); }
 void streamable_session::answer_head(http_channel&, const response_head& head)
 {
     reply_ = {head.status, {}};
+    served_by(head.served_by);
     events_ = head.events && reply_.good();
     body_.clear();
     if (events_) parser_ = sse_parser([this](std::string_view, std::string_view data) { received(data); });
@@ -100,10 +107,18 @@ void streamable_session::received(std::string_view text)
     if (skim_message(text).id == 0) agreement_ = text;
 }
 
+// A server answers 404 for a session that it does not know, after which a client begins another (2025-11-25, "Session
+// Management"); a proxy or another member answers 502 or 504 where the session's server is gone.
+bool streamable_session::session_is_gone() const
+{
+    return !session_.empty() && (reply_.status == 404 || reply_.status == 502 || reply_.status == 504);
+}
+
 // The body of an HTTP error may hold the JSON-RPC answer to the call, or a text with the reason.
 void streamable_session::not_accepted()
 {
     auto seen = skim_message(reply_.body);
+    if (session_is_gone() && seen.error_code != method_not_found) return broken(reply_.why());
     refused(reply_);
     if (seen.valid && seen.id && seen.error_code) message(std::exchange(reply_.body, {}));
 }

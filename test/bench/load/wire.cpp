@@ -29,6 +29,13 @@ std::array<char, 256 * 1024>& shared_buffer()
     return buffer;
 }
 
+std::string reason_of_loss(const error_code& error)
+{
+    if (error == asio::error::eof) return "connection closed";
+    if (error == asio::error::connection_reset) return "connection reset";
+    return "connection lost: " + error.message();
+}
+
 std::vector<tcp::endpoint> look_up(const server_address& server)
 {
     addrinfo hints{};
@@ -134,7 +141,7 @@ void wire::read_what_is_there()
     auto& buffer = shared_buffer();
     error_code error;
     auto size = read_some(buffer.data(), buffer.size(), error);
-    if (error && error != asio::error::would_block) return lost("connection lost");
+    if (error && error != asio::error::would_block) return lost(reason_of_loss(error));
     counted_.in += size;
     if (size != 0) user_->wire_bytes({buffer.data(), size});
     if (user_ != nullptr) await_bytes();
@@ -150,7 +157,7 @@ void wire::read_slowly()
         auto most = std::clamp<std::size_t>(self->rate_ / slices, 1, buffer.size());
         error_code failed;
         auto size = self->read_some(buffer.data(), most, failed);
-        if (failed && failed != asio::error::would_block) return self->lost("connection lost");
+        if (failed && failed != asio::error::would_block) return self->lost(reason_of_loss(failed));
         self->counted_.in += size;
         if (size != 0) self->user_->wire_bytes({buffer.data(), size});
         if (self->user_ != nullptr) self->read_slowly();
@@ -199,18 +206,22 @@ void wire::close()
     socket_.close(ignored);
 }
 
-route::route(const load_options& options, std::size_t connections)
-    : addresses_(look_up(options.server)), host_(options.server.host)
+route::route(const server_address& to, const load_options& options, std::size_t connections)
+    : addresses_(look_up(to)), to_(to)
 {
-    if (options.server.secure) tls_.emplace(options.verify);
+    if (to.secure) tls_.emplace(options.verify);
     sources_ = options.sources != 0 ? options.sources : 1 + connections / ports_of_an_address;
 }
 
-bool route::try_next_address() { return ++address_ < addresses_.size(); }
+bool route::try_next_address()
+{
+    address_ = (address_ + 1) % addresses_.size();
+    return address_ != 0;
+}
 
 wire::way route::next(std::size_t rate)
 {
-    wire::way path{addresses_[address_], std::nullopt, rate, tls_ ? &*tls_ : nullptr, host_};
+    wire::way path{addresses_[address_], std::nullopt, rate, tls_ ? &*tls_ : nullptr, to_.host};
     bool loopback = path.to.address().is_v4() && path.to.address().is_loopback();
     if (loopback && sources_ > 1) {
         auto last = static_cast<asio::ip::address_v4::uint_type>(1 + turn_++ % sources_);

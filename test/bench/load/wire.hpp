@@ -73,19 +73,20 @@ private:
     bool writing_ = false;
 };
 
-/// The ways to the server: its addresses, looked up once, and the loopback addresses to connect from.
+/// The ways to a server: its addresses, looked up once, and the loopback addresses to connect from.
 class route {
 public:
     /// Throws cannot_begin. `connections`: how many there will be at once.
-    route(const load_options& options, std::size_t connections);
+    route(const server_address& to, const load_options& options, std::size_t connections);
 
+    const server_address& to() const { return to_; }
     wire::way next(std::size_t rate = 0);
     bool try_next_address();  ///< of the host, instead of the one before; false: there is none further
 
 private:
     std::vector<asio::ip::tcp::endpoint> addresses_;
     std::size_t address_ = 0;
-    std::string host_;
+    server_address to_;
     std::optional<tls_context> tls_;
     std::size_t sources_ = 0;
     std::size_t turn_ = 0;

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import path from "node:path";
 import { build } from "./server.mjs";
 
-/// Ends with {code, out, err}. `environment` is added to ours.
-export async function load(args, environment = {}) {
+/// `ended` is {code, out, err}; `interrupt()` makes it report what it has. `environment` is added to ours.
+export function start_load(args, environment = {}) {
     const { CONTAINER_MCP_TOKEN, SSL_CERT_FILE, ...ours } = process.env;
     const child = spawn(path.join(build, "container-mcp-load"), args, {
         env: { ...ours, ...environment }, stdio: ["ignore", "pipe", "pipe"],
@@ -13,6 +13,8 @@ export async function load(args, environment = {}) {
     let out = "", err = "";
     child.stdout.setEncoding("utf8").on("data", (text) => { out += text; });
     child.stderr.setEncoding("utf8").on("data", (text) => { err += text; });
-    const [code] = await once(child, "close");
-    return { code, out, err };
+    const ended = once(child, "close").then(([code]) => ({ code, out, err }));
+    return { ended, interrupt: () => child.kill("SIGINT") };
 }
+
+export const load = (args, environment) => start_load(args, environment).ended;

@@ -1,5 +1,5 @@
 // A small MCP server of another make: the revision 2025-03-26 alone, its tools on two pages, JSON answers without
-// structuredContent, and an HTTP+SSE endpoint that is a whole address.
+// structuredContent, and an HTTP+SSE endpoint that is a whole address. It names itself in X-Served-By, as proxies name a server.
 import { once } from "node:events";
 import http from "node:http";
 
@@ -38,7 +38,7 @@ export async function start_old_server({ endpoint = (url, id) => `${url}/message
 
     async function by_stream(request, response, id) {
         const message = await body_of(request);
-        response.writeHead(202).end();
+        response.writeHead(202, { "x-served-by": "old" }).end();
         if (message.id !== undefined)
             streams.get(id).write(`data: ${JSON.stringify({ jsonrpc: "2.0", id: message.id, result: result_of(message) })}\n\n`);
     }
@@ -50,7 +50,7 @@ export async function start_old_server({ endpoint = (url, id) => `${url}/message
         if (known && request.headers["mcp-protocol-version"] !== REVISION) return refuse(response, "another revision in the header");
         if (message.id === undefined) return response.writeHead(202).end();
         if (message.method === "tools/call" && ++calls > most_calls) return;
-        response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "old" });
+        response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "old", "x-served-by": "old" });
         response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: result_of(message) }));
     }
 

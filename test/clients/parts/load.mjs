@@ -1,8 +1,12 @@
 // The load tester as a gate: the server under load on every transport, and every way in which the gate must close.
 import assert from "node:assert/strict";
-import { load } from "../lib/load.mjs";
+import fs from "node:fs";
+import path from "node:path";
+import { caller } from "../lib/caller.mjs";
+import { start_cluster } from "../lib/cluster.mjs";
+import { load, start_load } from "../lib/load.mjs";
 import { start_old_server } from "../lib/old_server.mjs";
-import { test } from "../lib/report.mjs";
+import { test, until } from "../lib/report.mjs";
 import { environment, free_port, program, start_server, temporary_folder } from "../lib/server.mjs";
 import { start_tls_front } from "../lib/tls_front.mjs";
 
@@ -105,7 +109,7 @@ for (const transport of TRANSPORTS) {
 await test("load: without a threshold failed calls are exit code 3, and the first text is shown", async () => {
     const { code, out } = await load([server.url, "-n", "20", "-c", 'file_read:{"path":"nowhere.txt"}']);
     assert.equal(code, 3);
-    assert.match(out, /20 x tool error, the first: .*nowhere\.txt/);
+    assert.match(out, /20 x tool error NotFound, the first: .*nowhere\.txt/);
     assert.match(out, /^✗ 100\.00 % /m);
 });
 
@@ -190,6 +194,87 @@ await test("load: a bearer token comes from the option or the environment", asyn
         await closed.stop();
     }
 });
+
+const by_name = async (...args) => (await report(["-s", "2", "-n", "20", "-c", "first", "--fail-if", "errors>0%", ...args])).served_by;
+await test("load: calls are split by the server that a proxy names in X-Served-By", async () => {
+    const old = await start_old_server();
+    try {
+        for (const transport of ["streamable", "sse"]) {
+            const { old: served, ...others } = await by_name(old.url, "-t", transport);
+            assert.deepEqual([served.succeeded, served.failed, served.latency_us.count], [20, 0, 20], transport);
+            assert.deepEqual(others, {});
+        }
+    } finally {
+        await old.stop();
+    }
+});
+
+await test("load: an address where nothing answers at the start is named, and the others are used", async () => {
+    const gone = `http://127.0.0.1:${await free_port()}`;
+    const run = await load([gone, server.url, "-s", "4", "-n", "200", "--json", "-"]);
+    assert(run.err.includes(`Nothing answers at ${gone}/mcp: Connection refused. The test begins with the other addresses.`), run.err);
+    const [first, second] = JSON.parse(passed(run)).servers;
+    assert.equal(first.succeeded, 0);
+    assert(second.succeeded >= 198 && second.failed === 0, `${second.succeeded} succeeded, ${second.failed} failed`);
+    const none = await load([gone, `${gone}/other`, ...EVER]);
+    assert.equal(none.code, 1);
+});
+
+// ---------------------------------------------------------------- two servers, of which one is killed
+const TOKEN = { CONTAINER_MCP_TOKEN: "b".repeat(32) };
+const pair = await start_cluster({ names: ["n1", "n2"], settings: { MCP_AUTH_TOKENS: `ann=${TOKEN.CONTAINER_MCP_TOKEN}`, BASH_ALLOWED_COMMANDS: "*" } });
+const [stays, dies] = pair.nodes;
+const { sandbox_id } = await new caller(dies.url, TOKEN.CONTAINER_MCP_TOKEN).call("create_sandbox");
+const CALLS = ["-c", "tools/list*4", "-c", `execute_terminal_command:${JSON.stringify({ sandbox_id, command: "true" })}`,
+               "-H", `Mcp-Param-Sandbox-Id: ${sandbox_id}`];
+
+/// The sum of a counter's rows that have all of `labels`; 0 where nothing answers.
+async function counted(node, name, ...labels) {
+    const answer = await new caller(node.url, TOKEN.CONTAINER_MCP_TOKEN).get("/metrics").catch(() => null);
+    const rows = answer ? (await answer.text()).split("\n").filter((line) => line.startsWith(`${name}{`)) : [];
+    return rows.filter((row) => labels.every((label) => row.includes(label))).reduce((sum, row) => sum + Number(row.split(" ").at(-1)), 0);
+}
+const lists = (node) => counted(node, "cmcp_requests_total", '"tools/list"');
+const unreached = () => counted(stays, "cmcp_member_requests_total", '"n2"', '"failed"');
+
+async function grows(what, figure) {
+    const before = await figure();
+    await until(what, async () => await figure() > before);
+}
+
+async function load_while_one_dies(transport) {
+    const file = path.join(folder, `${transport}.json`);
+    const run = start_load([stays.url, dies.url, "-t", transport, "-s", "8", ...EVER, ...CALLS, "--json", file, "--fail-if", "p99>30s"], TOKEN);
+    await Promise.all(pair.nodes.map((node) => grows(`${node.name} is called`, () => lists(node))));
+    await dies.kill();
+    await grows("the other server misses it", unreached);
+    await grows("the other server is called on", () => lists(stays));
+    await dies.start();
+    await grows("clients come back", () => lists(dies));
+    run.interrupt();
+    const out = passed(await run.ended);
+    return { out, ...JSON.parse(fs.readFileSync(file, "utf8")) };
+}
+
+const sum = (rows, figure) => rows.reduce((all, row) => all + row[figure], 0);
+
+for (const transport of TRANSPORTS) {
+    await test(`load ${transport}: one of two servers is killed and comes back, and the report says where what failed`, async () => {
+        const { out, all, servers } = await load_while_one_dies(transport);
+        const [first, second] = servers;
+        assert.deepEqual(servers.map(({ address }) => new URL(address).origin), [stays.url, dies.url]);
+        assert.equal(sum(servers, "succeeded"), all.succeeded);
+        assert.equal(sum(servers, "failed"), all.failed);
+        assert(first.errors["tool error NodeUnreachable"] > 0, JSON.stringify(first.errors));
+        assert(!Object.keys(first.errors).some((kind) => kind.startsWith("connect")), JSON.stringify(first.errors));
+        assert(Object.keys(second.errors).some((kind) => /^connection (closed|reset)$/.test(kind)), JSON.stringify(second.errors));
+        const refused = (second.errors["connect: Connection refused"] ?? 0) + (second.opening_errors["connect: Connection refused"] ?? 0);
+        assert(refused > 0 && refused < 50, `${refused} connections were refused`);
+        assert(out.includes(`\n${stays.url}/`) && out.includes(`\n${dies.url}/`), out);
+        assert.match(out, /^  calls: \d+ x tool error NodeUnreachable, the first: .*n2/m);
+    });
+}
+await test("load: both servers stop and leave nothing", () => pair.stop());
 
 await test("load: the server stops and leaves nothing", () => server.stop());
 process.exit();
