@@ -109,7 +109,8 @@ awaitable<> sandbox_moves::give_away()
 {
     for (const auto& handle : moving_.idle(false)) {
         if (!drains_) break;
-        co_await move_quietly(handle, {});
+        std::string anywhere;
+        co_await move_quietly(handle, std::move(anywhere));
     }
 }
 
