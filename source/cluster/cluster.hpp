@@ -26,7 +26,7 @@ struct cluster {
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-          requests(all, *links, places),
+          requests(all, links, places),
           calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
     {
     }

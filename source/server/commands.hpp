@@ -37,6 +37,7 @@ struct admin_line {
     std::string action;            ///< rm, end or cancel; empty: show
     std::vector<std::string> ids;  ///< of what is ended
     std::string match;             ///< of sandboxes
+    bool all = false;              ///< of all servers of the cluster
 };
 
 /// The words behind `audit`.
