@@ -90,6 +90,7 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
             ports = json::array(listening.begin(), listening.end());
         }
         row["ports"] = std::move(ports);
+        row["place"] = wanted.place_of(record);
         rows.push_back(std::move(row));
     }
     json::value next;

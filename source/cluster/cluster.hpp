@@ -29,7 +29,7 @@ struct cluster final : cluster_gateway {
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
           moves(executor, all, links, std::move(moving), shared.get()),
-          requests(all, *links, places),
+          requests(all, links, places),
           calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
     {
     }

@@ -1,8 +1,11 @@
 #include "cluster/forwarder.hpp"
 
+#include "async/task_group.hpp"
+#include "cluster/member_request.hpp"
 #include "http/http_reply.hpp"
 #include "http/member_caller.hpp"
 #include "http/route.hpp"
+#include "log/log.hpp"
 #include "text/ascii.hpp"
 
 #include <utility>
@@ -82,6 +85,21 @@ private:
     std::string name_;
 };
 
+using answers_of_members = std::shared_ptr<std::vector<member_answer>>;
+
+// The answer of one member, which stays empty where there is none.
+awaitable<> fetch_answer(std::shared_ptr<member_links> links, member_request request, answers_of_members into,
+                         std::size_t place)
+{
+    const std::string node = request.to.name;
+    try {
+        auto reply = co_await ask_member(std::move(links), std::move(request));
+        into->at(place) = {node, reply.status, std::move(reply.body)};
+    } catch (const member_unreachable& failure) {
+        log::debug("answer_without_member", {{"member", node}, {"reason", failure.what()}});
+    }
+}
+
 }  // namespace
 
 const cluster_member* forwarder::owner_of(const http_request& request) const
@@ -141,16 +159,40 @@ awaitable<forwarder::outcome> forwarder::pass_to(exchange& x, cluster_member own
     std::unique_ptr<secure_stream> stream;
     outcome done;
     try {
-        stream = co_await links_.take(owner);
+        stream = co_await links_->take(owner);
     } catch (const member_unreachable& failure) {
         done = {failure.what(), false};
     }
     if (!stream) co_return done;
     const member_rules rules(x, owner.name);
     auto end = co_await relay(x, *stream, rules);
-    if (end.may_go_on) links_.give_back(owner, std::move(stream));
+    if (end.may_go_on) links_->give_back(owner, std::move(stream));
     done.problem = std::move(end.failure);
     co_return done;
+}
+
+std::vector<std::string> forwarder::others() const
+{
+    std::vector<std::string> names;
+    for (const auto& each : members_.others()) names.push_back(each.name);
+    return names;
+}
+
+// Answers that come too late are for nobody, so they have a place of their own.
+awaitable<std::vector<member_answer>> forwarder::ask(const http_request& by, member_question question)
+{
+    const auto answers = std::make_shared<std::vector<member_answer>>();
+    for (const auto& node : question.nodes) answers->push_back({node, 0, {}});
+    const auto executor = co_await asio::this_coro::executor;
+    task_group asking(executor);
+    for (std::size_t i = 0; i != question.nodes.size(); ++i) {
+        const auto* to = members_.other(question.nodes[i]);
+        if (to == nullptr) continue;
+        member_request request{*to, caller_of(by), question.method, question.target, by.id, question.patience};
+        asking.spawn("question to another server", fetch_answer(links_, std::move(request), answers, i));
+    }
+    co_await asking.wait_idle(question.patience);
+    co_return *answers;
 }
 
 }  // namespace cmcp

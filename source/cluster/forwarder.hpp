@@ -5,19 +5,24 @@
 #include "cluster/members.hpp"
 #include "http/member_gateway.hpp"
 
+#include <memory>
+
 namespace cmcp {
 
-/// Passes whole requests of HTTP on to the member whose handle they name: sessions, files, shells, shown ports.
+/// Passes whole requests of HTTP on to the member whose handle they name: sessions, files, shells, shown ports. Asks
+/// all members for what they show together.
 class forwarder final : public member_gateway {
 public:
     /// All must outlive this.
-    forwarder(const members& all, member_links& links, handle_places& places)
-        : members_(all), links_(links), places_(places)
+    forwarder(const members& all, std::shared_ptr<member_links> links, handle_places& places)
+        : members_(all), links_(std::move(links)), places_(places)
     {
     }
 
     bool is_elsewhere(const http_request& request) const override;
     awaitable<bool> pass_on(exchange& x) override;
+    std::vector<std::string> others() const override;
+    awaitable<std::vector<member_answer>> ask(const http_request& by, member_question question) override;
 
 private:
     const cluster_member* owner_of(const http_request& request) const;
@@ -30,7 +35,7 @@ private:
     awaitable<> refuse(exchange& x, std::string problem);
 
     const members& members_;
-    member_links& links_;
+    std::shared_ptr<member_links> links_;
     handle_places& places_;
 };
 

@@ -30,14 +30,23 @@ member_unreachable broken_off(const cluster_member& to, const error_code& why)
     return member_unreachable("The server " + to.name + " of this cluster has not answered (" + why.message() + ").");
 }
 
+http::request<http::string_body> request_for(std::string_view method, const std::string& target,
+                                             const std::string& request_id, const std::string& caller)
+{
+    http::request<http::string_body> request;
+    request.method_string(method);
+    request.target(target);
+    request.set(http::field::host, "localhost");
+    request.set("x-request-id", request_id);
+    request.set(member_caller_field, caller);
+    return request;
+}
+
 http::request<http::string_body> post_of(member_message& message)
 {
-    http::request<http::string_body> post(http::verb::post, "/mcp", 11);
-    post.set(http::field::host, "localhost");
+    auto post = request_for("POST", "/mcp", message.request_id, message.caller);
     post.set(http::field::content_type, "application/json");
     post.set(http::field::accept, "application/json, text/event-stream");
-    post.set("x-request-id", message.request_id);
-    post.set(member_caller_field, message.caller);
     post.body() = std::move(message.text);
     post.prepare_payload();
     return post;
@@ -82,15 +91,17 @@ public:
         parser_.body_limit(boost::none);
     }
 
-    awaitable<> begin(const http::request<http::string_body>& post)
+    awaitable<> begin(const http::request<http::string_body>& request)
     {
         socket().expires_after(silence_);
-        const auto [unsent, sent] = co_await http::async_write(stream_, post, as_tuple);
+        const auto [unsent, sent] = co_await http::async_write(stream_, request, as_tuple);
         if (unsent) throw broken_off(to_, unsent);
         socket().expires_after(silence_);
         const auto [unread, size] = co_await http::async_read_header(stream_, buffer_, parser_, as_tuple);
         if (unread) throw broken_off(to_, unread);
     }
+
+    int status() const { return parser_.get().result_int(); }
 
     // Whether the answer is whole.
     awaitable<bool> read(const message_taker& take)
@@ -131,6 +142,12 @@ private:
     answer_parser parser_;
 };
 
+awaitable<bool> append_to(std::string* whole, std::string text)
+{
+    whole->append(text);
+    co_return true;
+}
+
 }  // namespace
 
 awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message message, message_taker take)
@@ -142,6 +159,21 @@ awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message m
     const bool whole = co_await with.read(take);
     beast::get_lowest_layer(*stream).expires_never();
     if (whole) links->give_back(message.to, std::move(stream));
+}
+
+awaitable<member_reply> ask_member(std::shared_ptr<member_links> links, member_request request)
+{
+    auto stream = co_await links->take(request.to);
+    auto head = request_for(request.method, request.target, request.request_id, request.caller);
+    head.prepare_payload();
+    conversation with(*stream, request.to, request.silence);
+    co_await with.begin(head);
+    member_reply reply{with.status(), {}};
+    const message_taker take = std::bind_front(append_to, &reply.body);
+    const bool whole = co_await with.read(take);
+    beast::get_lowest_layer(*stream).expires_never();
+    if (whole) links->give_back(request.to, std::move(stream));
+    co_return reply;
 }
 
 }  // namespace cmcp

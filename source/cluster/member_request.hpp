@@ -26,4 +26,22 @@ using message_taker = std::function<awaitable<bool>(std::string text)>;
 /// its end. Throws member_unreachable.
 awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message message, message_taker take);
 
+/// A request of REST without a body for another member.
+struct member_request {
+    cluster_member to;
+    std::string caller;  ///< as in member_message
+    std::string method;
+    std::string target;  ///< path and query
+    std::string request_id;
+    std::chrono::milliseconds silence;
+};
+
+struct member_reply {
+    int status = 0;
+    std::string body;
+};
+
+/// The whole answer, whatever its status. Throws member_unreachable.
+awaitable<member_reply> ask_member(std::shared_ptr<member_links> links, member_request request);
+
 }  // namespace cmcp

@@ -31,10 +31,18 @@ json::object ask_or_throw(const settings& config, const std::string& method, con
                                  : "the server answers with HTTP status " + std::to_string(answer.status));
 }
 
+// Rows of several servers begin with the server.
 void print_admin_table(const admin_list& what, const json::object& answer)
 {
-    text_table table(what.columns);
-    for (const auto& row : answer.at(what.member).as_array()) table.add(what.cells(row.as_object()));
+    const bool has_nodes = answer.contains("nodes");
+    auto columns = what.columns;
+    if (has_nodes) columns.insert(columns.begin(), {"NODE"});
+    text_table table(std::move(columns));
+    for (const auto& row : answer.at(what.member).as_array()) {
+        auto cells = what.cells(row.as_object());
+        if (has_nodes) cells.insert(cells.begin(), text_of(row.as_object(), "node"));
+        table.add(std::move(cells));
+    }
     if (table.empty())
         std::cout << what.nothing << '\n';
     else
@@ -44,49 +52,88 @@ void print_admin_table(const admin_list& what, const json::object& answer)
 void print_machine(const json::object& answer)
 {
     const auto& machine = answer.at("machine").as_object();
+    if (const auto node = text_of(answer, "node"); !node.empty()) std::cout << node << ": ";
     std::cout << count_in(machine, "runs") << " of " << count_in(machine, "max_runs") << " runs, "
               << count_in(machine, "runs_waiting") << " waiting; " << count_in(machine, "live") << " of "
               << count_in(machine, "sandboxes") << " sandboxes live; " << count_in(machine, "sessions") << " sessions; "
-              << bytes_in(machine, "memory_bytes") << " of memory\n\n";
+              << bytes_in(machine, "memory_bytes") << " of memory\n";
 }
 
-int show(const settings& config, const admin_list& what, bool json, const std::string& query = {})
+void print_machines(const json::object& answer)
 {
-    const auto answer = ask_or_throw(config, "GET", std::string(what.path) + query);
+    if (answer.contains("machine")) print_machine(answer);
+    if (const auto* nodes = answer.if_contains("nodes"))
+        for (const auto& each : nodes->as_array()) print_machine(each.as_object());
+    std::cout << '\n';
+}
+
+void tell_unreachable(const json::object& answer)
+{
+    if (const auto* nodes = answer.if_contains("unreachable_nodes"))
+        for (const auto& each : nodes->as_array())
+            std::cerr << "container-mcp: the server " << std::string_view(each.as_string()) << " does not answer\n";
+}
+
+// The query of a list.
+std::string query_of(const admin_list& what, const admin_line& line)
+{
+    std::string query;
+    const auto add = [&query](const std::string& part) { query += (query.empty() ? "?" : "&") + part; };
+    if (line.all) add("node=*");
+    if (&what == &sandbox_list && !line.match.empty()) add("match=" + encoded(line.match));
+    if (&what == &sandbox_list && !line.ids.empty()) add("limit=1000");
+    return query;
+}
+
+int show(const settings& config, const admin_list& what, bool json, const admin_line& line = {})
+{
+    const auto answer = ask_or_throw(config, "GET", std::string(what.path) + query_of(what, line));
+    tell_unreachable(answer);
     if (json) {
         std::cout << jsonrpc::write_json(answer) << '\n';
         return 0;
     }
-    if (answer.contains("machine")) print_machine(answer);
+    if (&what == &usage_list) print_machines(answer);
     print_admin_table(what, answer);
     if (const auto next = text_of(answer, "next"); !next.empty())
         std::cout << "… of " << count_in(answer, "total") << "; --match TEXT chooses\n";
     return 0;
 }
 
-// The whole id of the entry that a person's word names.
-std::string id_named(const settings& config, const admin_list& among, const std::string& word)
+struct entry {
+    std::string id;
+    std::string node;  // empty: this server
+};
+
+// The entry that a person's word names.
+entry entry_named(const settings& config, const admin_list& among, const admin_line& line, const std::string& word)
 {
-    const auto answer =
-        ask_or_throw(config, "GET", std::string(among.path) + (&among == &sandbox_list ? "?limit=1000" : ""));
-    std::vector<std::string> ids;
+    const auto answer = ask_or_throw(config, "GET", std::string(among.path) + query_of(among, line));
+    std::vector<entry> entries;
     for (const auto& row : answer.at(among.member).as_array()) {
-        auto id = text_of(row.as_object(), "id");
-        if (id == word) return id;
-        if (names_handle(word, id) || (!word.empty() && text_of(row.as_object(), "name") == word))
-            ids.push_back(std::move(id));
+        entry each{text_of(row.as_object(), "id"), text_of(row.as_object(), "node")};
+        if (each.id == word) return each;
+        if (names_handle(word, each.id) || (!word.empty() && text_of(row.as_object(), "name") == word))
+            entries.push_back(std::move(each));
     }
-    if (ids.size() > 1) throw std::runtime_error(word + " names several; give more of the id");
-    return ids.empty() ? word : ids.front();
+    if (entries.size() > 1) throw std::runtime_error(word + " names several; give more of the id");
+    return entries.empty() ? entry{word, {}} : entries.front();
 }
 
-int end_each(const settings& config, const admin_list& among, const std::vector<std::string>& words, bool json)
+std::string place_of(const admin_list& among, const entry& which)
+{
+    const std::string node = which.node.empty() ? "" : "?node=" + encoded(which.node);
+    return std::string(among.path) + "/" + encoded(which.id) + node;
+}
+
+int end_each(const settings& config, const admin_list& among, const admin_line& line, bool json)
 {
     json::array rows;
     bool all_ended = true;
-    for (const auto& word : words) {
-        const auto id = id_named(config, among, word);
-        const auto answer = ask_administration(config, "DELETE", std::string(among.path) + "/" + encoded(id));
+    for (const auto& word : line.ids) {
+        const auto which = entry_named(config, among, line, word);
+        const auto& id = which.id;
+        const auto answer = ask_administration(config, "DELETE", place_of(among, which));
         const bool ended = answer.status == 200;
         all_ended = all_ended && ended;
         rows.push_back(json::object{{"id", id}, {"ended", ended}});
@@ -130,36 +177,45 @@ std::string sandboxes_text(std::size_t count)
     return std::to_string(count) + (count == 1 ? " sandbox" : " sandboxes");
 }
 
-int move_to_other(const settings& config, const std::vector<std::string>& words, bool json)
+std::string place_in_cluster(const char* what, const std::string& node)
 {
-    const auto id = id_named(config, sandbox_list, words.front());
-    const auto to = words.size() > 1 ? "&to=" + encoded(words[1]) : std::string();
-    const auto answer = ask_or_throw(config, "POST", "/admin/cluster/move?sandbox=" + encoded(id) + to);
-    return print_or_say(answer, json, id + " is at " + text_of(answer, "node") + " now");
+    return std::string("/admin/cluster/") + what + (node.empty() ? "" : "?node=" + encoded(node));
 }
 
-int drain(const settings& config, bool wait, bool json)
+// Wherever the sandbox is.
+int move_to_other(const settings& config, admin_line line, bool json)
+{
+    line.all = true;
+    const auto which = entry_named(config, sandbox_list, line, line.ids.front());
+    const auto to = line.ids.size() > 1 ? "&to=" + encoded(line.ids[1]) : std::string();
+    const auto place = place_in_cluster("move", which.node) + (which.node.empty() ? "?" : "&");
+    const auto answer = ask_or_throw(config, "POST", place + "sandbox=" + encoded(which.id) + to);
+    return print_or_say(answer, json, which.id + " is at " + text_of(answer, "node") + " now");
+}
+
+int drain(const settings& config, const admin_line& line, bool json)
 {
     constexpr std::chrono::seconds between_looks(1);
-    auto answer = ask_or_throw(config, "POST", "/admin/cluster/drain");
-    while (wait && count_of(answer, "sandboxes") != 0) {
+    const auto place = place_in_cluster("drain", line.node);
+    auto answer = ask_or_throw(config, "POST", place);
+    while (line.wait && count_of(answer, "sandboxes") != 0) {
         std::this_thread::sleep_for(between_looks);
-        answer = ask_or_throw(config, "POST", "/admin/cluster/drain");
+        answer = ask_or_throw(config, "POST", place);
     }
     const auto left = count_of(answer, "sandboxes");
     return print_or_say(answer, json,
-                        "This server takes nothing new, and has " + sandboxes_text(left) +
+                        "The server takes nothing new, and has " + sandboxes_text(left) +
                             (left == 0 ? "." : ", which go as they become idle."));
 }
 
 int change_cluster(const settings& config, const admin_line& line, bool json)
 {
-    if (line.action == "move") return move_to_other(config, line.ids, json);
-    if (line.action == "drain") return drain(config, line.wait, json);
+    if (line.action == "move") return move_to_other(config, line, json);
+    if (line.action == "drain") return drain(config, line, json);
     if (line.action == "undrain")
-        return print_or_say(ask_or_throw(config, "DELETE", "/admin/cluster/drain"), json,
-                            "This server takes sandboxes again.");
-    const auto answer = ask_or_throw(config, "POST", "/admin/cluster/rebalance");
+        return print_or_say(ask_or_throw(config, "DELETE", place_in_cluster("drain", line.node)), json,
+                            "The server takes sandboxes again.");
+    const auto answer = ask_or_throw(config, "POST", place_in_cluster("rebalance", line.node));
     return print_or_say(answer, json, "Gave away " + sandboxes_text(count_of(answer, "moved")) + ".");
 }
 
@@ -175,16 +231,16 @@ bool is_admin_command(std::string_view command)
 int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json)
 {
     const auto& config = loaded.values;
-    if (command == "ps") return show(config, run_list, json);
-    if (command == "kill") return end_each(config, run_list, line.ids, json);
-    if (command == "usage") return show(config, usage_list, json);
-    if (command == "ends") return show(config, end_list, json);
+    if (command == "ps") return show(config, run_list, json, line);
+    if (command == "kill") return end_each(config, run_list, line, json);
+    if (command == "usage") return show(config, usage_list, json, line);
+    if (command == "ends") return show(config, end_list, json, line);
     if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
     if (command == "cluster") return show(config, member_list, json);
     if (command == "reload") return reload(config, json);
     const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
-    if (!line.action.empty()) return end_each(config, list, line.ids, json);
-    return show(config, list, json, line.match.empty() ? "" : "?match=" + encoded(line.match));
+    if (!line.action.empty()) return end_each(config, list, line, json);
+    return show(config, list, json, line);
 }
 
 }  // namespace cmcp::command

@@ -196,17 +196,23 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
         command->add_flag("--json", json, "Print JSON");
         return command;
     };
-    add("ps", "Show what runs in the server: calls, jobs, tasks, kernels and shells");
-    add_ids(*add("kill", "End what runs"), into.ids, "Ids as `ps` shows them");
-    auto* sandboxes = add("sandboxes", "Show or delete sandboxes");
+    const auto add_list = [&](const char* name, const char* description) {
+        auto* command = add(name, description);
+        command->add_flag("--all", into.all, "Of all servers of the cluster");
+        return command;
+    };
+    add_list("ps", "Show what runs in the server: calls, jobs, tasks, kernels and shells");
+    add_ids(*add_list("kill", "End what runs"), into.ids, "Ids as `ps` shows them");
+    auto* sandboxes = add_list("sandboxes", "Show or delete sandboxes");
     sandboxes->add_option("--match", into.match, "A part of id, name or principal");
     add_ids(*sandboxes->add_subcommand("rm", "Delete sandboxes"), into.ids, "Ids or names");
-    add_ids(*add("sessions", "Show or end sessions")->add_subcommand("end", "End sessions"), into.ids, "Ids");
-    add_ids(*add("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"), into.ids,
-            "Ids");
-    add("usage", "Show what each principal uses");
-    add("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
-    auto* cluster = add("cluster", "Show the servers that work as one, or give sandboxes of this one to others");
+    add_ids(*add_list("sessions", "Show or end sessions")->add_subcommand("end", "End sessions"), into.ids, "Ids");
+    add_ids(*add_list("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"),
+            into.ids, "Ids");
+    add_list("usage", "Show what each principal uses");
+    add_list("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
+    auto* cluster = add("cluster", "Show the servers that work as one, or give sandboxes of one to others");
+    cluster->add_option("--node", into.node, "The server; without, this one");
     cluster->add_subcommand("drain", "Take nothing new and give sandboxes away as they become idle")
         ->add_flag("--wait", into.wait, "Until none is left");
     cluster->add_subcommand("undrain", "Take sandboxes again");

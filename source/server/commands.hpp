@@ -38,6 +38,8 @@ struct admin_line {
     std::vector<std::string> ids;  ///< of what is ended or moved; of the latter, the server's name as well
     std::string match;             ///< of sandboxes
     bool wait = false;             ///< `drain`: until no sandbox is left
+    std::string node;              ///< the server that `cluster` drains or evens out; empty: this one
+    bool all = false;              ///< of all servers of the cluster
 };
 
 /// The words behind `audit`.

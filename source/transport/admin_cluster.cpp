@@ -24,12 +24,6 @@ http_reply alone() { return error_reply(409, "This server is alone: CLUSTER_MEMB
 
 }  // namespace
 
-awaitable<> give_cluster(exchange& x, cluster_gateway* all, std::string_view node)
-{
-    const json::object nobody{{"node", node}, {"members", json::array()}};
-    return x.reply(cluster_reply(all == nullptr ? nobody : all->describe()));
-}
-
 awaitable<> move_to_other(exchange& x, cluster_gateway* all)
 {
     auto answer = alone();

@@ -5,9 +5,8 @@
 
 namespace cmcp {
 
-// /admin/cluster, for administrators. `all` null: the server `node` is alone.
+// Changes below /admin/cluster, for administrators. `all` null: the server is alone.
 
-awaitable<> give_cluster(exchange& x, cluster_gateway* all, std::string_view node);
 awaitable<> move_to_other(exchange& x, cluster_gateway* all);  ///< ?sandbox=…&to=…; without `to`: to one with room
 awaitable<> drain(exchange& x, cluster_gateway* all, bool on);
 awaitable<> rebalance(exchange& x, cluster_gateway* all);

@@ -125,7 +125,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           shown(to.previews),
           administration(to.administration),
           cluster(to.cluster),
-          node(to.node),
+          nodes{to.node, to.members},
           is_ready(ready),
           logins(io.get_executor(), config, to.issuers),
           browsers(config),
@@ -190,8 +190,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     admin_sources sources_of_admin(const authenticator* judges, bool admits_nameless)
     {
-        return {*administration, judges,  sessions, streams, [this] { return connections.size(); },
-                admits_nameless, cluster, node};
+        return {*administration, judges, sessions, streams, [this] { return connections.size(); },
+                admits_nameless, nodes,  cluster};
     }
 
     // Callers see what belongs to them, so figures of all principals are for administrators and for who reads figures.
@@ -266,7 +266,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     preview_gateway* shown;
     admin_gateway* administration;
     cluster_gateway* cluster;
-    std::string node;
+    admin_nodes nodes;
     readiness_check is_ready;
     admin_streams streams;
     gatekeeper logins;

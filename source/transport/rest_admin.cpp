@@ -1,34 +1,19 @@
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
-#include "text/number.hpp"
 #include "transport/admin_cluster.hpp"
+#include "transport/admin_lists.hpp"
 #include "transport/admin_sessions.hpp"
-#include "transport/rest_routes.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace cmcp {
 
 namespace {
 
-struct admin_pages {
-    const settings& config;
-    admin_sources from;
-};
-
-using pages = std::shared_ptr<admin_pages>;
-
-bool is_administrator(const http_request& request, const admin_pages& self)
-{
-    const bool has_scope = request.who && request.who->scopes.covers(scope::admin);
-    return has_scope && (!request.principal.empty() || self.from.admits_nameless);
-}
-
-admin_viewer viewer_of(const http_request& request, const admin_pages& self)
-{
-    return {request.principal, is_administrator(request, self)};
-}
+using pages = admin_pages_ptr;
 
 http_reply admin_reply(const json::object& body)
 {
@@ -57,95 +42,13 @@ awaitable<> answer_end(exchange& x, bool ended, std::string_view kind, std::stri
     return x.reply(admin_reply({{"ended", true}}));
 }
 
-// ---------------------------------------------------------------- pages
-std::optional<std::string> read_page(const http_request& request, admin_page& page)
-{
-    constexpr std::size_t most = 1000;
-    page.after = request.parameter("after").value_or("");
-    page.match = request.parameter("match").value_or("");
-    page.sort = request.parameter("sort").value_or("");
-    if (!page.sort.empty() && page.sort != "used" && page.sort != "disk" && page.sort != "id")
-        return "sort must be id, used (the latest first) or disk (the largest first).";
-    const auto limit = request.parameter("limit");
-    if (!limit) return std::nullopt;
-    const auto number = read_number<std::size_t>(*limit);
-    if (!number || *number < 1 || *number > most)
-        return "limit must be a number from 1 to " + std::to_string(most) + ".";
-    page.limit = *number;
-    return std::nullopt;
-}
-
-awaitable<> give_runs(exchange& x, pages self)
-{
-    auto by = viewer_of(x.request(), *self);
-    const auto body = co_await self->from.server.runs(std::move(by));
-    co_await x.reply(admin_reply(body));
-}
-
-awaitable<> give_sandboxes(exchange& x, pages self)
-{
-    admin_page page;
-    if (const auto problem = read_page(x.request(), page)) {
-        auto refused = error_reply(400, *problem, "InvalidArgument");
-        co_await x.reply(std::move(refused));
-        co_return;
-    }
-    auto by = viewer_of(x.request(), *self);
-    const auto body = co_await self->from.server.sandboxes(std::move(by), std::move(page));
-    co_await x.reply(admin_reply(body));
-}
-
-awaitable<> give_sessions(exchange& x, pages self)
-{
-    return x.reply(admin_reply(sessions_of(self->from.sessions, viewer_of(x.request(), *self))));
-}
-
-awaitable<> give_jobs(exchange& x, pages self)
-{
-    return x.reply(admin_reply(self->from.server.jobs(viewer_of(x.request(), *self))));
-}
-
-awaitable<> give_usage(exchange& x, pages self)
-{
-    auto by = viewer_of(x.request(), *self);
-    auto known = connections_of(self->from);
-    const auto body = co_await self->from.server.usage(std::move(by), std::move(known));
-    co_await x.reply(admin_reply(body));
-}
-
-awaitable<> give_ends(exchange& x, pages self)
-{
-    return x.reply(admin_reply(self->from.server.ends(viewer_of(x.request(), *self))));
-}
-
-awaitable<> give_members(exchange& x, pages self) { return give_cluster(x, self->from.cluster, self->from.node); }
-
-awaitable<> give_egress(exchange& x, pages self)
-{
-    return x.reply(admin_reply(self->from.server.egress(viewer_of(x.request(), *self))));
-}
-
-awaitable<> give_layers(exchange& x, pages self)
-{
-    const auto body = co_await self->from.server.layers();
-    co_await x.reply(admin_reply(body));
-}
-
+// ---------------------------------------------------------------- the stream
 // AUTH_ADMINS may have changed meanwhile, too.
 awaitable<bool> admits_still(exchange& x, pages self, admin_viewer& by)
 {
     const bool admitted = co_await self->from.logins->still_admits(x.request());
     by = viewer_of(x.request(), *self);
     co_return admitted;
-}
-
-awaitable<> give_audit(exchange& x, pages self)
-{
-    admin_page page;
-    if (const auto problem = read_page(x.request(), page))
-        return x.reply(error_reply(400, *problem, "InvalidArgument"));
-    const auto kind = x.request().parameter("kind").value_or("");
-    return x.reply(admin_reply(self->from.server.audit(viewer_of(x.request(), *self), page.limit, kind)));
 }
 
 awaitable<> give_events(exchange& x, pages self)
@@ -243,11 +146,13 @@ using handler = awaitable<> (*)(exchange&, pages);
 struct admin_route {
     const char* method;
     const char* path;
-    handler serve;
+    admin_lists::reader read;  // of lists; else null
+    handler serve;             // of changes and streams
     scope_set needs;
     const char* id;
     const char* summary;
-    const char* member;  // of the answer; empty: it is a stream
+    const char* member;      // of the answer; empty: it is a stream
+    const char* order = "";  // as row_order::by, where rows come from several servers
 };
 
 json::object list_parameter(std::string_view name, std::string_view description, std::string_view type)
@@ -281,6 +186,9 @@ route_operation describe(const admin_route& of)
         operation.parameters = {list_parameter("limit", "At most so many, 1000 or less", "integer"),
                                 list_parameter("kind", "call, job, login, login_refused, egress, admin, …", "string")};
     const bool streams = *of.member == '\0';
+    if (!streams)
+        operation.parameters.push_back(list_parameter(
+            "node", "A server of the cluster, for lists also *: all of them. For administrators", "string"));
     operation.gives[streams ? "text/event-stream" : "application/json"] =
         streams ? json::object{{"type", "string"}}
                 : json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
@@ -291,31 +199,76 @@ route_operation describe(const admin_route& of)
 constexpr scope_set nothing_more{};
 
 const admin_route admin_table[] = {
-    {"GET", "/admin/runs", give_runs, nothing_more, "list_runs", "What runs now", "runs"},
-    {"DELETE", "/admin/runs/*", end_run, scope::run, "end_run", "End a call, job, task, kernel or shell", "ended"},
-    {"GET", "/admin/sandboxes", give_sandboxes, nothing_more, "list_all_sandboxes", "The sandboxes", "sandboxes"},
-    {"DELETE", "/admin/sandboxes/*", delete_sandbox, scope::sandboxes, "remove_sandbox", "Delete a sandbox", "ended"},
-    {"GET", "/admin/sessions", give_sessions, nothing_more, "list_sessions", "The sessions of clients", "sessions"},
-    {"DELETE", "/admin/sessions/*", delete_session, nothing_more, "end_session", "End a session", "ended"},
-    {"GET", "/admin/jobs", give_jobs, nothing_more, "list_jobs", "Jobs and tasks, newest first", "jobs"},
-    {"DELETE", "/admin/jobs/*", cancel_job, scope::run, "cancel_job", "Cancel a job or task", "ended"},
-    {"GET", "/admin/usage", give_usage, nothing_more, "show_usage", "Figures of the machine and by principal",
-     "principals"},
-    {"GET", "/admin/ends", give_ends, nothing_more, "list_ends", "The latest runs that did not simply exit", "ends"},
-    {"GET", "/admin/egress", give_egress, nothing_more, "list_egress", "The latest connections to the outside",
-     "decisions"},
-    {"GET", "/admin/cluster", give_members, scope::admin, "show_cluster", "The servers that work as one", "members"},
-    {"POST", "/admin/cluster/move", move_sandbox, scope::admin, "move_sandbox", "Move a sandbox to another server",
-     "node"},
-    {"POST", "/admin/cluster/drain", begin_drain, scope::admin, "drain", "Give all sandboxes away", "drains"},
-    {"DELETE", "/admin/cluster/drain", end_drain, scope::admin, "undrain", "Take sandboxes again", "drains"},
-    {"POST", "/admin/cluster/rebalance", even_out, scope::admin, "rebalance", "Give away what others have fewer of",
-     "moved"},
-    {"GET", "/admin/layers", give_layers, nothing_more, "show_layers", "Version, readiness and layers", "layers"},
-    {"GET", "/admin/audit", give_audit, nothing_more, "show_audit", "The latest records of the audit", "records"},
-    {"GET", "/admin/events", give_events, nothing_more, "follow_events", "runs, usage, end and egress as events", ""},
-    {"POST", "/admin/reload", reload, scope::admin, "reload", "Read the settings again, as SIGHUP does", "changed"},
+    {"GET", "/admin/runs", admin_lists::runs, nullptr, nothing_more, "list_runs", "What runs now", "runs"},
+    {"DELETE", "/admin/runs/*", nullptr, end_run, scope::run, "end_run", "End a call, job, task, kernel or shell",
+     "ended"},
+    {"GET", "/admin/sandboxes", admin_lists::sandboxes, nullptr, nothing_more, "list_all_sandboxes", "The sandboxes",
+     "sandboxes"},
+    {"DELETE", "/admin/sandboxes/*", nullptr, delete_sandbox, scope::sandboxes, "remove_sandbox", "Delete a sandbox",
+     "ended"},
+    {"GET", "/admin/sessions", admin_lists::sessions, nullptr, nothing_more, "list_sessions", "The sessions of clients",
+     "sessions", "last_used"},
+    {"DELETE", "/admin/sessions/*", nullptr, delete_session, nothing_more, "end_session", "End a session", "ended"},
+    {"GET", "/admin/jobs", admin_lists::jobs, nullptr, nothing_more, "list_jobs", "Jobs and tasks, newest first",
+     "jobs", "created"},
+    {"DELETE", "/admin/jobs/*", nullptr, cancel_job, scope::run, "cancel_job", "Cancel a job or task", "ended"},
+    {"GET", "/admin/usage", admin_lists::usage, nullptr, nothing_more, "show_usage",
+     "Figures of the machine and by principal", "principals", "calls"},
+    {"GET", "/admin/ends", admin_lists::ends, nullptr, nothing_more, "list_ends",
+     "The latest runs that did not simply exit", "ends", "at"},
+    {"GET", "/admin/egress", admin_lists::egress, nullptr, nothing_more, "list_egress",
+     "The latest connections to the outside", "decisions", "at"},
+    {"GET", "/admin/cluster", admin_lists::members, nullptr, scope::admin, "show_cluster",
+     "The servers that work as one", "members"},
+    {"GET", "/admin/layers", admin_lists::layers, nullptr, nothing_more, "show_layers", "Version, readiness and layers",
+     "layers"},
+    {"GET", "/admin/audit", admin_lists::records, nullptr, nothing_more, "show_audit",
+     "The latest records of the audit", "records", "at"},
+    {"GET", "/admin/events", nullptr, give_events, nothing_more, "follow_events",
+     "runs, usage, end and egress as events", ""},
+    {"POST", "/admin/reload", nullptr, reload, scope::admin, "reload", "Read the settings again, as SIGHUP does",
+     "changed"},
+    {"POST", "/admin/cluster/move", nullptr, move_sandbox, scope::admin, "move_sandbox",
+     "Move a sandbox to another server", "node"},
+    {"POST", "/admin/cluster/drain", nullptr, begin_drain, scope::admin, "drain", "Give all sandboxes away", "drains"},
+    {"DELETE", "/admin/cluster/drain", nullptr, end_drain, scope::admin, "undrain", "Take sandboxes again", "drains"},
+    {"POST", "/admin/cluster/rebalance", nullptr, even_out, scope::admin, "rebalance",
+     "Give away what others have fewer of", "moved"},
 };
+
+// ---------------------------------------------------------------- one server, or all
+awaitable<http_reply> reply_of_list(const http_request& request, pages self, const admin_route& of)
+{
+    const admin_list list{of.read, of.member, of.order};
+    const auto body = co_await read_list(request, self, list);
+    co_return admin_reply(body);
+}
+
+// Nothing: the change is for this server.
+awaitable<std::optional<http_reply>> reply_of_other(const http_request& request, pages self)
+{
+    const auto node = node_named_by(request, *self);
+    std::optional<http_reply> reply;
+    if (node && *node != self->from.nodes.node) reply = co_await self->from.nodes.change_at(request, *node);
+    co_return reply;
+}
+
+awaitable<> serve_route(exchange& x, pages self, const admin_route& of)
+{
+    std::optional<http_reply> reply;
+    try {
+        if (of.read != nullptr)
+            reply = co_await reply_of_list(x.request(), self, of);
+        else if (x.request().method != "GET")
+            reply = co_await reply_of_other(x.request(), self);
+    } catch (const gateway_error& problem) {
+        reply = error_reply(problem.status, problem.what(), problem.type);
+    }
+    if (reply)
+        co_await x.reply(std::move(*reply));
+    else
+        co_await of.serve(x, self);
+}
 
 }  // namespace
 
@@ -333,7 +286,7 @@ void add_admin_routes(router& routes, const settings& config, admin_sources sour
     for (const auto& each : admin_table)
         routes.add({.methods = {each.method},
                     .path = each.path,
-                    .serve = [self, serve = each.serve](exchange& x) { return serve(x, self); },
+                    .serve = [self, &each](exchange& x) { return serve_route(x, self, each); },
                     .needs = each.needs,
                     .body = route_body::optional_json,
                     .audit = route_audit::changes,

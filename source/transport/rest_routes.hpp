@@ -13,6 +13,7 @@
 #include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/admin_events.hpp"
+#include "transport/admin_nodes.hpp"
 #include "transport/session_store.hpp"
 
 namespace cmcp {
@@ -41,7 +42,8 @@ void add_shell_route(router& routes, shell_gateway& shells, const authenticator&
 void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_register& sockets);
 
 /// /admin and below: what runs, and its end. An administrator sees and ends everything, others what belongs to them.
-/// GET /admin/events is a stream of server-sent events.
+/// GET /admin/events is a stream of server-sent events. With `node=` administrators ask for other servers of the
+/// cluster, or for all.
 struct admin_sources {
     admin_gateway& server;
     const authenticator* logins;  ///< judge again while a stream lasts; null: nobody has to log in
@@ -49,8 +51,8 @@ struct admin_sources {
     admin_streams& streams;
     std::function<std::size_t()> connections;
     bool admits_nameless = false;  ///< whether a caller without a name is an administrator, where its scopes say so
+    admin_nodes nodes{};
     cluster_gateway* cluster = nullptr;  ///< null: this server is alone
-    std::string node{};                  ///< this server's name
 };
 admin_connections connections_of(const admin_sources& from);
 void add_admin_routes(router& routes, const settings& config, admin_sources sources);

@@ -1,3 +1,4 @@
+#include "config/cluster_member.hpp"
 #include "http/route.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/words.hpp"
@@ -10,8 +11,8 @@
 namespace cmcp {
 
 namespace ui {
-extern const std::string_view page_html, page_css, page_js, dialogs_js, files_js, lists_js, live_js, principals_js,
-    sandboxes_js, screen_js, server_js, table_js, terminal_js;  // ui/page.html, …
+extern const std::string_view page_html, page_css, page_js, dialogs_js, files_js, lists_js, live_js, nodes_js,
+    principals_js, sandboxes_js, screen_js, server_js, table_js, terminal_js;  // ui/page.html, …
 }
 
 namespace {
@@ -24,6 +25,7 @@ const page_file ui_files[] = {
     {"/ui/files.js", ui::files_js, script_type},
     {"/ui/lists.js", ui::lists_js, script_type},
     {"/ui/live.js", ui::live_js, script_type},
+    {"/ui/nodes.js", ui::nodes_js, script_type},
     {"/ui/principals.js", ui::principals_js, script_type},
     {"/ui/sandboxes.js", ui::sandboxes_js, script_type},
     {"/ui/screen.js", ui::screen_js, script_type},
@@ -43,6 +45,14 @@ json::array scopes_of(const http_request& request)
     return names;
 }
 
+// The servers that an administrator of a cluster sees; without one there are none.
+json::array nodes_of(const settings& config)
+{
+    json::array names;
+    for (auto& each : read_members(config.cluster_members)) names.emplace_back(std::move(each.name));
+    return names;
+}
+
 // `everything`: as admin_viewer. `named`: callers have names here.
 awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
 {
@@ -53,6 +63,8 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
     session["principal"] = request.principal;
     session["named"] = from->config.callers_have_names();
     session["everything"] = admin && (!request.principal.empty() || from->admits_nameless);
+    session["node"] = from->config.sandbox_node;
+    session["nodes"] = session["everything"].as_bool() ? nodes_of(from->config) : json::array();
     session["administers_keys"] = admin;
     session["scopes"] = scopes_of(request);
     session["by_cookie"] = browser != nullptr;

@@ -82,8 +82,31 @@ settings::words words_of(const std::string& text) { return kinds::word_list(text
 
 }  // namespace
 
+awaitable<json::object> administration_of_one_run::runs(admin_viewer by)
+{
+    json::object answer;
+    json::array& rows = answer["runs"].emplace_array();
+    if (by.sees("ann")) rows.push_back({{"id", id_}, {"principal", "ann"}});
+    co_return answer;
+}
+
+awaitable<bool> administration_of_one_run::end_run(admin_viewer by, std::string id)
+{
+    if (id != id_ || !by.sees("ann")) co_return false;
+    const std::lock_guard hold(lock_);
+    ended_by_ = by.principal;
+    co_return true;
+}
+
+std::string administration_of_one_run::ended_by() const
+{
+    const std::lock_guard hold(lock_);
+    return ended_by_;
+}
+
 member_server::member_server(settings config, bound_address entrance)
     : config_(std::move(config)),
+      administration_(config_.sandbox_node),
       entrance_(std::move(entrance)),
       entrance_port_(entrance_->port()),
       server_(std::make_unique<http_fixture>(config_, *this))
@@ -100,6 +123,7 @@ gateways member_server::add(asio::io_context& io, server_core& core)
     gateways to;
     to.members = &cluster_->requests;
     to.cluster = cluster_.get();
+    to.administration = &administration_;
     to.node = config_.sandbox_node;
     return to;
 }
@@ -127,7 +151,9 @@ settings two_servers::settings_of(const std::string& name) const
     config.cluster_cert = own_.at(name).certificate;
     config.cluster_key = own_.at(name).key;
     config.link_key = "the key of both servers";
-    config.auth_tokens = {{"ann", "token-of-ann-0123456789"}, {"bob", "token-of-bob-0123456789"}};
+    config.auth_tokens = {
+        {"ann", "token-of-ann-0123456789"}, {"bob", "token-of-bob-0123456789"}, {"root", "token-of-root-0123456789"}};
+    config.auth_admins = {"root"};
     return config;
 }
 

@@ -3,14 +3,31 @@
 #include "cluster/cluster.hpp"
 #include "test/support/certificates.hpp"
 #include "test/transport/http_fixture.hpp"
+#include "test/transport/idle_administration.hpp"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 namespace cmcp::test {
 
 inline constexpr std::string_view random_part = "_0123456789abcdef0123456789abcdef";
+
+/// An administration of a server at which one run of ann goes on.
+class administration_of_one_run final : public idle_administration {
+public:
+    explicit administration_of_one_run(std::string node) : id_("run-at-" + std::move(node)) {}
+
+    awaitable<json::object> runs(admin_viewer by) override;
+    awaitable<bool> end_run(admin_viewer by, std::string id) override;
+    std::string ended_by() const;  ///< the principal that has ended it; empty: it goes on
+
+private:
+    std::string id_;
+    mutable std::mutex lock_;  // tests look from another thread
+    std::string ended_by_;
+};
 
 /// A server of a cluster of n1 and n2. Beside the tools of the fixture it has
 ///   whose {sandbox_id, text}   progress with the text, then {node, principal, text}
@@ -25,6 +42,7 @@ public:
     int waits() const { return waits_; }  ///< calls of `waits` that run
     int calls() const { return calls_; }  ///< of `whose`
     std::uint16_t entrance() const { return entrance_port_; }
+    std::string run_ended_by() const { return administration_.ended_by(); }
 
 private:
     gateways add(asio::io_context& io, server_core& core) override;
@@ -32,6 +50,7 @@ private:
     void after_stop() override { cluster_.reset(); }
 
     settings config_;
+    administration_of_one_run administration_;
     quotas limits_{config_};
     std::optional<bound_address> entrance_;
     std::uint16_t entrance_port_;

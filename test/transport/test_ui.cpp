@@ -3,6 +3,7 @@
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
+#include "test/transport/idle_administration.hpp"
 
 #include <chrono>
 #include <set>
@@ -12,40 +13,6 @@ using namespace cmcp;
 using namespace cmcp::test;
 
 namespace {
-
-/// An administration of a server in which nothing goes on.
-class idle_administration : public admin_gateway {
-public:
-    awaitable<json::object> runs(admin_viewer by) override { co_return seen_by(by, "runs"); }
-    awaitable<json::object> sandboxes(admin_viewer by, admin_page) override { co_return seen_by(by, "sandboxes"); }
-    json::object jobs(const admin_viewer& by) override { return seen_by(by, "jobs"); }
-    awaitable<json::object> usage(admin_viewer by, admin_connections) override { co_return seen_by(by, "principals"); }
-    json::object ends(const admin_viewer& by) override { return seen_by(by, "ends"); }
-    json::object egress(const admin_viewer& by) override { return seen_by(by, "decisions"); }
-    json::object audit(const admin_viewer& by, std::size_t, std::string_view) override
-    {
-        return seen_by(by, "records");
-    }
-    awaitable<json::object> layers() override { co_return json::object{{"status", "ok"}}; }
-    awaitable<json::object> health() override { co_return json::object{{"status", "ok"}}; }
-    awaitable<bool> end_run(admin_viewer, std::string) override { co_return true; }
-    awaitable<bool> delete_sandbox(admin_viewer, std::string) override { co_return true; }
-    bool cancel_job(const admin_viewer&, const std::string&) override { return true; }
-    admin_place now() const override { return {}; }
-    admin_news since(const admin_viewer&, admin_place&) override { return {}; }
-    json::object reload() override { return {}; }
-    awaitable<> update_figures(admin_connections) override { co_return; }
-    awaitable<json::object> copy_sandbox(std::string) override { co_return json::object{}; }
-
-private:
-    static json::object seen_by(const admin_viewer& by, const char* what)
-    {
-        json::object answer;
-        answer[what].emplace_array();
-        answer["of"] = by.principal;
-        return answer;
-    }
-};
 
 class no_shells : public shell_gateway {
     awaitable<std::unique_ptr<gateway_shell>> open(std::string, std::string, std::uint16_t, std::uint16_t) override
@@ -198,6 +165,7 @@ TEST_CASE("a token that is known opens a session by cookie, and the page says no
     browser root(at);
     root.log_in("root-secret");
     CHECK(root.session.at("everything") == true);
+    CHECK(root.session.at("nodes").as_array().empty());
     CHECK(root.session.at("scopes").as_array().size() == 7);
 }
 

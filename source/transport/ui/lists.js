@@ -3,6 +3,7 @@
 import { ago, badge, button, clock, copyButton, count, element, inPath, note, seconds, setText } from "./elements.js";
 import { confirmed, openDialog, whenClosed } from "./dialogs.js";
 import { ownerColumn, sandboxLink } from "./live.js";
+import { fetchList, keyOf, machine, nodeColumn, placeOf } from "./nodes.js";
 import { ask, attempt, may, state, tool } from "./server.js";
 import { Table, holds, search } from "./table.js";
 
@@ -11,8 +12,9 @@ export const health = {
   build() {
     this.state = element("p", { class: "health" });
     this.problems = element("ul", { class: "bad" });
-    this.about = element("p", { class: "dim" });
+    this.about = element("div");
     this.table = new Table("Layers of the sandbox", [
+      ...nodeColumn(),
       { name: "Layer", kind: "name", sign: (layer) => layer.name, draw: (layer) => element("code", {}, layer.name) },
       { name: "State", sign: (layer) => layer.state, draw: (layer) => badge(layer.state, { on: "good", off: "bad", degraded: "warn" }[layer.state]) },
       { name: "Detail", kind: "line", text: (layer) => layer.detail },
@@ -21,19 +23,25 @@ export const health = {
     return [this.state, this.problems, this.about, state.session.everything && may("admin") ? element("div", { class: "tools" }, reload) : null, element("h3", {}, "Layers"), this.table.node];
   },
   async reload() {
-    const done = await ask("POST", "admin/reload");
+    const done = await ask("POST", state.node ? `admin/reload?node=${inPath(state.node)}` : "admin/reload");
     const list = (title, names) => names.length ? [element("p", {}, title), element("ul", {}, names.map((name) => element("li", {}, element("code", {}, name))))] : [];
     const nodes = [...list("Changed:", done.changed), ...list("These count from the next start on:", done.needs_restart)];
-    openDialog("Settings", ...(nodes.length ? nodes : [element("p", {}, "Nothing has changed.")]));
+    openDialog(state.node ? `Settings of ${state.node}` : "Settings", ...(nodes.length ? nodes : [element("p", {}, "Nothing has changed.")]));
   },
   async load() {
-    const about = await ask("GET", "admin/layers");
-    this.state.replaceChildren(about.status === "ok" ? badge("well", "good") : badge("unready", "bad"));
-    this.problems.replaceChildren(...(about.problems || []).map((problem) => element("li", {}, problem)));
-    const on = about.layers.filter((layer) => layer.state === "on").length;
-    setText(this.about, `Version ${about.version}, up for ${seconds(about.uptime_seconds)}, ${on} of ${count(about.layers.length, "layer")} on.`);
+    const answer = await fetchList("layers");
+    const abouts = answer.nodes || [answer];
+    const of = ({ node }) => node ? `${node}: ` : "";
+    this.state.replaceChildren(...abouts.flatMap((about) => [badge(`${of(about)}${about.status === "ok" ? "well" : "unready"}`, about.status === "ok" ? "good" : "bad"), " "]));
+    this.problems.replaceChildren(...abouts.flatMap((about) => (about.problems || []).map((problem) => element("li", {}, of(about) + problem))));
     const rank = (layer) => layer.state === "on" ? 1 : 0;
-    this.table.show(about.layers.sort((one, other) => rank(one) - rank(other)), (layer) => layer.name);
+    while (this.about.children.length > abouts.length) this.about.lastChild.remove();
+    while (this.about.children.length < abouts.length) this.about.append(note(""));
+    abouts.forEach((about, index) => {
+      const own = answer.layers.filter((layer) => layer.node === about.node);
+      setText(this.about.children[index], `${of(about)}Version ${about.version}, up for ${seconds(about.uptime_seconds)}, ${own.filter(rank).length} of ${count(own.length, "layer")} on.`);
+    });
+    this.table.show(answer.layers.sort((one, other) => rank(one) - rank(other)), (layer) => [layer.node, layer.name].join(" "));
   },
 };
 
@@ -59,10 +67,11 @@ async function showOutput(job) {
 
 export const jobs = {
   title: "Jobs",
-  count: () => state.session.everything ? state.usage.machine.jobs : undefined,
+  count: () => state.session.everything ? machine().jobs : undefined,
   build() {
     this.table = new Table("Jobs and tasks, newest first", [
       { name: "State", sign: (job) => job.state, draw: (job) => badge(job.state, { running: "good", waiting: "warn", lost: "bad", failed: "bad", killed: "warn", timeout: "bad" }[job.state]) },
+      ...nodeColumn(),
       ...ownerColumn(),
       { name: "Kind", text: (job) => job.kind },
       { name: "Tool", kind: "tool", sign: (job) => job.id, draw: (job) => [element("div", {}, job.tool), sandboxLink(job.sandbox_id)] },
@@ -77,18 +86,19 @@ export const jobs = {
     const own = job.principal === state.session.principal;
     const output = own ? button("Output", () => showOutput(job), { "aria-label": `Output of ${job.summary || job.id}` }) : null;
     if (job.ended) return [output];
-    return [output, button("Cancel", () => confirmed(`Cancel the ${job.kind} “${job.summary || job.tool}”?`, "Cancel it", () => ask("DELETE", `admin/jobs/${inPath(job.id)}`), () => this.load()),
+    return [output, button("Cancel", () => confirmed(`Cancel the ${job.kind} “${job.summary || job.tool}”?`, "Cancel it", () => ask("DELETE", placeOf("jobs", job)), () => this.load()),
       { class: "danger", "aria-label": `Cancel ${job.summary || job.tool}`, disabled: !may("run") })];
   },
-  async load() { this.table.show((await ask("GET", "admin/jobs")).jobs, (job) => job.id); },
+  async load() { this.table.show((await fetchList("jobs")).jobs, keyOf); },
 };
 
 export const sessions = {
   title: "Sessions",
-  count: () => state.session.everything ? state.usage.machine.sessions : undefined,
+  count: () => state.session.everything ? machine().sessions : undefined,
   build() {
     this.table = new Table("Sessions of clients", [
       { name: "Client", kind: "name", text: (session) => session.client || "(unnamed)" },
+      ...nodeColumn(),
       ...ownerColumn(),
       { name: "Revision", text: (session) => session.revision },
       { name: "Transport", text: (session) => session.transport.replaceAll("_", " ") },
@@ -97,15 +107,15 @@ export const sessions = {
       { name: "Used", kind: "at", text: (session) => ago(session.last_used) },
       { name: "Requests", kind: "number", text: (session) => session.requests },
       { name: "End", kind: "acts", sign: (session) => session.id, draw: (session) => button("End",
-        () => confirmed(`End this session of ${session.client || "an unnamed client"}, and what runs for it?`, "End it", () => ask("DELETE", `admin/sessions/${inPath(session.id)}`), () => this.load()),
+        () => confirmed(`End this session of ${session.client || "an unnamed client"}, and what runs for it?`, "End it", () => ask("DELETE", placeOf("sessions", session)), () => this.load()),
         { class: "danger", "aria-label": `End the session of ${session.client || "an unnamed client"}` }) },
     ], "No client has a session. Clients of the revision 2026-07-28 need none.");
     this.clients = note("");
     return [this.table.node, this.clients];
   },
   async load() {
-    const { sessions: all } = await ask("GET", "admin/sessions");
-    this.table.show(all, (session) => session.id);
+    const { sessions: all } = await fetchList("sessions");
+    this.table.show(all, keyOf);
     const by = new Map();
     for (const { client } of all) by.set(client || "(unnamed)", (by.get(client || "(unnamed)") || 0) + 1);
     setText(this.clients, all.length > 1 ? [...by].map(([client, number]) => `${client}: ${number}`).join("; ") : "");
@@ -143,6 +153,7 @@ export const audit = {
       ["", ...kinds].map((kind) => element("option", { value: kind, selected: kind === this.kind }, kind || "all kinds")));
     this.table = new Table("Records of the audit, newest first", [
       { name: "At", kind: "at", text: (record) => clock(record.at) },
+      ...nodeColumn(),
       { name: "Record", kind: "number", text: (record) => record.n.toLocaleString("en") },
       ...ownerColumn(),
       { name: "Kind", sign: (record) => record.kind, draw: (record) => badge(record.kind) },
@@ -153,10 +164,11 @@ export const audit = {
     return [this.seal, element("div", { class: "tools" }, search("Filter by principal, tool, host, path", (text) => { this.wanted = text; this.update(); }, this.wanted), choice), this.table.node];
   },
   async load() {
-    const { records, audit: about } = await ask("GET", `admin/audit?limit=200${this.kind ? `&kind=${this.kind}` : ""}`);
-    this.rows = records;
-    this.seal.replaceChildren(...sealOf(about));
+    const answer = await fetchList("audit", { limit: 200, ...(this.kind ? { kind: this.kind } : {}) });
+    this.rows = answer.records;
+    const seals = (answer.nodes || [answer]).flatMap(({ node, audit: about }) => [node ? element("h3", {}, node) : null, ...sealOf(about)]);
+    this.seal.replaceChildren(...seals.filter(Boolean));
     this.update();
   },
-  update() { this.table.show(this.rows.filter((record) => holds(record, this.wanted)), (record) => record.n); },
+  update() { this.table.show(this.rows.filter((record) => holds(record, this.wanted)), (record) => [record.node, record.n].join(" ")); },
 };

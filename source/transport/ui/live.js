@@ -2,6 +2,7 @@
 
 import { ago, badge, button, bytes, clock, copyButton, count, element, inPath, note, owner, seconds, setText } from "./elements.js";
 import { confirmed } from "./dialogs.js";
+import { keyOf, machine as machineShown, newestOf, nodeColumn, placeOf, rowsOf } from "./nodes.js";
 import { ask, may, state } from "./server.js";
 import { Table, holds, search } from "./table.js";
 
@@ -11,7 +12,7 @@ export const sandboxLink = (id) => id ? element("a", { href: `#sandboxes/${inPat
 
 // ---------------------------------------------------------------- what runs
 function tilesOfMachine() {
-  const machine = state.usage.machine;
+  const machine = machineShown();
   const own = state.usage.principals.find((row) => row.principal === state.session.principal) || {};
   const of = (number, most) => number === undefined ? undefined : most ? `${number} of ${most}` : String(number);
   if (!state.session.everything)
@@ -42,12 +43,13 @@ const kindOf = (run) => [element("div", {}, run.tool || run.kind), run.tool && r
 
 export const now = {
   title: "Now",
-  count: () => state.runs.length,
+  count: () => rowsOf("runs").length,
   wanted: "",
   build() {
     this.tiles = element("ul", { class: "tiles", "aria-label": state.session.everything ? "The machine" : "Your share" });
     this.table = new Table("What runs now", [
       { name: "State", sign: (run) => run.state, draw: (run) => badge(run.state, run.state === "waiting" ? "warn" : "good") },
+      ...nodeColumn(),
       ...ownerColumn(),
       { name: "Tool", kind: "tool", sign: (run) => run.tool + run.kind + run.client + run.sandbox_id, draw: kindOf },
       { name: "First line and output", kind: "line", sign: (run) => run.first_line + run.output_tail, draw: drawLine },
@@ -61,7 +63,7 @@ export const now = {
   },
   endButton(run) {
     const what = `${run.tool || run.kind}${run.first_line ? ` “${run.first_line.slice(0, 60)}”` : ""}`;
-    return button("End", () => confirmed(`End ${what} of ${owner(run.principal)}?`, "End it", () => ask("DELETE", `admin/runs/${inPath(run.id)}`)),
+    return button("End", () => confirmed(`End ${what} of ${owner(run.principal)}?`, "End it", () => ask("DELETE", placeOf("runs", run))),
       { class: "danger", "aria-label": `End ${what}`, disabled: !may("run") });
   },
   update() {
@@ -72,7 +74,7 @@ export const now = {
       setText(this.tiles.children[index].firstChild, value);
       setText(this.tiles.children[index].lastChild, name);
     });
-    this.table.show(state.runs.filter((run) => holds(run, this.wanted)), (run) => run.id);
+    this.table.show(rowsOf("runs").filter((run) => holds(run, this.wanted)), keyOf);
   },
   tick() { this.update(); },
 };
@@ -114,7 +116,7 @@ const why = (end) => {
 
 function causes() {
   const by = new Map();
-  for (const end of state.ends) by.set(end.cause || "refused", (by.get(end.cause || "refused") || 0) + 1);
+  for (const end of newestOf("ends")) by.set(end.cause || "refused", (by.get(end.cause || "refused") || 0) + 1);
   const most = [...by].sort((one, other) => other[1] - one[1]).map(([cause, number]) => `${number} ${cause}`).join(", ");
   const rate = state.rate ? `${state.rate.toFixed(state.rate < 10 ? 1 : 0)} a second` : "";
   const dropped = state.dropped ? `${count(state.dropped, "end")} came too fast to be shown` : "";
@@ -124,10 +126,11 @@ function causes() {
 export const failed = growing({
   title: "Why it failed",
   filter: "Filter by cause, tool, code, setting",
-  list: () => state.ends,
+  list: () => newestOf("ends"),
   about: causes,
   table: () => new Table("Runs that did not simply exit, newest first", [
     { name: "At", kind: "at", text: (end) => clock(end.at) },
+    ...nodeColumn(),
     ...ownerColumn(),
     { name: "Cause", sign: (end) => end.cause, draw: (end) => badge(end.cause || "refused", end.cause === "exited" ? "warn" : "bad") },
     { name: "Tool", kind: "tool", sign: (end) => end.key, draw: (end) => [element("div", {}, end.tool), sandboxLink(end.sandbox_id)] },
@@ -142,13 +145,14 @@ const failures = new Set(["unresolved", "unreachable", "timeout", "busy", "bytes
 export const network = growing({
   title: "Network",
   filter: "Filter by host, reason",
-  list: () => state.egress,
+  list: () => newestOf("egress"),
   about: () => {
-    const refused = state.egress.filter((row) => !row.allowed).length;
-    return state.egress.length ? `${state.egress.length - refused} allowed, ${refused} refused; the last ${ago(state.egress[0].at)}` : "";
+    const rows = newestOf("egress"), refused = rows.filter((row) => !row.allowed).length;
+    return rows.length ? `${rows.length - refused} allowed, ${refused} refused; the last ${ago(rows[0].at)}` : "";
   },
   table: () => new Table("Connections to the outside, newest first", [
     { name: "At", kind: "at", text: (row) => clock(row.at) },
+    ...nodeColumn(),
     ...ownerColumn(),
     { name: "Decision", sign: (row) => String(row.allowed), draw: (row) => row.allowed ? badge("allowed", "good") : failures.has(row.reason) ? badge("failed", "warn") : badge("refused", "bad") },
     { name: "To", kind: "line", sign: (row) => row.key, draw: (row) => element("code", {}, `${row.host}:${row.port}`) },

@@ -4,15 +4,17 @@ import { badge, byId, complain, element, inPath, setText } from "./elements.js";
 import { closeDialog } from "./dialogs.js";
 import { audit, health, jobs, sessions } from "./lists.js";
 import { failed, network, now } from "./live.js";
+import { inCluster, lookAround, offerNodes, ownRow, servers } from "./nodes.js";
 import { principals } from "./principals.js";
 import { sandboxes } from "./sandboxes.js";
-import { ask, attempt, objectOf, reasonOf, send, state } from "./server.js";
+import { ask, attempt, forgetState, objectOf, reasonOf, send, state } from "./server.js";
 
 // A pane has a `title`, build(…) for its nodes, and where it wants count(), load(), update(), tick() and leave().
-const panes = { now, failed, sandboxes, jobs, sessions, network, principals, audit, health };
+const all = { now, failed, sandboxes, jobs, sessions, network, principals, audit, health, servers };
+let panes = all;
 
 const longestList = 200;
-const betweenLoads = 2000, hiddenFor = 30_000, beforeRetry = 3000, rateOver = 5000;   // milliseconds
+const betweenLoads = 2000, hiddenFor = 30_000, beforeRetry = 3000, betweenLooks = 2000, rateOver = 5000;   // milliseconds
 const main = byId("main");
 let pane = null, stream = null, lost = false;
 
@@ -37,6 +39,7 @@ function updateTabs() {
 
 async function showPane() {
   if (!state.session) return;
+  panes = Object.fromEntries(Object.entries(all).filter(([name]) => name !== "servers" || inCluster()));
   const [wanted, ...rest] = placeInAddress();
   const known = Object.hasOwn(panes, wanted), name = known ? wanted : "now";
   if (pane && pane.leave) pane.leave();
@@ -84,7 +87,7 @@ async function loadSoon() {
 
 let entries = 0;
 function remember(list, rows) {
-  for (const row of rows) { entries += 1; row.key = `${row.at}-${entries}`; }
+  for (const row of rows) { entries += 1; ownRow(row).key = `${row.at}-${entries}`; }
   list.unshift(...rows.reverse());
   list.length = Math.min(list.length, longestList);
 }
@@ -114,9 +117,14 @@ async function beginLists(pending) {
   drawSoon();
 }
 
+let healthShown = "";
 function showHealth() {
+  const sign = JSON.stringify([lost, state.health, state.unreachable]);
+  if (sign === healthShown) return;
+  healthShown = sign;
   const well = state.health.status === "ok";
-  const badges = [lost ? badge("not connected", "bad") : badge("live", "good"), state.health.status && !well ? element("a", { href: "#health" }, badge("unready", "bad")) : null];
+  const badges = [lost ? badge("not connected", "bad") : badge("live", "good"), state.health.status && !well ? element("a", { href: "#health" }, badge("unready", "bad")) : null,
+    ...state.unreachable.map((node) => element("a", { href: "#servers" }, badge(`${node} does not answer`, "bad")))];
   byId("health").replaceChildren(...badges.filter(Boolean));
   byId("health").title = state.health.problems.join(" ");
 }
@@ -128,7 +136,7 @@ function follow() {
   const on = (name, act) => current.addEventListener(name, (event) => { if (current === stream) { act(JSON.parse(event.data)); drawSoon(); } });
   const grow = (name) => (row) => { if (pending) pending[name].push(row); else remember(state[name], [row]); };
   on("health", (about) => { state.health = about; showHealth(); });
-  on("runs", ({ runs }) => { state.runs = runs; });
+  on("runs", ({ runs }) => { state.runs = runs.map(ownRow); });
   on("usage", (usage) => { state.usage = usage; loadSoon(); });
   on("end", (end) => { countEnds(1); grow("ends")(end); });
   on("egress", grow("egress"));
@@ -152,6 +160,19 @@ function follow() {
   });
 }
 
+// The stream is of this server alone. Others are asked through it, one look at a time.
+let looking = false;
+async function look() {
+  if (looking || lost || !stream || !inCluster() || document.hidden) return;
+  looking = true;
+  try { await lookAround(pane === failed || pane === network); } catch { /* the stream tells of a server that is gone */ }
+  looking = false;
+  showHealth();
+  drawSoon();
+  await loadSoon();
+}
+setInterval(look, betweenLooks);
+
 // A hidden page needs no stream, and a browser has six connections to a server.
 let hiding = 0;
 document.addEventListener("visibilitychange", () => {
@@ -171,6 +192,7 @@ async function refreshSession() {
   setText(byId("version"), session.version);
   setText(byId("who"), session.named ? `${session.principal}${session.everything ? ", administrator" : ""}` : "");
   byId("leave").hidden = !session.by_cookie;
+  offerNodes(showPane);
   return true;
 }
 
@@ -186,19 +208,22 @@ async function start() {
   if (!known) return;
   follow();
   if (!shown) await showPane();
+  await look();
 }
 
 function forget() {
   if (pane && pane.leave) pane.leave();
   if (stream) stream.close();
   [pane, stream, lost] = [null, null, false];
-  Object.assign(state, { session: null, health: { status: "", problems: [] }, runs: [], usage: { machine: {}, principals: [] }, ends: [], egress: [], dropped: 0 });
+  forgetState();
+  offerNodes(showPane);
   closeDialog();
   byId("panes").hidden = true;
   byId("panes").replaceChildren();
   byId("leave").hidden = true;
   for (const id of ["who", "version"]) byId(id).textContent = "";
   byId("health").replaceChildren();
+  healthShown = "";
 }
 
 function showLogin(reason) {

@@ -2,6 +2,7 @@
 
 import { ago, badge, button, bytes, copyButton, element, inPath, note, owner, seconds, time } from "./elements.js";
 import { closeDialog, confirmed, form, openDialog } from "./dialogs.js";
+import { nodeColumn, principalsShown } from "./nodes.js";
 import { ask, may, state } from "./server.js";
 import { Table } from "./table.js";
 
@@ -75,11 +76,12 @@ function keysTable() {
 
 export const principals = {
   title: "Principals",
-  count: () => state.session.everything ? state.usage.principals.length : undefined,
+  count: () => state.session.everything ? new Set(principalsShown().map((row) => row.principal)).size : undefined,
   build() {
-    const quota = { name: "Quotas", kind: "acts", sign: (row) => row.principal, draw: (row) => row.principal ? button("Quotas", () => setQuotas(row.principal), { "aria-label": `Quotas of ${row.principal}` }) : null };
+    const quota = { name: "Quotas", kind: "acts", sign: (row) => row.principal, draw: (row) => row.principal && (!row.node || row.node === state.session.node) ? button("Quotas", () => setQuotas(row.principal), { "aria-label": `Quotas of ${row.principal}` }) : null };
     this.table = new Table("Use of each principal", [
       { name: "Principal", kind: "name", text: (row) => owner(row.principal) },
+      ...nodeColumn(),
       { name: "Calls", kind: "use", sign: (row) => [row.calls, row.calls_failed, Math.floor(row.calls_left), (row.limits || {}).calls].join(), draw: calls },
       { name: "CPU", kind: "number", text: (row) => seconds(row.cpu_seconds) },
       ...Object.keys(counted).map(useColumn),
@@ -95,5 +97,5 @@ export const principals = {
     this.update();
     if (this.keys) this.keys.show((await ask("GET", "admin/keys")).keys, (key) => key.id);
   },
-  update() { this.table.show(state.usage.principals, (row) => row.principal); },
+  update() { this.table.show(principalsShown(), (row) => [row.node, row.principal].join(" ")); },
 };

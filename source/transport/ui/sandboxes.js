@@ -1,9 +1,10 @@
 // The list of sandboxes, and the page of one: its files, terminal, ports and snapshots.
 
-import { ago, badge, button, bytes, clock, copyButton, count, element, empty, inPath, note, owner, query } from "./elements.js";
+import { ago, badge, button, bytes, clock, copyButton, count, element, empty, inPath, note, owner } from "./elements.js";
 import { confirmed, form } from "./dialogs.js";
 import { filesOf, viewOf } from "./files.js";
 import { ownerColumn } from "./live.js";
+import { fetchList, keyOf, machine, nodeColumn, placeOf } from "./nodes.js";
 import { ask, attempt, may, state, tool } from "./server.js";
 import { Table, search } from "./table.js";
 import { terminalOf } from "./terminal.js";
@@ -16,7 +17,7 @@ function livesIn(box) {
   return [box.kernels ? count(box.kernels, "kernel") : "", box.shells ? count(box.shells, "shell") : "", ...(box.ports || []).map((port) => `port ${port}`)].filter(Boolean).join(", ");
 }
 
-const remove = (box, after) => confirmed(`Delete the sandbox ${box.name} with all its files, packages and snapshots?`, "Delete it", () => ask("DELETE", `admin/sandboxes/${inPath(box.id)}`), after);
+const remove = (box, after) => confirmed(`Delete the sandbox ${box.name} with all its files, packages and snapshots?`, "Delete it", () => ask("DELETE", placeOf("sandboxes", box)), after);
 
 const create = () => form("New sandbox", "Create", [{ name: "name", label: "Name", hint: "May be left empty" }, { name: "image", label: "Image", hint: "Empty: the programs of this machine" }],
   async (values) => { const box = await tool("create_sandbox", withoutEmpty(values)); return () => goTo(box.sandbox_id); });
@@ -27,11 +28,13 @@ const list = {
   sort: "used",
   pages: [""],
   build() {
+    if (this.node !== state.node) [this.node, this.pages] = [state.node, [""]];
     this.summary = element("span", { class: "dim", role: "status" });
     this.back = button("Previous", () => { this.pages.pop(); attempt(() => this.load()); });
     this.next = button("Next", () => { this.pages.push(this.after); attempt(() => this.load()); });
     this.table = new Table("Sandboxes", [
       { name: "Name", kind: "name", sign: (box) => box.name + box.id, draw: (box) => element("a", { href: `#sandboxes/${inPath(box.id)}` }, element("span", {}, box.name || box.id), element("code", { class: "dim" }, box.id)) },
+      ...nodeColumn(),
       ...ownerColumn(),
       { name: "State", sign: (box) => box.state, draw: (box) => badge(box.state, box.state === "running" ? "good" : "") },
       { name: "Image", kind: "name", text: (box) => box.image },
@@ -48,13 +51,13 @@ const list = {
     return [element("div", { class: "tools" }, find, sort, button("New sandbox", create, { disabled: !may("sandboxes") }), this.back, this.next, this.summary), this.table.node];
   },
   async load() {
-    const page = await ask("GET", `admin/sandboxes?${query({ limit: pageSize, after: this.pages[this.pages.length - 1], match: this.match, sort: this.sort })}`);
+    const page = await fetchList("sandboxes", { limit: pageSize, after: this.pages[this.pages.length - 1], match: this.match, sort: this.sort });
     this.after = page.next;
     this.back.disabled = this.pages.length < 2;
     const first = (this.pages.length - 1) * pageSize + 1, last = first + page.sandboxes.length - 1;
     this.next.disabled = !page.next || last >= page.total;
     this.summary.textContent = page.sandboxes.length ? `${first.toLocaleString("en")}–${last.toLocaleString("en")} of ${page.total.toLocaleString("en")}` : "";
-    this.table.show(page.sandboxes, (box) => box.id);
+    this.table.show(page.sandboxes, keyOf);
   },
 };
 
@@ -108,7 +111,7 @@ const one = {
   },
   facts(box) {
     const fact = (name, value) => value ? element("div", {}, element("dt", {}, name), element("dd", {}, value)) : null;
-    return [fact("Id", element("code", {}, box.id)), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image),
+    return [fact("Id", element("code", {}, box.id)), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image),
       fact("Disk", bytes(box.disk_bytes)), fact("Memory", bytes(box.memory_bytes)), fact("In it", livesIn(box)), fact("Used", ago(box.last_used))].filter(Boolean);
   },
   acts(box, own) {
@@ -120,9 +123,10 @@ const one = {
   // The part is begun once; later the facts alone are new.
   async load() {
     const id = this.id;
-    const box = (await ask("GET", `admin/sandboxes?${query({ match: id })}`)).sandboxes.find((each) => each.id === id);
+    const answer = await fetchList("sandboxes", { match: id }, "*");
+    const box = answer.sandboxes.find((each) => each.id === id);
     if (id !== this.id || !this.head.isConnected) return;
-    if (!box) { this.head.replaceChildren(empty("This sandbox is gone, or belongs to somebody else.")); this.place.replaceChildren(); return; }
+    if (!box) { this.head.replaceChildren(empty((answer.unreachable_nodes || []).length ? "This sandbox is gone, or at a server that does not answer." : "This sandbox is gone, or belongs to somebody else.")); this.place.replaceChildren(); return; }
     if (this.about) { this.about.replaceChildren(...this.facts(box)); return; }
     this.about = element("dl", { class: "facts" }, this.facts(box));
     const own = box.principal === state.session.principal;
@@ -140,7 +144,7 @@ const one = {
 
 export const sandboxes = {
   title: "Sandboxes",
-  count: () => state.session.everything ? state.usage.machine.sandboxes : (state.usage.principals[0] || {}).sandboxes,
+  count: () => state.session.everything ? machine().sandboxes : (state.usage.principals[0] || {}).sandboxes,
   build(...rest) {
     this.shown = rest.length ? one : list;
     return this.shown.build(...rest);

@@ -3,10 +3,13 @@
 import { complain } from "./elements.js";
 
 /// Lists are newest first. `session` is null while nobody is logged in.
-export const state = {
-  session: null, health: { status: "", problems: [] }, runs: [], usage: { machine: {}, principals: [] }, ends: [], egress: [],
-  dropped: 0,
-};
+const fresh = () => ({
+  session: null, health: { status: "", problems: [] }, runs: [], usage: { machine: {}, principals: [] }, ends: [], egress: [], dropped: 0,
+  // Of a cluster: the server whose rows are shown (empty: all), rows of the others, figures by server, use by server and principal.
+  node: "", others: { runs: [], ends: [], egress: [] }, machines: {}, principals: [], unreachable: [],
+});
+export const state = fresh();
+export const forgetState = () => Object.assign(state, fresh());
 
 export class Refusal extends Error {
   constructor(status, text) { super(text); this.status = status; }

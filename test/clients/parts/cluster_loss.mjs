@@ -1,15 +1,18 @@
-// A server of a cluster is lost and comes back; HAProxy stands before the servers; and what it costs to pass a call on.
+// A server of a cluster is lost and comes back; HAProxy stands before the servers; what it costs to pass a call on; and all servers
+// are administered at one of them, also in a browser.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { progress, reply } from "../lib/caller.mjs";
 import { node_of } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { haproxy, is_debian, start_haproxy } from "../lib/haproxy.mjs";
 import { test, until } from "../lib/report.mjs";
+import { environment, program } from "../lib/server.mjs";
 import { open_shell } from "../lib/shell_socket.mjs";
 import { open } from "../lib/wire.mjs";
 
-const { cluster, names, at, boxes, stop } = await start_rig();
+const { cluster, names, at, boxes, stop } = await start_rig({ AUTH_ADMINS: "ann" });
 const ids = (value) => value.sandboxes.map(({ sandbox_id }) => sandbox_id).sort();
 const all = Object.values(boxes).sort();
 
@@ -98,6 +101,91 @@ if (balancer) {
     await test("cluster: HAProxy finds the server of a handle by header and query alone", () => goes_straight(balancer.by_handle));
 }
 
+// ---------------------------------------------------------------- administration
+const listed = async (name, list) => (await at(name).get(`/admin/${list}`)).json();
+
+async function ended(name, place) {
+    const answer = await fetch(`${cluster.node(name).url}/admin/${place}`, { method: "DELETE", headers: at(name).headers });
+    return { status: answer.status, value: await answer.json() };
+}
+
+await test("cluster administration: one server shows what runs at another, and ends it there", async () => {
+    const run = at("n2").tool("execute_terminal_command", { sandbox_id: boxes.n2, command: "echo first; sleep 301", timeout: 250 });
+    await until("the run is under way", () => progress(run) === "first\n");
+    const { runs, unreachable_nodes } = await listed("n1", "runs?node=*");
+    assert.deepEqual(unreachable_nodes, []);
+    const row = runs.find(({ first_line }) => first_line.includes("sleep 301"));
+    assert.deepEqual([row.node, row.sandbox_id], ["n2", boxes.n2]);
+    assert.equal((await listed("n1", "runs")).runs.find(({ id }) => id === row.id), undefined, "a list without a name is of one server");
+    assert.match(execFileSync(program, ["ps", "--all"], { env: { ...environment(cluster.node("n3").folder), COLUMNS: "250" }, encoding: "utf8" }), /^n2 .*sleep 301/m);
+    assert.equal((await ended("n1", `runs/${row.id}?node=n3`)).status, 404);
+    assert.equal((await ended("n1", `runs/${row.id}?node=n2`)).status, 200);
+    assert.match(JSON.stringify(await reply(run)), /administrator ended/);
+});
+await test("cluster administration: lists are of all servers, in one order, and in parts that are whole together", async () => {
+    for (const list of ["jobs", "sessions", "usage", "ends", "egress", "layers"]) {
+        const { nodes } = await listed("n3", `${list}?node=*`);
+        assert.deepEqual(nodes.map(({ node }) => node), ["n3", "n1", "n2"], list);
+    }
+    assert.deepEqual((await listed("n3", "usage?node=*")).principals.map(({ node, principal, sandboxes }) => [node, principal, sandboxes]).sort(), names.map((name) => [name, "ann", 1]));
+    for (const sort of ["id", "used"]) {
+        const rows = [];
+        for (let after = ""; after !== null;) {
+            const part = await listed("n1", `sandboxes?node=*&limit=1&sort=${sort}&after=${encodeURIComponent(after)}`);
+            assert.equal(part.total, 3);
+            assert(part.sandboxes.length <= 1 && rows.length <= 3, `${sort}: ${rows.length}`);
+            rows.push(...part.sandboxes);
+            after = part.next;
+        }
+        assert.deepEqual(rows.map(({ id }) => id).sort(), all, sort);
+        assert(rows.every(({ id, node }) => node_of(id) === node), sort);
+    }
+});
+
+let browser, page;
+const tab_row = (text) => page.locator("tbody tr", { hasText: text });
+
+async function page_of_all_servers() {
+    const { barriers, live, open_page, overhang, picture, start_browser } = await import("../lib/browser.mjs");
+    browser = await start_browser();
+    page = await open_page(browser, `${cluster.node("n1").url}/ui`);
+    await page.getByLabel("API key or token").fill(at("n1").token);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await live(page);
+    const jobs = await Promise.all(["n1", "n2"].map(async (name) => (await at(name).call("execute_terminal_command", { sandbox_id: boxes[name], command: `sleep 40${name[1]}`, run_in_background: true })).job_id));
+    for (const name of ["n1", "n2"]) await tab_row(`sleep 40${name[1]}`).locator("td[data-name=Server]", { hasText: name }).waitFor();
+    const choice = page.getByLabel("Servers that are shown");
+    await choice.selectOption("n1");
+    await tab_row("sleep 402").waitFor({ state: "hidden" });
+    await choice.selectOption("n2");
+    await tab_row("sleep 401").waitFor({ state: "hidden" });
+    await tab_row("sleep 402").getByRole("button", { name: /^End/ }).click();
+    await page.locator("dialog").getByRole("button", { name: "End it" }).click();
+    await tab_row("sleep 402").waitFor({ state: "hidden" });
+    assert.equal((await at("n2").call("job_poll", { job_id: jobs[1] })).state, "killed");
+    await at("n1").call("job_kill", { job_id: jobs[0] });
+    await choice.selectOption("");
+    for (const pane of ["sandboxes", "jobs", "sessions", "principals", "audit", "health", "servers"]) {
+        await page.goto(`${cluster.node("n1").url}/ui#${pane}`);
+        await page.locator(`#panes a[aria-current=page][href="#${pane}"]`).waitFor();
+        await page.locator("#main[aria-busy=false]").waitFor();
+        for (const name of names) if (!["jobs", "sessions"].includes(pane)) await page.locator("tbody tr", { hasText: name }).first().waitFor();
+        assert.deepEqual(await barriers(page), [], pane);
+        await page.setViewportSize({ width: 360, height: 740 });
+        assert.equal(await overhang(page), 0, `${pane} is too wide`);
+        await picture(page, `cluster-${pane}-phone`);
+        await page.setViewportSize({ width: 1300, height: 850 });
+        assert.equal(await overhang(page), 0, `${pane} is too wide`);
+        await picture(page, `cluster-${pane}`);
+    }
+    await page.locator("tbody tr", { hasText: "n2" }).getByText("up", { exact: true }).waitFor();
+    await page.locator("tbody tr", { hasText: "n2" }).locator("td[data-name=Pressure]", { hasText: "%" }).waitFor();
+}
+if (fs.existsSync("/usr/bin/chromium"))
+    await test("cluster administration: the page at one server shows all, by server, and ends what another one runs", page_of_all_servers);
+else
+    console.log("# the page of a cluster: not run, the package chromium is not installed");
+
 // ---------------------------------------------------------------- a server is lost
 const lost = cluster.node("n2");
 const left = names.filter((name) => name !== lost.name);
@@ -105,6 +193,14 @@ const session_there = await at("n2").session();
 const job = (await at("n2").call("execute_terminal_command", { sandbox_id: boxes.n2, command: "sleep 300", run_in_background: true })).job_id;
 const streaming = at("n1").tool("execute_terminal_command", { sandbox_id: boxes.n2, command: "echo first; sleep 300", timeout: 250 });
 await until("a call is under way there", () => progress(streaming) === "first\n");
+await test("cluster administration: a server that is held up keeps nobody waiting for long", async () => {
+    process.kill(lost.server.pid, "SIGSTOP");
+    const begun = Date.now();
+    const { runs, unreachable_nodes } = await listed("n1", "runs?node=*").finally(() => process.kill(lost.server.pid, "SIGCONT"));
+    assert.deepEqual(unreachable_nodes, ["n2"]);
+    assert(runs.every(({ node }) => node !== "n2"));
+    assert(Date.now() - begun < 4000, `${Date.now() - begun} ms`);
+});
 await lost.kill();
 
 function is_unreachable(value) {
@@ -156,6 +252,21 @@ await test("cluster: lists name the server that does not answer", async () => {
         assert.deepEqual((await at(name).call("job_list")).unreachable_nodes, ["n2"]);
     }
 });
+await test("cluster administration: a lost server is named, and what is asked of it alone is refused", async () => {
+    const { sandboxes, unreachable_nodes } = await listed("n1", "sandboxes?node=*");
+    assert.deepEqual([sandboxes.map(({ node }) => node).sort(), unreachable_nodes], [left, ["n2"]]);
+    const { status, value } = await ended("n1", `sandboxes/${boxes.n2}?node=n2`);
+    assert.equal(status, 502);
+    is_unreachable(value);
+});
+if (page) {
+    await test("cluster administration: the page names the lost server", async () => {
+        await page.getByText("n2 does not answer").waitFor();
+        await page.locator("tbody tr", { hasText: "n2" }).getByText("unreachable").waitFor();
+        assert.deepEqual(page.faults, []);
+        await browser.close();
+    });
+}
 if (balancer) {
     await test("cluster: HAProxy gives calls without a handle to the servers that are left", async () => {
         await until("six in turn work", async () => {

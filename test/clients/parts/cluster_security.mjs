@@ -94,11 +94,32 @@ await test("cluster security: another caller reaches nothing through another ser
     await all_is_there();
 });
 
+/// What an administrator may ask of other servers.
+async function administers_nothing(who, headers = {}) {
+    for (const node of ["*", ...cluster.nodes.map(({ name }) => name)]) {
+        for (const list of ["runs", "sandboxes", "sessions", "jobs", "usage", "ends", "audit", "layers"]) {
+            const answer = await who.get(`/admin/${list}?node=${encodeURIComponent(node)}`, headers);
+            assert([401, 403].includes(answer.status), `${list} of ${node}: ${answer.status}`);
+            assert(!(await answer.text()).includes(sandbox), `${list} of ${node}`);
+        }
+        for (const place of [`sandboxes/${sandbox}`, `jobs/${job}`, `runs/${job}`]) {
+            const { status } = await fetch(`${who.url}/admin/${place}?node=${encodeURIComponent(node)}`, { method: "DELETE", headers: { ...who.headers, ...headers } });
+            assert([401, 403].includes(status), `the end of ${place} at ${node}: ${status}`);
+        }
+    }
+    await all_is_there();
+}
+
+await test("cluster security: a caller who is no administrator asks no server for what others have", async () => {
+    for (const who of [bob, bob.at(owner.url), new caller(other.url)]) await administers_nothing(who);
+});
+
 const claim = (more) => Buffer.from(JSON.stringify({ address: "127.0.0.1", host: "", secure: false, login: { principal: "ann", credential: "token:ann", scopes: "mcp:read mcp:run mcp:admin", profile: "", from: 1 }, ...more })).toString("base64url");
 
 for (const [form, value] of Object.entries({ "a request": claim({}), "a message": claim({ revision: "2026-07-28", profile: "", server: "", program: false }) })) {
     await test(`cluster security: who claims in ${form} to pass it on for somebody is not believed`, async () => {
         const headers = { "cmcp-member-caller": value };
+        for (const who of [bob, new caller(other.url)]) await administers_nothing(who, headers);
         for (const { url } of cluster.nodes) {
             await none_works(ways(bob.at(url), hers, headers));
             assert.deepEqual((await bob.at(url).rest("list_sandboxes", {}, headers)).value.sandboxes, []);

@@ -195,7 +195,7 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
 
 await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {
     await at("n2").call("create_sandbox");
-    const { stdout } = await command("n2", "cluster", "drain", "--wait");
+    const { stdout } = await command("n1", "cluster", "drain", "--wait", "--node", "n2");
     assert.match(stdout, /takes nothing new, and has 0 sandboxes/);
     assert.equal((await at("n2").get("/healthz")).status, 503);
     const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
