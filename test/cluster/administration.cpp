@@ -31,7 +31,8 @@ std::string claim_of_root()
 json::array nodes_of(const raw_response& answer)
 {
     json::array nodes;
-    for (const auto& row : answer.parsed().at("runs").as_array()) nodes.push_back(row.at("node"));
+    const auto list = answer.parsed();
+    for (const auto& row : list.at("runs").as_array()) nodes.push_back(row.at("node"));
     return nodes;
 }
 
@@ -83,7 +84,7 @@ TEST_CASE("a name of no member leads nowhere")
 {
     two_servers both;
     const std::string place = "127.0.0.1:" + std::to_string(both.two->entrance());
-    for (const std::string node : {std::string("n3"), std::string(""), std::string("N2"), place, "n2@" + place})
+    for (const auto& node : {std::string("n3"), std::string(""), std::string("N2"), place, "n2@" + place})
         CHECK(ask(*both.one, "GET", "/admin/runs?node=" + node, as_root).status == 404);
 }
 
