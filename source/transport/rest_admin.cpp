@@ -110,8 +110,6 @@ awaitable<> even_out(exchange& x, pages self) { return rebalance(x, self->from.c
 
 awaitable<> reload(exchange& x, pages self)
 {
-    if (!is_administrator(x.request(), *self))
-        return x.reply(error_reply(403, "Only an administrator may do this: it needs the scope mcp:admin."));
     try {
         const auto done = self->from.server.reload();
         x.request().concerns = jsonrpc::write_json(done);
@@ -244,6 +242,13 @@ awaitable<http_reply> reply_of_list(const http_request& request, pages self, con
     co_return admin_reply(body);
 }
 
+// A caller without a name may have the scope and be no administrator.
+void refuse_others(const http_request& request, const admin_pages& self, const admin_route& of)
+{
+    if (of.needs.covers(scope::admin) && !is_administrator(request, self))
+        throw gateway_error(403, "Only an administrator may do this: it needs the scope mcp:admin.");
+}
+
 // Nothing: the change is for this server.
 awaitable<std::optional<http_reply>> reply_of_other(const http_request& request, pages self)
 {
@@ -257,6 +262,7 @@ awaitable<> serve_route(exchange& x, pages self, const admin_route& of)
 {
     std::optional<http_reply> reply;
     try {
+        refuse_others(x.request(), *self, of);
         if (of.read != nullptr)
             reply = co_await reply_of_list(x.request(), self, of);
         else if (x.request().method != "GET")

@@ -148,8 +148,9 @@ TEST_CASE("records beyond the memory are counted, and the audit says how many")
     REQUIRE(dropped.size() == 1);
     const auto lost = dropped[0].at("records").as_int64();
     CHECK(lost > 900);
-    // The record `stop` found no room either.
-    CHECK(rig.records("call").size() + static_cast<std::size_t>(lost) == 1001);
+    // The record `stop` finds room where the thread has written something before it.
+    const auto kept = rig.records("call").size() + rig.records("stop").size();
+    CHECK(kept + static_cast<std::size_t>(lost) == 1001);
     CHECK(rig.report().dropped == static_cast<std::uint64_t>(lost));
     CHECK(own.now().dropped == static_cast<std::uint64_t>(lost));
 }
