@@ -1,5 +1,5 @@
-// Suites of other parts with three servers behind a front in place of the server (cluster_serve.mjs). Stateless calls without a sandbox work in
-// whichever server's workspace, so the suites whose stateless calls rely on files there are left out.
+// Suites of other parts with three servers behind a front in place of the server (cluster_serve.mjs). The part machines has the other
+// clients, with five servers behind HAProxy.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -8,8 +8,8 @@ import readline from "node:readline";
 const here = import.meta.dirname;
 const env = { ...process.env, CMCP_SERVE: path.join(here, "../lib/cluster_serve.mjs") };
 const part = (name, ...words) => ["node", path.join(here, name), ...words];
-const LISTS = [part("list.mjs", "sdk-http", "sdk-sse", "client2-legacy-http")];
-const STREAMS = [part("streaming.mjs", "client2-modern-http"), part("disconnect.mjs"), ["python3", path.join(here, "../../system/stream"), "--http"]];
+const LISTS = [part("list.mjs", "sdk-sse", "client2-legacy-http")];
+const STREAMS = [part("disconnect.mjs"), ["python3", path.join(here, "../../system/stream"), "--http"]];
 
 async function run([program, ...words]) {
     const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "inherit"] });
