@@ -1,6 +1,5 @@
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
-#include "transport/admin_cluster.hpp"
 #include "transport/admin_lists.hpp"
 #include "transport/admin_sessions.hpp"
 
@@ -77,17 +76,8 @@ awaitable<> delete_sandbox(exchange& x, pages self)
 {
     const auto id = id_in(x.request());
     auto by = viewer_of(x.request(), *self);
-    std::optional<http_reply> refused;
-    bool ended = false;
-    try {
-        ended = co_await self->from.server.delete_sandbox(std::move(by), id);
-    } catch (const gateway_error& problem) {
-        refused = error_reply(problem.status, problem.what(), problem.type);
-    }
-    if (refused)
-        co_await x.reply(std::move(*refused));
-    else
-        co_await answer_end(x, ended, "sandbox", id);
+    const bool ended = co_await self->from.server.delete_sandbox(std::move(by), id);
+    co_await answer_end(x, ended, "sandbox", id);
 }
 
 awaitable<> delete_session(exchange& x, pages self)
@@ -103,20 +93,35 @@ awaitable<> cancel_job(exchange& x, pages self)
     return answer_end(x, self->from.server.cancel_job(viewer_of(x.request(), *self), id), "job", id);
 }
 
-awaitable<> move_sandbox(exchange& x, pages self) { return move_to_other(x, self->from.cluster); }
-awaitable<> begin_drain(exchange& x, pages self) { return drain(x, self->from.cluster, true); }
-awaitable<> end_drain(exchange& x, pages self) { return drain(x, self->from.cluster, false); }
-awaitable<> even_out(exchange& x, pages self) { return rebalance(x, self->from.cluster); }
+cluster_gateway& cluster_of(const admin_pages& self)
+{
+    if (self.from.cluster == nullptr)
+        throw gateway_error(409, "This server is alone: CLUSTER_MEMBERS names no others.", "StateError");
+    return *self.from.cluster;
+}
+
+awaitable<> move_sandbox(exchange& x, pages self)
+{
+    auto sandbox = x.request().parameter("sandbox").value_or("");
+    auto to = x.request().parameter("to").value_or("");
+    const auto done = co_await cluster_of(*self).move(std::move(sandbox), std::move(to));
+    co_await x.reply(admin_reply(done));
+}
+
+awaitable<> begin_drain(exchange& x, pages self) { return x.reply(admin_reply(cluster_of(*self).drain(true))); }
+awaitable<> end_drain(exchange& x, pages self) { return x.reply(admin_reply(cluster_of(*self).drain(false))); }
+
+awaitable<> rebalance(exchange& x, pages self)
+{
+    const auto done = co_await cluster_of(*self).rebalance();
+    co_await x.reply(admin_reply(done));
+}
 
 awaitable<> reload(exchange& x, pages self)
 {
-    try {
-        const auto done = self->from.server.reload();
-        x.request().concerns = jsonrpc::write_json(done);
-        return x.reply(admin_reply(done));
-    } catch (const gateway_error& problem) {
-        return x.reply(error_reply(problem.status, problem.what(), problem.type));
-    }
+    const auto done = self->from.server.reload();
+    x.request().concerns = jsonrpc::write_json(done);
+    return x.reply(admin_reply(done));
 }
 
 awaitable<> give_copy(exchange& x, admin_gateway& server)
@@ -230,7 +235,7 @@ const admin_route admin_table[] = {
      "Move a sandbox to another server", "node"},
     {"POST", "/admin/cluster/drain", nullptr, begin_drain, scope::admin, "drain", "Give all sandboxes away", "drains"},
     {"DELETE", "/admin/cluster/drain", nullptr, end_drain, scope::admin, "undrain", "Take sandboxes again", "drains"},
-    {"POST", "/admin/cluster/rebalance", nullptr, even_out, scope::admin, "rebalance",
+    {"POST", "/admin/cluster/rebalance", nullptr, rebalance, scope::admin, "rebalance",
      "Give away what others have fewer of", "moved"},
 };
 
@@ -267,13 +272,11 @@ awaitable<> serve_route(exchange& x, pages self, const admin_route& of)
             reply = co_await reply_of_list(x.request(), self, of);
         else if (x.request().method != "GET")
             reply = co_await reply_of_other(x.request(), self);
+        if (!reply) co_return co_await of.serve(x, self);
     } catch (const gateway_error& problem) {
         reply = error_reply(problem.status, problem.what(), problem.type);
     }
-    if (reply)
-        co_await x.reply(std::move(*reply));
-    else
-        co_await of.serve(x, self);
+    co_await x.reply(std::move(*reply));
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ void add_act_route(router& routes);
 /// alone has this route, because the answer names a folder of the machine.
 void add_copy_route(router& routes, admin_gateway& server);
 
-/// POST /member/beat and POST /member/vote?about=<member>, for the members' port alone: {"yes": true} or false. The
-/// name of the member that asks is that of its certificate.
+/// POST /member/beat, /member/vote?about=<member> and /member/take?sandbox=<handle>, for the members' port alone:
+/// {"yes": true} or false. The name of the member that asks is that of its certificate.
 void add_member_routes(router& routes, cluster_gateway& all);
 
 /// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.

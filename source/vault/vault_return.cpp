@@ -37,8 +37,7 @@ std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
-               "it "
-               "and its jobs are gone.";
+               "it and its jobs are gone.";
     return "The server " + manifest.node +
            " that had the sandbox is gone. It was brought to another one as it was kept at " + moment(manifest.taken) +
            ": later changes are lost, its /tmp is empty, and what ran in it and its jobs are gone.";
